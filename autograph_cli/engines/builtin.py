@@ -21,11 +21,12 @@ from autograph_cli.engines.builtin_saved import (
     types,
 )
 from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of
-from autograph_cli.torch._core.dispatch import is_wrapped_number
-from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
-from autograph_cli.torch._core.state import kept, process_state, thread_state
+from autograph_cli.torch._core.modes import kept
+from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, output_meta
+from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
+from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 
 
 class Builtin:
@@ -67,9 +68,9 @@ class Builtin:
     def watch_operations(self, watcher: Callable[..., None] | None) -> None:
         if watcher is not None:
             process_state.special += 1
-        elif process_state.witness is not None:
+        elif process_state.op_hook is not None:
             process_state.special -= 1
-        process_state.witness = watcher
+        process_state.op_hook = watcher
 
     # -- the engine's slot
 
@@ -130,7 +131,7 @@ class Builtin:
                 node._seq,
                 weakref.ref(node),
                 node.__class__,
-                node._like,
+                node._output_meta,
                 tuple(following),
                 tuple(args),
                 op,
@@ -208,7 +209,7 @@ class Builtin:
         return base if base is not None and base._edge is None else None
 
     def like(self, tensor: Tensor) -> Any:
-        return like_of(tensor._raw)
+        return output_meta(tensor._raw)
 
     def refresh(self, tensor: Tensor) -> None:
         with contextlib.suppress(RuntimeError):
@@ -235,7 +236,7 @@ class Builtin:
         if node.__class__ is AccumulateGrad:
             current = thread_state.current
             parent = None if current is None else current._seq
-            return self.listener.leaf(node._seq, node.variable, node.__class__, node._like, parent)
+            return self.listener.leaf(node._seq, node.variable, node.__class__, node._output_meta, parent)
         if node._seq not in self.known:
             self._meet(node)
         return node._seq
@@ -256,7 +257,7 @@ class Builtin:
             places = [None if edge is None else (self.number(edge[0]), edge[1]) for edge in there._edges]
             following = tuple([place if place is None or place[1] else place[0] for place in places])
             args = tuple([output for output in following if output is not None])
-            self.listener.earlier(number, weakref.ref(there), type(there), there._like, following, args)
+            self.listener.earlier(number, weakref.ref(there), type(there), there._output_meta, following, args)
 
     def names(self, cls: type[Node]) -> tuple[str, str]:
         name, operation = cls.__name__, cls._operation
@@ -302,4 +303,4 @@ def _shape(raw: Any) -> tuple[int, ...]:
 
 
 def _shape_of(node: Node) -> tuple[int, ...] | None:
-    return node._like[0] if isinstance(node._like, tuple) else () if not node._multiple else None
+    return node._output_meta[0] if isinstance(node._output_meta, tuple) else () if not node._multiple else None

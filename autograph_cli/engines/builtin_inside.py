@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Root, TensorType
-from autograph_cli.torch._core.dispatch import is_wrapped_number
-from autograph_cli.torch._core.gradients import fit_recorded, like_at
+from autograph_cli.torch._core.gradients import fit_recorded, output_meta_at
 from autograph_cli.torch._core.node import Node as EngineNode
 from autograph_cli.torch._core.operation import operations
 from autograph_cli.torch._core.saved_tensors import Packed
@@ -19,6 +18,7 @@ from autograph_cli.torch._core.schema import REQUIRED
 from autograph_cli.torch._core.state import thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.views import CopySlices, itself
+from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 
 _GRADIENTS = ("float", "bfloat", "complex")
 
@@ -64,7 +64,9 @@ class Inside:
                 warnings.simplefilter("ignore")
                 results = self.node._run_recorded(operations, given)
                 pairs = zip(self.node._edges, results, strict=False)
-                fitted = [None if g is None or edge is None else fit_recorded(g, like_at(edge)) for edge, g in pairs]
+                fitted = [
+                    None if g is None or edge is None else fit_recorded(g, output_meta_at(edge)) for edge, g in pairs
+                ]
         except Exception:  # the pass itself is about to raise the same
             return
         finally:

@@ -11,14 +11,14 @@ import numpy as np
 
 from autograph_cli.engines.protocol import Output, Saved, Text, shown
 from autograph_cli.graph import TensorType
-from autograph_cli.torch._core import storages as memory
+from autograph_cli.torch._arrays import storages as memory
+from autograph_cli.torch._arrays.meta import Meta
 from autograph_cli.torch._core.dims import Given
 from autograph_cli.torch._core.node import LEAF, MetaLike, Node, shape_dtype
 from autograph_cli.torch._core.saved_attributes import attribute
 from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
-from autograph_cli.torch._kernels.meta import Meta
 
 _PLAIN = frozenset((bool, int, float, complex, str, type(None), Given))
 """Classes of what can be kept without keeping anything else."""

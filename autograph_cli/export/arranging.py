@@ -154,9 +154,9 @@ def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[flo
     found = []
     for item, shape in enumerate(shapes):
         row = rows[web.row[item]]
-        room = (row.bottom - row.top - shape.height) / 2
-        side = (item in below) - (item in above) if room > ASIDE else 0
-        found.append((row.top + row.bottom) / 2 + side * room)
+        slack = (row.bottom - row.top - shape.height) / 2
+        side = (item in below) - (item in above) if slack > ASIDE else 0
+        found.append((row.top + row.bottom) / 2 + side * slack)
     return found
 
 

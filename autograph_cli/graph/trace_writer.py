@@ -14,6 +14,7 @@ from autograph_cli.graph.records import (
     Edge,
     Graph,
     Measured,
+    Methods,
     ModuleCall,
     Node,
     Output,
@@ -53,6 +54,9 @@ def to_json(trace: Trace) -> str:
 def graph_to_json(graph: Graph) -> str:
     """Write one graph alone, in the form that it has inside a step of a trace."""
     return _escaped(f"{{{_graph(graph)}}}\n")
+
+
+Methods.to_json = graph_to_json
 
 
 def _escaped(text: str) -> str:

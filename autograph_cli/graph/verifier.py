@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.records import Edge, Graph, Node, Pass
+from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass
 
 KINDS = ("operation", "leaf", "input")
 
@@ -32,6 +32,9 @@ def verify(graph: Graph) -> None:
         _check_target(graph, Edge(root.node, root.nr), f"root {root.name!r}")
     _check_circles(graph, "next", lambda node: (edge.node for edge in node.next if edge is not None))
     _check_circles(graph, "args", lambda node: (edge.node for edge in node.args))
+
+
+Methods.verify = verify
 
 
 def _check_calls(graph: Graph) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from autograph_cli.atomic_files import atomic_write
 from autograph_cli.torch import Tensor
+from autograph_cli.torch._arrays.storages import owner
 from autograph_cli.torch._core.device import check
-from autograph_cli.torch._core.storages import owner
 
 from . import _format
 from ._opened import read_bytes, safe_open, tensor_of
@@ -39,7 +39,7 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
 
 def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """The tensors as a file, which is whole or not there; the errors of `save`."""
-    parts = _format.pieces(_checked(tensors), metadata)
+    parts = _format.chunks(_checked(tensors), metadata)
     try:
         with atomic_write(filename) as file:
             file.writelines(parts)

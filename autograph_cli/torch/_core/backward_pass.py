@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import resolved
+from .._arrays.lazy import resolved
 from . import anomalies
 from . import hooks as hooks_module
 from .device_dispatch import kernels
-from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
+from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, output_meta_at, retain
 from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
 from .operation import operations
 from .roots import root_edge
@@ -181,7 +181,7 @@ class Pass:
                         self._deliver(target, 0, None)
                     continue
                 if plain:
-                    like = target._like
+                    like = target._output_meta
                     if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
                         try:
                             g = fit(g, like[edge[1]] if target._multiple else like)
@@ -230,7 +230,7 @@ class Pass:
             raise freed()
         check_versions(node, opens=True)
         if extra is not None and extra.hooks:
-            self._after(extra, [None] * len(node._edges), [None] * len(node._like) if node._multiple else None)
+            self._after(extra, [None] * len(node._edges), [None] * len(node._output_meta) if node._multiple else None)
         if not self.call.keeps_graph and node._frees:
             if node._frees is not True:
                 node._kept = node._frees(node._saved)
@@ -250,7 +250,7 @@ class Pass:
             return
         waiting = self.pending[node]
         if waiting is None:
-            waiting = self.pending[node] = [None] * len(node._like)
+            waiting = self.pending[node] = [None] * len(node._output_meta)
         waiting[number] = g if waiting[number] is None else waiting[number] + g
 
     def _deliver_leaf(self, leaf: Node, g: Any) -> None:
@@ -314,7 +314,7 @@ class Pass:
     @staticmethod
     def _fitting(leaf: Node, g: Any) -> Any:
         try:
-            return fit(g, leaf._like)
+            return fit(g, leaf._output_meta)
         except Misfit as misfit:
             got, wanted = map(list, misfit.args)
             raise RuntimeError(
@@ -348,7 +348,7 @@ class Pass:
         fitting = fit_recorded if self.recorded else fit
         try:
             return [
-                None if g is None or e is None else fitting(g, like_at(e))
+                None if g is None or e is None else fitting(g, output_meta_at(e))
                 for e, g in zip(node._edges, grads, strict=False)
             ]
         except Misfit as misfit:
@@ -385,7 +385,7 @@ class Pass:
         return g
 
     def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
-        grads = ([None] * len(node._like) if g is None else list(g)) if node._multiple else [g]
+        grads = ([None] * len(node._output_meta) if g is None else list(g)) if node._multiple else [g]
         for number, hooks in sorted((extra.tensor_hooks or {}).items()):
             grads[number] = self._tensor_hooks(hooks, grads[number])
         for number, reference in (extra.retained or {}).items():

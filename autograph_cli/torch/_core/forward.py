@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.storages import empty_strided
 from . import dispatch, dtypes, recomputed, views
 from .device_dispatch import kernels
 from .gradients import fit_recorded
-from .interpreter_stack import DualLevel
+from .inplace import run_inplace as run_inplace_
+from .interpreter_stack import DualLevel, interprets
 from .interrupts import contextmanager
-from .memory_format import strides_of
-from .node import Node, View, extra_of, like_of
+from .node import Node, View, extra_of, output_meta
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
 from .state import next_sequence_nr, thread_state
-from .tensor import Tensor, Wrapped, make
+from .tensor import Tensor, Wrapped, materialize
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ Tangents = list[Any]
 """For each input that has a derivative, its tangent or None; lists of tensors are laid out flat."""
 
 
+@interprets(DualLevel, "run")
 def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     """`op` on the primals, and the tangents of what it gives."""
     args = joined(level, args)
@@ -145,7 +147,7 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
+    made = dispatch.make(empty_strided(wanted.shape, strides, t._raw.dtype))
     return made.copy_(t)
 
 
@@ -200,7 +202,7 @@ def _check_shape(primal: Tensor, tangent: Tensor) -> None:
 
 def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A linear operation: the same of the tangents, with zeros where there is none."""
-    if op.name in _BY_STRIDES and repeats(core(primals[0])._raw):
+    if op.by_strides and repeats(core(primals[0])._raw):
         return transposed(op, primals, outputs, tangents)
     args, rest = list(primals), iter(tangents)
     for i, parameter in op.input_places:
@@ -214,18 +216,14 @@ def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
     return list(result) if op.multiple else [result]
 
 
-_BY_STRIDES = ("as_strided", "_reshape_alias")
-"""Views that speak of memory: right for a tangent that is laid out like its primal."""
-
-
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A product: the sum of the operation on the tangent of one input and the primals of the others."""
     pairs = [(i, t) for (i, _), t in zip(op.input_places, tangents, strict=True) if t is not None]
     total: Any = None
-    for i, t in reversed(pairs) if op.identifier == "mul" else pairs:
+    for i, t in reversed(pairs) if op.commutes else pairs:
         others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
         # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`.
-        args = (t, *others) if op.identifier == "mul" else (*others[:i], t, *others[i:])
+        args = (t, *others) if op.commutes else (*others[:i], t, *others[i:])
         part = dispatch.run(op, args)
         total = part if total is None else total + part
     return [total]
@@ -268,10 +266,10 @@ def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
         if t is None:
             continue
         edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
-        slopes = [
+        derivatives = [
             node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units
         ]
-        parts = [operations.real(operations.conj(slope) * t) for slope in slopes]
+        parts = [operations.real(operations.conj(derivative) * t) for derivative in derivatives]
         part = operations.complex(*parts) if len(parts) == 2 else parts[0]
         total = part if total is None else total + part
     return [total]
@@ -293,7 +291,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         for g, t, x in zip(back, tangents, inputs, strict=True):
             if g is None or t is None:
                 continue
-            g = fit_recorded(g, like_of(x._raw))
+            g = fit_recorded(g, output_meta(x._raw))
             if g.requires_grad:
                 roots.append(g)
                 cotangents.append(fit(t, g))
@@ -319,7 +317,7 @@ _WANTED: Any = (None, 0)
 
 def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     """A node of the operation outside every graph, of which only the formulas are wanted."""
-    if op.node.__name__ == "NotImplemented":
+    if not op.has_derivative:
         raise no_forward(op)
     node: Node = object.__new__(op.node)
     used = {p.name for p in op.tensors} & set(op.saved_names)
@@ -327,8 +325,8 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     node._edges = dispatch.edges_of(op, primals)
     node._extra = None
     node._seq = next_sequence_nr()
-    likes = [like_of(o._raw) for o in outputs]
-    node._like = likes if op.multiple else likes[0]
+    likes = [output_meta(o._raw) for o in outputs]
+    node._output_meta = likes if op.multiple else likes[0]
     named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
     again = recomputed.outputs_of(op, named)
     items: list[Any] = []
@@ -353,7 +351,7 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
 
 def no_forward(op: Operation) -> NotImplementedError:
     """PyTorch's error for an operation without a formula."""
-    if op.node.__name__ == "NotImplemented":
+    if not op.has_derivative:
         return NotImplementedError(f"Trying to use forward AD with aten::{op.name} that does not support it.")
     return NotImplementedError(
         f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet."
@@ -382,8 +380,8 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
     edge = x._edge
     if edge.__class__ is View:
         promote(level, edge.base, like)
-        base: Any = edge.base
-        path = edge.path or (views.geometry(views.materialize(x), base._raw),)
+        base = edge.base
+        path = edge.path or (views.geometry(materialize(x), base._raw),)
         tangent = views.along(path, base._tangent)
         made._viewed = base
         edge.base = base._primal
@@ -399,12 +397,13 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
 def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
-        return make(kernels(x._raw).zeros(size, x._raw.dtype)[()])
-    made = views.empty_strided(size, strides_of(x._raw), x._raw.dtype)
+        return dispatch.make(dispatch.kernels(x._raw).zeros(size, x._raw.dtype)[()])
+    made = empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
     made[...] = 0
     return make(made)
 
 
+@interprets(DualLevel, "inplace")
 def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Change a primal in place, and its tangent with it."""
     args = joined(level, args)
@@ -417,19 +416,20 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
         tangents = tangents_of(op, args, [t for _, t in pairs], primals, [found])
         tangent = tangents[0] if tangents else None
     if tangent is None and not isinstance(target, Dual):
-        views.run_inplace(op, primals)
+        run_inplace_(op, primals)
         return target
     followed: Any = target
     promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
-    views.run_inplace(op, (followed._primal, *primals[1:]))
-    followed._tangent.copy_(tangent)
+    run_inplace_(op, (target._primal, *primals[1:]))
+    target._tangent.copy_(tangent)
     return target
 
 
 # ---------------------------------------------------------------- custom functions
 
 
+@interprets(DualLevel, "function")
 def run_function(level: DualLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     """A custom Function: its forward on the primals, its `jvp` on the tangents."""
     args = joined(level, args)

@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from .dtypes import cpp_name
 from .memory_format import slowest_first
 from .stream import Stream
 
@@ -376,7 +377,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
 
 
 def _not_implemented(dtype: np.dtype[Any], kernel: str) -> NotImplementedError:
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[dtype.name][0]}'")
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(dtype)}'")
 
 
 def _require_floating(dtype: np.dtype[Any], kernel: str) -> None:

@@ -19,6 +19,16 @@ class Traits:
     """A number may stand in no place."""
     floating: bool = False
     """Integers become the default dtype."""
+    check: Callable[..., None] | None = None
+    """Raises where raw arguments (or a boolean beside one) do not go together, before they are cast to one dtype."""
+    refuses: Mapping[str, str | Exception | Callable[..., str | None]] = {}
+    """Dtypes of the first tensor that PyTorch does not compute in, by NumPy's letters (b, i, u, c; e: float16): the
+    kernel that it says lacks them, the error, or a function of the kernel's arguments that gives the name."""
+    float8: bool | str = False
+    """Computes in the dtypes of 8 bits; "numbers": but for float8_e8m0fnu, which has scales. Views always do."""
+    autocast: str = ""
+    """PyTorch's policy: "lower_precision_fp", "fp32" or "promote" (float32 if one of the tensors is);
+    "lower_precision_result": casts nothing, but the product inside does, so the result is of the lower dtype."""
 
     # Results
     view: bool = False
@@ -29,6 +39,9 @@ class Traits:
     """The number of outputs varies."""
     nondifferentiable: tuple[str, ...] = ()
     """Names of outputs without gradient."""
+    memory_format: str | Callable[..., Any] = ""
+    """How results lie where PyTorch's order is not the kernel's: "contiguous", "preserve", "channels_last" (where those
+    of the first argument are); "own": as they come, never the argument's memory; or a function of both."""
 
     # Mathematics
     pointwise: bool | None = None
@@ -36,17 +49,48 @@ class Traits:
     `floating` is."""
     linear: bool | str | None = None
     """Linear in all inputs that have a derivative together; "each": in each while the others stay; None: as `view`."""
+    commutes: bool = False
+    """A product of two whose tangent PyTorch writes with the tangents in front, from the last input to the first."""
+    by_strides: bool = False
+    """A view that speaks of memory: right for a tangent only if that is laid out like its primal."""
+    zero_to_zero: bool = False
+    """A function of one number that is zero where it is: of sparse tensors it is computed on the values they keep."""
     random: bool = False
     """Draws random numbers."""
+    batch: Callable[..., Any] | None = None
+    """The rule by which `vmap` runs it (batching.py, batching_rules.py, batching_layers.py); None: element by element
+    if it is pointwise, else sample by sample."""
     tangent: Callable[..., Any] | None = None
     """A formula of the tangent, where what follows from the derivatives has a pole; it names tangents `self_t`."""
 
     # Derivatives
+    has_derivative: bool = True
+    """False: PyTorch has no derivative; its node is called NotImplemented, and has only the edges that need one."""
+    saves_all: bool = False
+    """What a formula needs is saved whether its gradient is wanted or not, as PyTorch's backward operations do it."""
+    last: str = ""
+    """The input whose formula comes last in a recorded pass: it makes a node without derivative, which runs first."""
+    recomputed: Any = None
+    """Saved outputs without a gradient that depend on the inputs all the same (recomputed.py)."""
     saved: Mapping[str, Callable[..., Any] | str | None] = {}
     """What PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function of what the
     node keeps (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None: its node has none such."""
 
+    # In place
+    complex_inplace: bool = True
+    """The in-place form takes complex tensors."""
+    overlap: str = "same"
+    """Which elements that it writes the in-place form may read as another argument: "none", the "same" or "any"."""
+    internal_overlap: bool = False
+    """The in-place form may write one element several times, as it writes one value."""
+    overwrites: bool = False
+    """The in-place form copies the second argument into the first."""
+    vmap_inplace: str = ""
+    """How PyTorch calls the in-place form where vmap refuses it; "broadcast": it says that shapes do not broadcast."""
+
     # Kernel
+    opmath: bool = False
+    """16-bit floats are computed as float32 and rounded once; what kernels do so among themselves is marked there."""
     inline: str = ""
     """The kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations."""
 

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
+from . import tensor
 from .state import thread_state
-from .tensor import Tensor, disabled
+from .tensor import Tensor, disabled, subclassed
 from .user_warnings import warn
 
 BY_KEYWORD = frozenset(
@@ -281,6 +282,9 @@ def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
         return found if func in _kept() else converted(found, cls)
 
 
+tensor.function_default = default
+
+
 @functools.cache
 def _kept() -> frozenset[Any]:
     """Functions of which the result stays as it is."""
@@ -305,6 +309,15 @@ def activate() -> None:
     with _activating:
         if not found:
             _activate([entry for find in collect for entry in find()])
+
+
+def _subclassed(cls: type) -> None:
+    """A class that may be asked instead of functions makes them look."""
+    if cls.__torch_function__ is not disabled:  # type: ignore[attr-defined]
+        activate()
+
+
+subclassed.append(_subclassed)
 
 
 def _activate(entries: list[Overridable]) -> None:

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any, TypeVar
 
-from . import autocast, dispatch, dtypes
+from . import dispatch, docstrings, dtypes
+from .autocast import autocasts
 from .class_names import type_name
-from .operation import Operation, OperationFunction, operations
+from .inplace import run_inplace
+from .operation import Operation, operations
 from .state import thread_state
 from .tensor import Tensor
-from .views import check_inplace, run_inplace
+from .views import check_inplace
+from .wrapped_numbers import plain_number
 
 functions: dict[str, Callable[..., Any]] = {}
 """`torch.<name>`."""
@@ -43,7 +46,7 @@ def publish(
             if method:
                 methods[name] = public
             if inplace:
-                methods[f"{name}_"] = twin(op)
+                methods[f"{name}_"] = in_place_variant(op)
                 if function:
                     functions[f"{name}_"] = methods[f"{name}_"]
 
@@ -89,15 +92,14 @@ def accepting(run: Callable[..., Any], names: dict[str, str], starred: str | Non
     return renamed
 
 
-def twin(op: Operation) -> Callable[..., Any]:
+def in_place_variant(op: Operation) -> Callable[..., Any]:
     """The in-place form of an operation."""
     bind = op.bind
 
     def run(*args: Any, **kwargs: Any) -> Any:
         return run_inplace(op, bind(*args, **kwargs))
 
-    run.__name__ = run.__qualname__ = f"{op.name}_"
-    return run
+    return docstrings.documented(run, docstrings.in_place(op.name), f"{op.name}_")
 
 
 def in_place_operator(op: Operation) -> Callable[[Tensor, Any], Any]:
@@ -223,6 +225,7 @@ def overloaded(
     inplace: bool = True,
     out: bool | str = True,
     aliases: Iterable[str] = (),
+    autocast: str = "",
 ) -> Callable[[F], Callable[..., Any]]:
     """Publish a function that chooses an operation and its arguments: it returns (operation, *arguments)."""
 
@@ -235,9 +238,9 @@ def overloaded(
             try:
                 return chosen(*given)
             except dtypes.NoPlainNumber:
-                return chosen(*map(dispatch.plain_number, given))
+                return chosen(*map(plain_number, given))
 
-        run = autocast.autocasts(name)(run) if name in autocast.LISTED else run
+        run = autocasts(autocast)(run) if autocast else run
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:
@@ -246,6 +249,8 @@ def overloaded(
             chosen, *given = choose(*args, **kwargs)
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
+
+        run_in_place.__doc__ = docstrings.in_place(name)
 
         public = with_out(run, str(out).split(), choose) if out else accepting(run, numpy_names(_parameters(choose)))
         for known in (name, *aliases):

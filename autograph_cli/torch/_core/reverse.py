@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .backward_pass import run
 from .device_dispatch import beside, kernels
-from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here
+from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here, interprets
 from .node import LEAF, AccumulateGrad, Node, edge_of, shown
 from .operation import operations, table
-from .state import thread_state
-from .tensor import Tensor, Wrapped, make
+from .state import BackwardCall, thread_state
+from .tensor import Tensor, Wrapped, make, share
 from .transforms import Batched, Dual, batched, core, detached, dual, plain_parts, top_level, zeros_like
-from .views import share
 
 
 class GradCall:
@@ -38,10 +38,11 @@ class GradCall:
 
     def run(self) -> list[Tensor | None]:
         """The gradients; None where a target was not reached."""
-        from .backward import gradients
-
         level = top_level((*self.roots, *self.targets)) if thread_state.levels else None
-        return gradients(self) if level is None else level.grad(self)
+        if level is not None:
+            return level.grad(self)
+        call = BackwardCall("grad", self.roots, self.targets, self.retain_graph, self.create_graph)
+        return run(call, self.cotangents)
 
     def of(self, roots: Any, targets: Any, cotangents: Any, retain_graph: bool = True) -> list[Tensor | None]:
         """The gradients of other tensors, as this call wants its own."""
@@ -58,6 +59,7 @@ def backward_parts(roots: list[Any], grads: list[Any]) -> tuple[list[Any], list[
 # ---------------------------------------------------------------- duals
 
 
+@interprets(DualLevel, "grad")
 def of_duals(level: DualLevel, call: GradCall) -> list[Tensor | None]:
     """Gradients of the primals, with the derivative of these gradients along the tangents as theirs."""
     roots, root_tangents = zip(*(split(level, x) for x in call.roots), strict=True)
@@ -122,6 +124,7 @@ def pair(level: DualLevel, p: Tensor, t: Tensor) -> Tensor:
 # ---------------------------------------------------------------- batches
 
 
+@interprets(BatchLevel, "grad")
 def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
     """Gradients for each element of the batch: those of the values, as no element depends on another's."""
     within = [isinstance(x, Batched) and x._level is level for x in call.targets]

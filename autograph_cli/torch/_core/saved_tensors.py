@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .._kernels.lazy import Lazy, resolved
+from .._arrays.lazy import Lazy, resolved
+from .dtypes import FROM_NUMPY, type_name
 from .interrupts import contextmanager
-from .node import LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
+from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
 from .state import thread_state
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
+from .tensor import Tensor, make
+from .wrapped_numbers import is_wrapped_number
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -20,9 +20,6 @@ FREED = (
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
     "after calling backward."
 )
-
-INFERENCE = [0]
-"""The version counter of all tensors that were made in inference mode: nobody counts."""
 
 
 def inference_saved() -> RuntimeError:
@@ -143,8 +140,6 @@ def check_versions(node: Node, opens: bool = False) -> None:
 
 def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeError:
     """PyTorch's sentence for a saved tensor that was changed in place."""
-    from .dtypes import FROM_NUMPY, type_name
-
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
         "was changed in there or anywhere later. Good luck!"
@@ -179,8 +174,6 @@ def short_name(node: Node) -> str:
 
 def unpack(node: Node, index: int) -> Any:
     """The saved tensor at `index` with its history, as a tensor of the graph."""
-    from .tensor import make
-
     if node._saved is None:
         raise freed()
     item = node._saved[index]
@@ -211,8 +204,6 @@ OWN = "own"
 
 def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
     """The same memory under the history that it had when it was saved."""
-    from .tensor import make
-
     if edge is not None and edge_of(tensor) == edge:
         return tensor
     if edge is not None and edge[0].__class__ is AccumulateGrad:
@@ -289,9 +280,6 @@ def _packing_order(node: Node, count: int) -> list[int]:
 
 
 def _pack(node: Node, item: Any, index: int) -> Any:
-    from .dispatch import is_wrapped_number
-    from .tensor import Tensor, make
-
     if isinstance(item, SavedList):
         item._items = [_pack(node, t, index) for t in item._items]
         return item

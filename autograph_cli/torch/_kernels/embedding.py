@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.sparse_arrays import Coo
-from .meta import readable
+from .._arrays.meta import readable
+from .._arrays.sparse import Coo
 
 SUM, MEAN, MAX = 0, 1, 2
 

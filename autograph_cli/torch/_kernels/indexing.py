@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .half_precision import widened
+
 _FEW = 128
 """Elements for which it does not pay to work out where each lies."""
 
@@ -142,6 +144,7 @@ class Indexing:
     def scatter_value(self, a: Any, dim: int, index: Any, value: Any) -> Any:
         return self._written(a, dim, index, self.held(value, a), self._put)
 
+    @widened
     def scatter_add(self, a: Any, dim: int, index: Any, src: Any) -> Any:
         return self._written(a, dim, index, src, self.added_at)
 

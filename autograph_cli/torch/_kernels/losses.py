@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .meta import readable
+from .._arrays.meta import readable
+from .half_precision import widened
 
 MEAN, SUM = 1, 2
 
@@ -106,6 +107,7 @@ class Losses:
             return places, None if weight is None else weight[places]
         return places, known.astype(a.dtype) * (self.number(1, a) if weight is None else weight[places])
 
+    @widened
     def nll_loss_forward(self, a: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
         """Minus the entry of each target, and the sum of the weights that the mean divides by."""
         if a.ndim == 1:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .._core.state import thread_state
-from . import Kernels, cpu, meta_functions  # noqa: F401  (the rules are found by NumPy's own dispatch)
+from . import Kernels, cpu
 from .bessel import Bessel
 from .embedding import MAX
-from .meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .polynomials import Polynomials
 from .special import Special
 

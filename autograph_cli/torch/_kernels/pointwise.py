@@ -9,10 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
+from .._arrays.meta import readable
+from .._core.dtypes import (
+    FLOAT8,
+    FROM_NUMPY,
+    cast_number,
+    check_held,
+    cpp_name,
+    number_dtype,
+    result_dtype,
+    to_float8,
+)
 from .._core.memory_format import empty_as
 from .._core.state import process_state
-from .meta import readable
 
 _REAL = (np.floating, np.integer, np.bool_)
 _MANY = 4_096
@@ -481,6 +490,8 @@ class Pointwise:
     def cast(self, a: Any, dtype: Any) -> Any:
         if a.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
             a = a.real
+        if np.dtype(dtype) in FLOAT8:
+            return to_float8(a, np.dtype(dtype))
         if 0 not in a.strides:
             return a.astype(dtype)
         made = empty_as(a, dtype)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .meta import readable
+from .._arrays.meta import readable
+from .half_precision import widened
 
 Sizes = tuple[int, ...]
 _FEW = 1 << 10
@@ -20,8 +21,8 @@ def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
     """The spatial shape that pooling gives; with `ceil`, windows may hang over the right edge."""
     out = []
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
-        room = n + 2 * p - d * (k - 1) - 1
-        m = (room + (s - 1 if ceil else 0)) // s + 1
+        span = n + 2 * p - d * (k - 1) - 1
+        m = (span + (s - 1 if ceil else 0)) // s + 1
         out.append(m - 1 if ceil and (m - 1) * s >= n + p else m)
     return tuple(out)
 
@@ -196,6 +197,7 @@ class Pooling:
 
     # ---------------------------------------------------------------- averages
 
+    @widened
     def avg_pool(
         self, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
@@ -209,6 +211,7 @@ class Pooling:
 
     avg_pool2d = avg_pool3d = avg_pool
 
+    @widened
     def avg_pool_backward(
         self, grad: Any, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
@@ -234,12 +237,15 @@ class Pooling:
                 a = self.xp.moveaxis(self.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)
         return self.xp.ascontiguousarray(a)
 
+    @widened
     def _adaptive_avg_pool2d(self, a: Any, size: Any) -> Any:
         return self.along(a, [_averaging(n, m, a.dtype) for n, m in zip(a.shape[-len(size) :], size, strict=True)])
 
+    @widened
     def _adaptive_avg_pool2d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 2)
 
+    @widened
     def _adaptive_avg_pool3d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 3)
 

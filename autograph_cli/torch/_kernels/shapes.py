@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
 from .._core.dtypes import result_dtype
-from .._core.views import as_strided_raw, in_shape, spanned
 
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
@@ -42,7 +42,7 @@ class Movement:
         if a.flags.c_contiguous:
             # The constructor takes a fraction of the time of as_strided.
             return self.xp.ndarray(size, a.dtype, a, 0, strides)
-        return self.xp.lib.stride_tricks.as_strided(a, size, strides)
+        return strided(a, size, strides, self.xp)
 
     def permute(self, a: Any, dims: Any) -> Any:
         return a.transpose(dims)
@@ -97,7 +97,7 @@ class Movement:
                 for d in range(a.ndim)
             )
         ]
-        return self.xp.lib.stride_tricks.as_strided(start, window.shape, step)
+        return strided(start, window.shape, step, self.xp)
 
     def diagonal_backward(self, grad: Any, sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
         out = self.xp.zeros(sizes, grad.dtype)
@@ -167,7 +167,7 @@ class Movement:
         count = (a.shape[dim] - size) // step + 1
         shape = (*a.shape[:dim], count, *a.shape[dim + 1 :], size)
         strides = (*a.strides[:dim], a.strides[dim] * step, *a.strides[dim + 1 :], a.strides[dim])
-        return self.xp.lib.stride_tricks.as_strided(a, shape, strides)
+        return strided(a, shape, strides, self.xp)
 
     def unfold_backward(self, grad: Any, sizes: Any, dim: int, size: int, step: int) -> Any:
         if not sizes:

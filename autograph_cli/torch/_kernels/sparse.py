@@ -7,48 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core.sparse_arrays import Coo, Csr, Sparse, add
+from .._arrays.sparse import Coo, Csr, Sparse, add
 
 rules: dict[str, Callable[..., Any]] = {}
 """By the operation's name: a function of the kernels and of the operation's arguments."""
-ZERO_TO_ZERO = frozenset(
-    [
-        "abs",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "ceil",
-        "erf",
-        "erfinv",
-        "expm1",
-        "floor",
-        "isinf",
-        "isnan",
-        "isneginf",
-        "isposinf",
-        "log1p",
-        "neg",
-        "relu",
-        "round",
-        "sgn",
-        "sign",
-        "sin",
-        "sinh",
-        "sqrt",
-        "square",
-        "tan",
-        "tanh",
-        "trunc",
-    ]
-)
-"""Functions of one number that are zero where it is: they are computed on the values that are kept."""
 
 
 def computed(op: Any, kernels: Any, kernel: Callable[..., Any], raws: list[Any]) -> Any:
     """What an operation makes of arguments of which some are sparse; NotImplementedError where there is no rule."""
-    if op.name in ZERO_TO_ZERO:
-        a = raws[0] if op.name == "neg" or isinstance(raws[0], Csr) else raws[0].coalesce()
+    if op.zero_to_zero:
+        a = raws[0] if op.linear or isinstance(raws[0], Csr) else raws[0].coalesce()
         return a.with_values(kernel(a.values, *raws[1:]))
     rule = rules.get(op.identifier) or rules.get(op.name)
     if rule is None:

@@ -88,10 +88,10 @@ class Special:
     number: Any
     error_function: Any
 
-    def piecewise(self, x: Any, *pieces: Pieces) -> Any:
+    def piecewise(self, x: Any, *cases: Pieces) -> Any:
         """A function by pieces, each computed only where its condition holds; nan where none does."""
         out = self.xp.full(x.shape, math.nan)
-        for where, function in pieces:
+        for where, function in cases:
             if where.any():
                 out[where] = function(x[where])
         return out

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core import dtypes
+from .._core.inplace import run_inplace
 from .._core.operation import operations
-from .._core.stand_in import whole
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
-from .._kernels.meta import readable
 from . import arithmetic, views
 from ._errors import LinAlgError
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._core import batching, batching_layers, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
@@ -21,6 +21,7 @@ from .dropout import dropout
 safe_softmax = operation(
     "_safe_softmax(Tensor self, int dim)",
     node="SafeSoftmaxBackward0",
+    batch=batching.leading,
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )
 KERNELS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
@@ -32,6 +33,7 @@ flash_attention = operation(
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     nondifferentiable=("logsumexp",),
     saved={"dropout_p": lambda: 0.0},
+    batch=batching_layers.attention,
     joint={
         ("query", "key", "value"): lambda f, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale: (
             f._scaled_dot_product_flash_attention_for_cpu_backward(
@@ -43,7 +45,9 @@ flash_attention = operation(
 operation(
     f"{_FLASH}_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor output, Tensor logsumexp, bool "
     "is_causal, Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)",
-    node="NotImplemented",
+    has_derivative=False,
+    batch=batching_layers.attention_backward,
+    saves_all=True,
     **{name: no_derivative(f"{_FLASH}_backward") for name in ("grad_out", "query", "key", "value", "output")},
 )
 trilinear = operation(
@@ -154,7 +158,7 @@ def _attend(
     return linear.matmul(weights, value), weights
 
 
-@autocasts("scaled_dot_product_attention")
+@autocasts("lower_precision_fp")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

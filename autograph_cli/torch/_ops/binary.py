@@ -9,11 +9,11 @@ import ml_dtypes
 import numpy as np
 
 from .._core import dtypes
+from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, overloaded, publish
 from .._core.state import process_state
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
 from . import arithmetic
 from .results import named_result
 
@@ -46,6 +46,7 @@ copysign_tensor = operation(
     lambda f, a, b: _with_sign(f, *floats(a, b)),
     promotes=True,
     node="CopysignBackward0",
+    vmap_inplace="broadcast",
     self=lambda f, grad, self, result: (
         grad * f.masked_fill_Scalar(f.div(result, self), f.eq(self, f.zeros_like(self)), 0)
     ),
@@ -56,14 +57,17 @@ copysign_scalar = operation(
     lambda f, a, other: _with_sign(f, floats(a)[0], float(other)),
     node="CopysignBackward1",
     pointwise=True,
+    vmap_inplace="broadcast",
     self=lambda f, grad, self, result: (
         grad * f.masked_fill_Scalar(f.div(result, self), f.eq(self, f.zeros_like(self)), 0)
     ),
 )
 fmax = operation(
     "fmax(Tensor self, Tensor other)",
+    doc=("The larger element of each pair; where one is nan, the other. Of equal ones `input` gets the gradient."),
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("fmax not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         grad, f.logical_not(f.logical_or(f.ge(self, other), f.isnan(other))), 0
     ),
@@ -71,8 +75,10 @@ fmax = operation(
 )
 fmin = operation(
     "fmin(Tensor self, Tensor other)",
+    doc=("The smaller element of each pair; where one is nan, the other. Of equal ones `input` gets the gradient."),
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("fmin not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         grad, f.logical_not(f.logical_or(f.le(self, other), f.isnan(other))), 0
     ),
@@ -80,6 +86,7 @@ fmin = operation(
 )
 hypot = operation(
     "hypot(Tensor self, Tensor other)",
+    doc="`sqrt(input ** 2 + other ** 2)`.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, result: f.div(grad * self, result),
@@ -97,6 +104,7 @@ def _logaddexp(f: Any, a: Any, b: Any) -> Any:
 logaddexp = operation(
     "logaddexp(Tensor self, Tensor other)",
     _logaddexp,
+    doc="`log(exp(input) + exp(other))`, computed from the larger one so that nothing overflows.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, other: f.div(grad, f.conj(f.add_Scalar(f.exp(f.sub(other, self)), 1))),
@@ -104,6 +112,7 @@ logaddexp = operation(
 )
 logaddexp2 = operation(
     "logaddexp2(Tensor self, Tensor other)",
+    doc="`log2(2 ** input + 2 ** other)`, computed from the larger one so that nothing overflows.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, other: f.div(grad, f.add_Scalar(f.pow_Scalar(2, f.sub(other, self)), 1)),
@@ -111,17 +120,30 @@ logaddexp2 = operation(
 )
 nextafter = operation(
     "nextafter(Tensor self, Tensor other)",
+    doc="The floating point number that follows each element in the direction of `other`.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, other: f.where(f.ne(self, other), grad, f.zero_beside(grad)),
     other=lambda f, grad, other: f.zeros_like(other),
 )
-gcd = operation("gcd(Tensor self, Tensor other)", _only_integers("gcd_cpu"), promotes=True, strict=True)
-lcm = operation("lcm(Tensor self, Tensor other)", _only_integers("lcm_cpu"), promotes=True, strict=True)
+gcd = operation(
+    "gcd(Tensor self, Tensor other)",
+    _only_integers("gcd_cpu"),
+    doc="The greatest common divisor of each pair of integers, not negative; `gcd(0, 0)` is 0.",
+    promotes=True,
+    strict=True,
+)
+lcm = operation(
+    "lcm(Tensor self, Tensor other)",
+    _only_integers("lcm_cpu"),
+    doc="The least common multiple of each pair of integers, not negative.",
+    promotes=True,
+    strict=True,
+)
 heaviside_op = operation(
     "heaviside(Tensor self, Tensor values)",
     lambda f, a, values: f.xp.where(a == 0, values, (a > 0).astype(a.dtype))[()],
-    node="NotImplemented",
+    has_derivative=False,
     pointwise=True,
     self=arithmetic.no_derivative("heaviside"),
     values=arithmetic.no_derivative("heaviside"),
@@ -179,6 +201,7 @@ clamp_tensor = operation(
     _clamped,
     promotes=True,
     node="ClampBackward0",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min, max: _kept(f, _between(f, self, min, max), grad),
     joint={("min", "max"): lambda f, grad, self, min, max, mask: _bounds_gradients(f, grad, self, min, max, mask)},
 )
@@ -187,6 +210,7 @@ clamp_min_tensor = operation(
     lambda f, a, low: _clamped(f, a, low, None),
     promotes=True,
     node="ClampMinBackward1",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min: _kept(f, f.ge(self, min), grad),
     min=lambda f, grad, self, min: _kept(f, f.lt(self, min), grad),
 )
@@ -195,12 +219,14 @@ clamp_max_tensor = operation(
     lambda f, a, high: _clamped(f, a, None, high),
     promotes=True,
     node="ClampMaxBackward1",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, max: _kept(f, f.le(self, max), grad),
     max=lambda f, grad, self, max: _kept(f, f.gt(self, max), grad),
 )
 deg2rad = operation(
     "deg2rad(Tensor self)",
     lambda f, a: f.mul_Scalar(*floats(a), math.pi / 180),
+    doc="Degrees as radians: each element times pi / 180.",
     floating=True,
     node="Deg2RadBackward0",
     self=lambda f, grad: f.mul_Scalar(grad, math.pi / 180),
@@ -208,6 +234,7 @@ deg2rad = operation(
 rad2deg = operation(
     "rad2deg(Tensor self)",
     lambda f, a: f.mul_Scalar(*floats(a), 180 / math.pi),
+    doc="Radians as degrees: each element times 180 / pi.",
     floating=True,
     node="Rad2DegBackward0",
     self=lambda f, grad: f.mul_Scalar(grad, 180 / math.pi),
@@ -230,6 +257,11 @@ def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 nan_to_num = operation(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
     _nan_to_num,
+    doc=(
+        "Each nan as `nan`, and the infinities as `posinf` and `neginf`, which default to the largest and "
+        "the smallest finite number.\n\n"
+        "The gradient is zero where an element was replaced."
+    ),
     pointwise=True,
     self=lambda f, grad, self: grad * f.isfinite(self),
 )
@@ -240,7 +272,12 @@ def _signbit(f: Any, a: Any) -> Any:
     return a < 0 if a.dtype.kind in "biu" else f.xp.signbit(a)
 
 
-signbit = operation("signbit(Tensor self)", _signbit, pointwise=True)
+signbit = operation(
+    "signbit(Tensor self)",
+    _signbit,
+    doc=("Where the sign bit of an element is set, as booleans: of -0.0 it is. RuntimeError for complex tensors."),
+    pointwise=True,
+)
 
 
 def _frexp(f: Any, a: Any) -> Any:

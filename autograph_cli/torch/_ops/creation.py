@@ -7,22 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
+from .._arrays.sparse import Sparse
+from .._arrays.storages import empty_strided as new_strided
 from .._core import device as devices
 from .._core import dispatch, dtypes
 from .._core import layout as layouts
 from .._core.autocast import autocasts
-from .._core.device_dispatch import formula_kernels, kernels, without_memory
+from .._core.device_dispatch import formula_kernels, without_memory
+from .._core.docstrings import documented
 from .._core.memory_format import empty_as
 from .._core.node import LEAF
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
-from .._core.sparse_arrays import Sparse
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
-from .._core.views import empty_strided as new_strided
-from .._kernels.meta import Meta
+from .._core.wrapped_numbers import numbers_made
 from ._data import array_of, cast, supported
 
 # ---------------------------------------------------------------- arguments
@@ -253,7 +255,7 @@ def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
     return kernels().xp.empty(moved, dtype).transpose(order)
 
 
-def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
+def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any], content: str) -> None:
     def make_new(
         *size: Any,
         dtype: Any = None,
@@ -300,16 +302,18 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
         return finish(f"{name}_like", new, requires_grad)
 
     def make_beside(self: Tensor, *size: Any, dtype: Any = None, **keyword: Any) -> Tensor:
-        """Of the dtype of `self`, unless another is asked for."""
         wanted = self.dtype if dtype is None else dtype
         if isinstance(self, Wrapped):
             shape = lengths(name, size, keyword.pop("size", None))
             return beside(self, lambda _, size: make_new(size, dtype=wanted, **keyword), shape)
         return make_new(*size, dtype=wanted, **keyword)
 
-    for public, run in ((name, make_new), (f"{name}_like", make_like), (f"new_{name}", make_beside)):
-        run.__name__ = run.__qualname__ = public
-    functions[name], functions[f"{name}_like"], methods[f"new_{name}"] = make_new, make_like, make_beside
+    like, beside_self = f"{name}_like", f"new_{name}"
+    sizes = "TypeError for a size that is no integer, RuntimeError for a negative one."
+    functions[name] = documented(make_new, f"A tensor of the shape `size` with {content}.\n\n{sizes}", name)
+    functions[like] = documented(make_like, f"A tensor of the shape and dtype of `input` with {content}.", like)
+    doc = f"A tensor of the shape `size` and, unless another is asked for, this dtype with {content}.\n\n{sizes}"
+    methods[beside_self] = documented(make_beside, doc, beside_self)
 
 
 def _tensor(name: str, x: Any) -> Tensor:
@@ -318,9 +322,9 @@ def _tensor(name: str, x: Any) -> Tensor:
     return x
 
 
-_factory("empty", lambda shape, dtype: kernels().xp.empty(shape, dtype))
-_factory("zeros", lambda shape, dtype: kernels().zeros(shape, dtype))
-_factory("ones", lambda shape, dtype: kernels().ones(shape, dtype))
+_factory("empty", lambda shape, dtype: dispatch.kernels().xp.empty(shape, dtype), "whatever is in its memory")
+_factory("zeros", lambda shape, dtype: dispatch.kernels().zeros(shape, dtype), "every element 0")
+_factory("ones", lambda shape, dtype: dispatch.kernels().ones(shape, dtype), "every element 1")
 
 
 @composite(method=False)
@@ -483,6 +487,7 @@ polar_op = operation(
     "polar(Tensor abs, Tensor angle)",
     lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
     pointwise=True,
+    autocast="fp32",
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )
 
@@ -495,7 +500,7 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 
 
 @composite(method=False, out=True)
-@autocasts("polar")
+@autocasts("fp32")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of a size and an angle in radians."""
     _check_parts("polar", abs, angle)
@@ -512,8 +517,10 @@ def set_default_dtype(d: Any) -> None:
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
+    if d.numpy in dtypes.FLOAT8:
+        raise TypeError(f"couldn't find storage object {d.legacy.removesuffix('Tensor')}Storage")
     process_state.default_dtype = d.numpy
-    dispatch._numbers.clear()
+    numbers_made.clear()
 
 
 @composite(method=False)

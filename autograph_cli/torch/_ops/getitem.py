@@ -9,12 +9,13 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.class_names import type_name
+from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
 from .._core.registry import composite, methods
 from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn
-from .._core.views import check_inplace, run_inplace
+from .._core.views import check_inplace
 from . import indexing, views
 from ._data import array_of
 from .indexing import cast_to, mask_places, rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import batching
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.dtype_checks import same_scalar
@@ -41,6 +42,8 @@ def _resizing(name: str) -> Any:
         node=f"{node}Backward0",
         saved=shown,
         linear=True,
+        memory_format="channels_last" if dims > 1 and not name.endswith("_aa") else "",
+        batch=batching.folded,
         self=lambda f, grad, self_sizes, align_corners, scales: getattr(f, f"{name}_backward")(
             grad, self_sizes, align_corners, scales
         ),
@@ -49,6 +52,7 @@ def _resizing(name: str) -> Any:
         f"{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, float[]? scales)",
         node=f"{node}BackwardBackward0",
         linear=True,
+        batch=batching.folded,
         grad_output=lambda f, grad, grad_output_sizes, align_corners, scales: getattr(f, name)(
             grad, grad_output_sizes[2:], align_corners, scales
         ),
@@ -206,11 +210,13 @@ def upsample(
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The former name of `interpolate` with `mode="nearest"`; it warns."""
     warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The former name of `interpolate` with `mode="bilinear"` and `align_corners=True`; it warns."""
     warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
@@ -234,6 +240,8 @@ def _grid_sampler(dims: int) -> Any:
         f"{name}(Tensor input, Tensor grid, {arguments})",
         "grid_sampler",
         node=f"{node}Backward0",
+        autocast="fp32",
+        batch=batching.folded,
         joint={
             ("input", "grid"): lambda f, grad, input, grid, interpolation_mode, padding_mode, align_corners, mask: (
                 wanted(
@@ -250,6 +258,7 @@ def _grid_sampler(dims: int) -> Any:
         "Tensor)",
         "grid_sampler_backward",
         node=f"{node}BackwardBackward0",
+        batch=batching.folded,
         joint={
             (
                 "grad_output",
@@ -271,7 +280,7 @@ def _grid_sampler(dims: int) -> Any:
         f"{name}_twice(Tensor? by_input, Tensor? by_grid, Tensor grad_output, Tensor input, Tensor grid, {arguments}) "
         "-> (Tensor, Tensor, Tensor)",
         "grid_sampler_twice",
-        node="NotImplemented",
+        has_derivative=False,
         **{t: no_derivative(f"{name}_double_backward") for t in tensors},
     )
     return run
@@ -282,7 +291,12 @@ for _sampler in grid_samplers.values():
     composite(method=False, name=_sampler.op.name)(_sampler)
 affine_grid_op = operation(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners)",
+    doc=(
+        "`nn.functional.affine_grid` with all arguments given: the points of an image of shape `size` under "
+        "the maps `theta`."
+    ),
     linear=True,
+    autocast="lower_precision_result",
     theta=lambda f, grad, size, align_corners: affine_grid_gradient(f, grad, size, align_corners),
 )
 
@@ -353,7 +367,7 @@ def grid_sample(
     return _sampled(input, grid, mode, padding_mode, _corners(align_corners))
 
 
-@autocasts("grid_sampler")
+@autocasts("fp32")
 def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners: bool) -> Tensor:
     _check_grid(input, grid)
     same_scalar(input, grid)
@@ -388,16 +402,22 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
 pixel_shuffle_op = operation(
     "pixel_shuffle(Tensor self, int upscale_factor)",
     linear=True,
+    memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, upscale_factor: f.pixel_unshuffle(grad, upscale_factor),
 )
 pixel_unshuffle_op = operation(
     "pixel_unshuffle(Tensor self, int downscale_factor)",
     linear=True,
+    memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, downscale_factor: f.pixel_shuffle(grad, downscale_factor),
 )
 channel_shuffle_op = operation(
     "channel_shuffle(Tensor self, int groups)",
     linear=True,
+    memory_format="channels_last",
+    batch=batching.folded,
     self=lambda f, grad, groups: f.channel_shuffle(grad, grad.shape[1] // groups),
 )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._core import dims
+from .._core import batching, batching_rules, dims
 from .._core.arg_check import Handed, hands_on
+from .._core.memory_format import joined, stacked
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -15,20 +17,29 @@ from ._errors import all_tensors
 
 cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
+    float8=True,
     saved={"tensors_sizes": None},
     linear=True,
+    autocast="promote",
+    memory_format=joined,
+    batch=batching_rules.cat,
     tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
 )
 stack_op = operation(
     "stack(Tensor[] tensors, int dim=0)",
+    float8=True,
     saved={"tensors_sizes": None},
     linear=True,
+    autocast="promote",
+    memory_format=stacked,
+    batch=partial(batching.leading, more=1),
     tensors=lambda f, grad, tensors_sizes, dim: [f.select(grad, dim, i) for i in range(len(tensors_sizes))],
 )
 split_op = operation(
     "split(Tensor self, int split_size, int dim)",
     view=True,
     list_result=True,
+    batch=batching.leading,
     self=lambda f, grads, split_size, dim, self_sizes: join(
         f, grads, split_lengths(self_sizes[dim], split_size), self_sizes, dim
     ),
@@ -38,6 +49,7 @@ split_with_sizes = operation(
     view=True,
     list_result=True,
     saved={"split_sizes": "split_sizes"},
+    batch=batching.leading,
     self=lambda f, grads, split_sizes, dim, self_sizes: join(f, grads, split_sizes, self_sizes, dim),
 )
 unbind_op = operation(
@@ -45,6 +57,7 @@ unbind_op = operation(
     saved={"self_sizes": None},
     view=True,
     list_result=True,
+    batch=batching.leading,
     self=lambda f, grads, dim, self_sizes: pile(f, grads, self_sizes, dim),
 )
 

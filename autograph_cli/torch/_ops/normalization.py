@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import batching_layers, dtypes, recomputed
 from .._core.dtype_checks import no_integers, parameters_fit
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -27,6 +27,9 @@ layer_norm_op = operation(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
     "(Tensor result0, Tensor result1, Tensor result2)",
     nondifferentiable=("result1", "result2"),
+    refuses={"biuc": "LayerNormKernelImpl"},
+    batch=batching_layers.layer_norm,
+    recomputed=recomputed.layer_norm,
     joint={
         ("input", "weight", "bias"): lambda f, grad, input, normalized_shape, result1, result2, weight, bias, mask: (
             (None,) * 3
@@ -40,6 +43,8 @@ layer_norm_op = operation(
 operation(
     "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, "
     "Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    batch=batching_layers.layer_norm_backward,
+    saves_all=True,
     joint={
         ("grad_out", "input", "weight"): lambda f, grads, grad_out, input, normalized_shape, weight, mean, rstd: (
             layer_norm_twice(f, grads, grad_out, input, normalized_shape, weight, mean, rstd)
@@ -58,6 +63,8 @@ def _batch_norm(name: str, node: str, outputs: str, backward: str, **options: An
         f"float momentum, float eps) -> ({outputs})",
         lambda f, *args: (*f.native_batch_norm(*args), f.xp.zeros(0, "uint8"))[: outputs.count("Tensor")],
         node=node,
+        batch=batching_layers.batch_norm,
+        recomputed=recomputed.batch_norm,
         **options,
         nondifferentiable=("result1", "result2", "result3"),
         joint={
@@ -108,6 +115,8 @@ def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
         f"output_mask{', Tensor? reserve=None' * bool(reserve)}) -> (Tensor, Tensor, Tensor)",
         lambda f, *args: f.native_batch_norm_backward(*args[:10]),
         node=node,
+        batch=batching_layers.batch_norm_backward,
+        saves_all=True,
         joint={
             (
                 "grad_out",
@@ -120,7 +129,13 @@ def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
 
 
 _THREE = "Tensor result0, Tensor result1, Tensor result2"
-batch_norm_op = _batch_norm("native_batch_norm", "NativeBatchNormBackward0", _THREE, "native_batch_norm_backward")
+batch_norm_op = _batch_norm(
+    "native_batch_norm",
+    "NativeBatchNormBackward0",
+    _THREE,
+    "native_batch_norm_backward",
+    refuses={"biuc": "batch_norm"},
+)
 batch_norm_legit = _batch_norm(
     "_native_batch_norm_legit", "NativeBatchNormLegitBackward0", _THREE, "native_batch_norm_backward"
 )
@@ -149,6 +164,9 @@ group_norm_op = operation(
         "HxW": lambda input_sizes: math.prod(input_sizes[2:]),
         "eps": "eps",
     },
+    refuses={"biuc": "GroupNormKernelImpl"},
+    memory_format="channels_last",
+    batch=batching_layers.group_norm,
     joint={
         ("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask: (
             group_norm_gradients(f, grads, input, result1, result2, weight, group, mask)

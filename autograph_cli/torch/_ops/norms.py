@@ -175,15 +175,17 @@ def legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = 
 
 @composite(method=False, out=True)
 def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The square root of the sum of squares over `dim`, over all dimensions without one."""
     return vector_norm(input, 2, dim, keepdim)
 
 
 @composite(method=False, out=True)
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of the matrices that the two dimensions `dim` span."""
     return matrix_norm(input, "nuc", dim, keepdim)
 
 
-@autocasts("linalg_cond")
+@autocasts("fp32")
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """How much a solution with A can magnify errors: norm(A) * norm(inverse(A))."""
     check_floating("linalg.cond", A)
@@ -208,7 +210,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 
 @by_samples
-@autocasts("linalg_matrix_rank")
+@autocasts("fp32")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
     check_matrix("linalg.matrix_rank", A, square=hermitian)

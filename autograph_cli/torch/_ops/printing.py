@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from .._arrays.sparse import Coo, Sparse
 from .._core import dtypes, formatting
 from .._core.interpreter_stack import DualLevel, Level
 from .._core.registry import composite, methods
 from .._core.reverse import outer_history
-from .._core.sparse_arrays import Coo, Sparse
 from .._core.state import process_state
 from .._core.tensor import Tensor, Wrapped
 from .._core.transforms import Batched, Dual, core

@@ -5,34 +5,39 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dims
+from .._core import batching, batching_rules, dims
 from .._core.autocast import autocasts
 from .._core.dispatch import put
+from .._core.docstrings import documented, in_place
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.dtypes import c_name, cpp_name
+from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
-from .._core.views import run_inplace
 from . import arithmetic, linear, views
 from .arithmetic import scaled
 from .reductions import cumprod_op, sum_all, sum_dim
 
 addmv_op = operation(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
+    batch=batching_rules.addmv,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     mat=lambda f, grad, vec, alpha: scaled(f, f.ger(grad, f.conj(vec)), alpha),
     vec=lambda f, grad, mat, alpha: scaled(f, f.mv(f.conj(f.t(mat)), grad), alpha),
 )
 addr_op = operation(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)",
+    batch=batching_rules.addr,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     vec1=lambda f, grad, vec2, alpha: scaled(f, f.mv(grad, f.conj(vec2)), alpha),
     vec2=lambda f, grad, vec1, alpha: scaled(f, f.mv(f.t(grad), f.conj(vec1)), alpha),
 )
 baddbmm_op = operation(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
+    autocast="lower_precision_fp",
+    batch=batching_rules.baddbmm,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, alpha: scaled(f, f.bmm(grad, f.conj(f.transpose(batch2, 1, 2))), alpha),
     batch2=lambda f, grad, batch1, alpha: scaled(f, f.bmm(f.conj(f.transpose(batch1, 1, 2)), grad), alpha),
@@ -46,6 +51,8 @@ addbmm_op = operation(
         "batch1_sym_argsize_1": lambda batch1_sizes: batch1_sizes[1],
         "batch2_sym_argsize_2": lambda batch2_sizes: batch2_sizes[2],
     },
+    autocast="lower_precision_fp",
+    batch=batching_rules.addbmm,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, batch1_sizes, batch2_sizes, alpha: scaled(
         f, f.bmm(_for_each(f, grad, batch1_sizes, batch2_sizes), f.conj(f.transpose(batch2, 1, 2))), alpha
@@ -57,12 +64,14 @@ addbmm_op = operation(
 vdot_op = operation(
     "vdot(Tensor self, Tensor other)",
     linear="each",
+    batch=batching_rules.vdot,
     self=lambda f, grad, other: f.conj(grad) * other,
     other=lambda f, grad, self: grad * self,
 )
 cross_op = operation(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1)",
     linear="each",
+    batch=batching.leading,
     self=lambda f, grad, other, dim: f.linalg_cross(f.conj(other), grad, dim=dim),
     other=lambda f, grad, self, dim: f.linalg_cross(grad, f.conj(self), dim=dim),
 )
@@ -99,7 +108,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 
 
 @composite(out=True)
-@autocasts("baddbmm")
+@autocasts("lower_precision_fp")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
     _batches(batch1, batch2)
@@ -108,7 +117,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 
 
 @composite(out=True)
-@autocasts("addbmm")
+@autocasts("lower_precision_fp")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of all products of two matrices."""
     _batches(batch1, batch2)
@@ -138,7 +147,7 @@ for _name, _op in (
     def _in_place(input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, _op: Any = _op) -> Tensor:
         return run_inplace(_op.op, (input, a, b, beta, alpha))
 
-    methods[f"{_name}_"] = _in_place
+    methods[f"{_name}_"] = documented(_in_place, in_place(_name), f"{_name}_")
     if _name == "addmv":
         functions["addmv_"] = _in_place
 
@@ -202,7 +211,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return cross_op(input, other, dim=d)
 
 
-@autocasts("linalg_vecdot")
+@autocasts("lower_precision_fp")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, the first ones conjugated."""
     if x._raw.dtype != y._raw.dtype:

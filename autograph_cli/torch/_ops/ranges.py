@@ -218,7 +218,7 @@ def _check_steps(start: Any, end: Any, step: Any) -> None:
 
 
 def _require_real(kernel: str, dtype: np.dtype[Any]) -> None:
-    if dtype.kind in "bc":
+    if dtype.kind in "bc" or dtype in dtypes.FLOAT8:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(dtype)}'")
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays.meta import readable
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from .._kernels.meta import readable
 from .creation import full, tensor
 from .dropout import dropout
 from .linear import linear
@@ -59,6 +59,7 @@ lstm_layer = operation(
     "cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool "
     "bidirectional, bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)",
     nondifferentiable=("result3",),
+    autocast="lower_precision_fp",
     joint={
         (
             "input",

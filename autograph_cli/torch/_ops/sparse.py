@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.sparse import Coo, Csr, Sparse
 from .._core import dispatch
 from .._core.layout import sparse_coo, sparse_csr, strided
 from .._core.operation import OperationFunction, operation, operations
 from .._core.registry import composite, functions
-from .._core.sparse_arrays import Coo, Csr, Sparse
 from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._kernels import cpu
@@ -122,6 +122,7 @@ for _name in ("softmax", "log_softmax"):
     operation(
         f"_sparse_{_name}_backward(Tensor grad, Tensor output, int dim)",
         _only_sparse,
+        saves_all=True,
         grad=no_derivative(f"_sparse_{_name}_backward"),
         output=no_derivative(f"_sparse_{_name}_backward"),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims
+from .._core import batching, dims
 from .._core import dims as d
 from .._core.device_dispatch import kernels
 from .._core.dispatch import put
@@ -34,6 +34,7 @@ unsafe_split_op = operation(
     lambda f, a, n, dim: _owned(f.split(a, n, dim)),
     list_result=True,
     linear=True,
+    batch=batching.leading,
     self=lambda f, grads, split_size, dim, self_sizes: joining.join(
         f, grads, joining.split_lengths(self_sizes[dim], split_size), self_sizes, dim
     ),
@@ -43,6 +44,7 @@ unsafe_split_with_sizes_op = operation(
     lambda f, a, sizes, dim: _owned(f.split_with_sizes(a, sizes, dim)),
     list_result=True,
     linear=True,
+    batch=batching.leading,
     self=lambda f, grads, split_sizes, dim, self_sizes: joining.join(f, grads, split_sizes, self_sizes, dim),
 )
 
@@ -420,6 +422,7 @@ rot90_op = operation(
     "rot90(Tensor self, int k, int[] dims)",
     lambda f, a, k, dims: _quarters(f, a, k, dims),
     linear=True,
+    batch=batching.leading,
     self=lambda f, grad, k, dims: f.quarters(grad, -k, dims),
 )
 operations.quarters = rot90_op

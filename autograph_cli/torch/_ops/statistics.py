@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, batching_rules, dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
-from .._kernels.meta import readable
 from . import reductions, views
 from .arithmetic import div_scalar, mul_scalar
 from .indexing import copy_, zeros_of
@@ -45,6 +45,8 @@ var_mean_op = operation(
     "var_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor "
     "result1)",
     lambda f, a, dim, correction, keepdim: (f.var(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grads, self, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else var_gradient(f, grads[0], self, dim, correction, keepdim),
@@ -58,6 +60,8 @@ std_mean_op = operation(
     "std_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor "
     "result1)",
     lambda f, a, dim, correction, keepdim: (f.std(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grads, self, result0, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else std_gradient(f, grads[0], self, result0, dim, correction, keepdim),
@@ -82,6 +86,8 @@ def _both_extremes(f: Any, grads: Any, x: Any, low: Any, high: Any, dim: Any, ke
 aminmax_op = operation(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     lambda f, a, dim, keepdim: (f.amin(a, dim, keepdim), f.amax(a, dim, keepdim)),
+    memory_format="contiguous",
+    batch=batching_rules.position,
     self=lambda f, grads, self, min, max, dim, keepdim: _both_extremes(f, grads, self, min, max, dim, keepdim),
 )
 
@@ -93,12 +99,17 @@ def _nansum(f: Any, a: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 nansum_op = operation(
     "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
     _nansum,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, dim, keepdim: spread(f, grad, self.shape, dim, keepdim) * f.logical_not(f.isnan(self)),
 )
 trace_op = operation(
     "trace(Tensor self)",
     lambda f, a: f.sum(a.diagonal()),
     linear=True,
+    autocast="fp32",
+    refuses={"b": "trace"},
+    batch=batching_rules.trace,
     self=lambda f, grad, self_sizes: f.view(
         f.index_fill_int_Tensor(
             f.zeros_of((math.prod(self_sizes),), grad),

@@ -53,7 +53,7 @@ class OldFile:
         return RestrictedMachine(_no_storage, {}).run(part)
 
     @property
-    def room(self) -> int:
+    def bytes_left(self) -> int:
         """How many bytes all storages have together, at most."""
         return len(self._rest)
 

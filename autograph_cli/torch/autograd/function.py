@@ -7,9 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays.lazy import resolved
 from .._core import dtypes
 from .._core.device_dispatch import filled
-from .._core.gradients import like_at
+from .._core.gradients import output_meta_at
 from .._core.interpreter_stack import BatchLevel, belongs_here, below, in_function
 from .._core.node import Node, NodeType, edge_of, shape_dtype
 from .._core.saved_tensors import SavedTensor, freed, unpack
@@ -17,9 +18,10 @@ from .._core.state import next_sequence_nr, thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import top_level
 from .._core.user_warnings import warn
-from .._kernels.lazy import resolved
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
 
 class FunctionCtx:
@@ -94,6 +96,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
+        """The former name of `saved_tensors`; it warns."""
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
@@ -119,12 +122,12 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def _incoming(self, grad: Any) -> list[Any]:
         if grad is None:
-            return [None] * len(self._like)
+            return [None] * len(self._output_meta)
         return grad if isinstance(grad, list) else [grad]
 
     def _run(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.materialize_grads:
-            pairs = zip(grads, self._like, strict=True)
+            pairs = zip(grads, self._output_meta, strict=True)
             grads = [_zeros(like) if g is None and like is not None else g for g, like in pairs]
         return self._checked(self.apply(*grads))
 
@@ -151,7 +154,12 @@ class BackwardCFunction(FunctionCtx, Node):
         """Raise PyTorch's error for a complex gradient of a real argument."""
         tensors = (g for g, is_tensor in zip(given, self._tensor_places, strict=False) if is_tensor)
         for g, edge in zip(tensors, self._edges, strict=False):
-            if g is not None and edge is not None and g.dtype.is_complex and shape_dtype(like_at(edge))[1].kind != "c":
+            if (
+                g is not None
+                and edge is not None
+                and g.dtype.is_complex
+                and shape_dtype(output_meta_at(edge))[1].kind != "c"
+            ):
                 raise RuntimeError(
                     "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, "
                     "but got false.  (Could this error message be improved?  If so, please report an enhancement "
@@ -255,8 +263,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if in_function() and not cls._is_apart():
             raise RuntimeError(
                 "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
-                "must override the setup_context staticmethod. For more details, please see "
-                "https://pytorch.org/docs/main/notes/extending.func.html"
+                "must override the setup_context staticmethod. "
+                f"{NOTES}"
             )
         level = top_level(args)
         if level is None:
@@ -270,7 +278,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def _check_batched(cls) -> None:
         """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is
         batched."""
-        from .batched_function import has_rule, without_rule
 
         if any(isinstance(level, BatchLevel) for level in thread_state.levels) and not has_rule(cls):
             raise without_rule(cls)
@@ -385,7 +392,7 @@ def _positional(
     return (*args, *rest)
 
 
-_ENGINE_SLOTS = ("_edges", "_extra", "_like", "_saved", "_seq")
+_ENGINE_SLOTS = ("_edges", "_extra", "_output_meta", "_saved", "_seq")
 _ENGINE_NAMES = (
     "_operation",
     "_multiple",
@@ -404,3 +411,19 @@ def _check_ctx(node: BackwardCFunction) -> None:
         raise AttributeError(
             f"ctx.{taken[0]}: autograph's engine uses this name on its nodes; please give it another name"
         )
+
+
+NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+def has_rule(cls: Any) -> bool:
+    """Whether a custom Function can be batched."""
+    return cls.generate_vmap_rule or cls.vmap is not Function.vmap
+
+
+def without_rule(cls: Any) -> RuntimeError:
+    """PyTorch's error for one that cannot."""
+    return RuntimeError(
+        f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
+        f"vmap staticmethod or set generate_vmap_rule=True. {NOTES}"
+    )

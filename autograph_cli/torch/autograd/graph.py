@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import address, owner
 from .._core.interrupts import contextmanager, uninterruptible
 from .._core.node import Handle, Node, edge_of
 from .._core.roots import GradientEdge
 from .._core.state import thread_state
-from .._core.storages import address, owner
 from .._core.tensor import Tensor, Wrapped
 from .._core.views import bump
 from .grad_mode import count_special, no_grad

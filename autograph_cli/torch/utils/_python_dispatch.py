@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dispatched, dtypes
+from .._arrays import dispatched
+from .._arrays.dispatched import Dispatched
+from .._core import dtypes
 from .._core.device import CPU
-from .._core.dispatch import written_number
-from .._core.dispatched import Dispatched
 from .._core.operation import Operation
 from .._core.schema import REQUIRED
 from .._core.state import thread_state
 from .._core.tensor import Tensor
+from .._core.wrapped_numbers import written_number
 from .._ops.legacy import instance
 from ..ops import Overload, aten, overload_of
 from ._pytree import tree_map
@@ -185,7 +186,7 @@ def _overload(name: str, args: tuple[Any, ...]) -> str:
     return {"empty": "memory_format", "normal": "float_float"}.get(name, "")
 
 
-dispatched.ask, dispatched.ask_for = _ask, _ask_for
+dispatched.ask, dispatched.ask_for, dispatched.default = _ask, _ask_for, default
 dispatched.made, dispatched.made_like = _made, _made_like
 
 # ---------------------------------------------------------------- what they are given

@@ -12,8 +12,7 @@ from .._core import dispatch
 from .._core.interrupts import uninterruptible
 from .._core.operation import Operation
 from .._core.state import thread_state
-from .._core.tensor import Tensor
-from .._core.views import counter
+from .._core.tensor import Tensor, counter
 from ..autograd.grad_mode import count_special
 from ..ops import Overload, overload_of
 

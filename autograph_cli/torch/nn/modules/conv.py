@@ -305,6 +305,7 @@ class _LazyConv(LazyModuleMixin):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self: Any) -> None:
+        """Initialize the parameters; nothing happens before their shape is known."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()  # type: ignore[misc]
 

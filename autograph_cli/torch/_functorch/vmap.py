@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._core.batching import value_of
+from .._core.interpreter_stack import BatchLevel, running
+from .._core.operation import operations
+from .._core.tensor import Tensor
+from .._core.transforms import Batched, batched
 from .._ops.random import default_generator
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
-from .batching import value_of
-from .interpreter_stack import BatchLevel, running
-from .operation import operations
-from .tensor import Tensor
-from .transforms import Batched, batched
 
 Dims = Any
 """A dimension (or None) for each tensor: a number, or a tree like that of the tensors or a beginning of it."""
