@@ -12,6 +12,7 @@ from .._arrays.stand_in import SENTENCES
 from .._arrays.storages import spanned
 from . import dims, dispatch
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, shifted
+from .device_dispatch import kernels
 from .operation import operations
 from .tensor import Tensor, Wrapped, make
 from .transforms import core

@@ -14,14 +14,14 @@ from .backward_source import backward_source
 from .code_cache import compiled
 from .dtype_checks import refusing
 from .dtypes import CATEGORY, FLOATING
-from .memory_format import arranged, in_float32, settled
+from .memory_format import arranged, in_float32, settled, strides_of
 from .node import INFERENCE, edge_of, extra_of, output_meta
 from .overrides import unasked, unknown_operand
 from .saved_tensors import SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, materialize, new
-from .views import make_view, strides_of
+from .views import make_view
 from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:

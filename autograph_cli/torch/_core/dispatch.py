@@ -22,14 +22,14 @@ from .._arrays.storages import resized, window
 from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
-from .memory_format import settled
+from .memory_format import settled, strides_of
 from .node import Edge, Node, View, edge_of, extra_of, output_meta
 from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
-from .views import bump, check_overlap, check_own_memory, make_view, strides_of, write
+from .views import bump, check_overlap, check_own_memory, make_view, write
 from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:

@@ -19,12 +19,13 @@ from .gradients import fit_recorded
 from .inplace import run_inplace as run_inplace_
 from .interpreter_stack import DualLevel, interprets
 from .interrupts import contextmanager
+from .memory_format import strides_of
 from .node import Node, View, extra_of, output_meta
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
 from .state import next_sequence_nr, thread_state
-from .tensor import Tensor, Wrapped, materialize
+from .tensor import Tensor, Wrapped, make, materialize
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = dispatch.make(empty_strided(wanted.shape, strides, t._raw.dtype))
+    made = make(empty_strided(wanted.shape, strides, t._raw.dtype))
     return made.copy_(t)
 
 
@@ -380,7 +381,7 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
     edge = x._edge
     if edge.__class__ is View:
         promote(level, edge.base, like)
-        base = edge.base
+        base: Any = edge.base
         path = edge.path or (views.geometry(materialize(x), base._raw),)
         tangent = views.along(path, base._tangent)
         made._viewed = base
@@ -397,8 +398,8 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
 def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
-        return dispatch.make(dispatch.kernels(x._raw).zeros(size, x._raw.dtype)[()])
-    made = empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
+        return make(kernels(x._raw).zeros(size, x._raw.dtype)[()])
+    made = empty_strided(size, strides_of(x._raw), x._raw.dtype)
     made[...] = 0
     return make(made)
 
@@ -421,8 +422,8 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     followed: Any = target
     promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
-    run_inplace_(op, (target._primal, *primals[1:]))
-    target._tangent.copy_(tangent)
+    run_inplace_(op, (followed._primal, *primals[1:]))
+    followed._tangent.copy_(tangent)
     return target
 
 

@@ -12,7 +12,7 @@ from . import dispatch, docstrings, dtypes
 from .autocast import autocasts
 from .class_names import type_name
 from .inplace import run_inplace
-from .operation import Operation, operations
+from .operation import Operation, OperationFunction, operations
 from .state import thread_state
 from .tensor import Tensor
 from .views import check_inplace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -510,7 +510,8 @@ def counter(tensor: Tensor) -> list[int]:
     """The tensor's version counter, made at first need."""
     if tensor._counter is None:
         tensor._counter = [0]
-    return tensor._counter
+    found: list[int] = tensor._counter
+    return found
 
 
 def share(tensor: Tensor, counts: bool) -> Tensor:

@@ -94,7 +94,7 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
         edge = edge_of(along(view.path, view.base))
         view.edge, view.version = edge, version
         move_retained(tensor, before)
-        return view.edge
+        return edge
     node: Node = object.__new__(table["as_strided"].node)
     shape, strides, offset = place or geometry(tensor._raw, view.base._raw)
     node._edges = (base_edge,)

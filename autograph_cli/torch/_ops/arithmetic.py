@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.operation import Formula, operation, right_first
+from .._core.operation import operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
 from .._core.wrapped_numbers import wrap_number

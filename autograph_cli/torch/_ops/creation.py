@@ -14,7 +14,7 @@ from .._core import device as devices
 from .._core import dispatch, dtypes
 from .._core import layout as layouts
 from .._core.autocast import autocasts
-from .._core.device_dispatch import formula_kernels, without_memory
+from .._core.device_dispatch import formula_kernels, kernels, without_memory
 from .._core.docstrings import documented
 from .._core.memory_format import empty_as
 from .._core.node import LEAF
@@ -322,9 +322,9 @@ def _tensor(name: str, x: Any) -> Tensor:
     return x
 
 
-_factory("empty", lambda shape, dtype: dispatch.kernels().xp.empty(shape, dtype), "whatever is in its memory")
-_factory("zeros", lambda shape, dtype: dispatch.kernels().zeros(shape, dtype), "every element 0")
-_factory("ones", lambda shape, dtype: dispatch.kernels().ones(shape, dtype), "every element 1")
+_factory("empty", lambda shape, dtype: kernels().xp.empty(shape, dtype), "whatever is in its memory")
+_factory("zeros", lambda shape, dtype: kernels().zeros(shape, dtype), "every element 0")
+_factory("ones", lambda shape, dtype: kernels().ones(shape, dtype), "every element 1")
 
 
 @composite(method=False)

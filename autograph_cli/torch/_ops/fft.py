@@ -7,7 +7,8 @@ from typing import Any
 
 from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels, put
+from .._core.device_dispatch import kernels
+from .._core.dispatch import put
 from .._core.docstrings import documented
 from .._core.inplace import run_inplace
 from .._core.operation import operation, operations

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from .._arrays.dispatched import Dispatched, wrapper
+from .._arrays.meta import NO_DATA
 from .._core import device as devices
 from .._core import dtypes, tensor
-from .._core.device_dispatch import NO_DATA
 from .._core.interpreter_stack import new
 from .._core.registry import composite
 from .._core.size import Size
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, dispatches
 from .._core.user_warnings import warn
-from .._kernels.meta import NO_DATA
 from ._data import array_of
 from .creation import lengths, set_default_dtype
 from .views import alias

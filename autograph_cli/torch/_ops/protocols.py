@@ -23,7 +23,6 @@ from .._core.size import Size
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, Wrapped, materialize
 from .._core.transforms import Batched, Dual
-from .._core.views import strides_of
 from ._data import warn_scalar
 from .creation import from_numpy
 from .legacy import instance

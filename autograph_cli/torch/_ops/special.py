@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.docstrings import documented
 from .._core.inplace import run_inplace
 from .._core.operation import operation, operations, right_first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,6 @@ from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped, make, materialize, share
 from .._core.user_warnings import warn_once
-from .._core.views import strides_of
 from . import unary
 from ._errors import all_tensors
 from .reductions import sum_all, sum_dim
@@ -574,7 +574,7 @@ def _matrix_transpose(name: str) -> Callable[[Tensor], Tensor]:
         flipped = transpose_op(self, dims.wrap(-2, self.ndim), dims.wrap(-1, self.ndim)) if self.ndim else self
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
-    return property(get, doc=_TRANSPOSES[name])
+    return get
 
 
 _TRANSPOSES = {
@@ -583,14 +583,13 @@ _TRANSPOSES = {
     "H": "The conjugate transpose of a matrix, a view. RuntimeError for a vector or more than two dimensions.",
     "mH": "A view with the last two dimensions exchanged and the elements conjugated. RuntimeError for a vector.",
 }
-methods |= {name: _matrix_transpose(name) for name in ("T", "mT", "H", "mH")}
+methods |= {name: property(_matrix_transpose(name), doc=doc) for name, doc in _TRANSPOSES.items()}
 
 
 @composite(method=True)
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and the elements conjugated: a view. RuntimeError for a vector."""
-    found: Tensor = _matrix_transpose("mH").fget(input)
-    return found
+    return _matrix_transpose("mH")(input)
 
 
 @composite(formula=True, function=False)
