@@ -15,12 +15,13 @@ from autograph_cli.engines.builtin_saved import (
     kept_outputs,
     leaf_bytes,
     look,
+    plain_arguments,
     saved,
     saved_type,
     storages,
     types,
 )
-from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of
+from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of, shown
 from autograph_cli.torch._core.modes import kept
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, output_meta
 from autograph_cli.torch._core.state import process_state, thread_state
@@ -95,6 +96,7 @@ class Builtin:
                 following.append((key, nr) if nr else key)
             args: list[Output] = []
             op, first = "", outputs[0] if outputs else None
+            plain = False
             for x in inputs:
                 if isinstance(x, Tensor):
                     edge = x._edge
@@ -108,13 +110,15 @@ class Builtin:
                     ):
                         args.append(held[1])
                     else:
-                        self._take(x, args)
+                        plain |= self._take(x, args)
                     if x is first:
                         op = self._in_place(node)
                 elif x.__class__ is tuple or x.__class__ is list:
                     for item in x:
                         if isinstance(item, Tensor):
                             self._take(item, args)
+                elif x is not None:
+                    plain = True
             if first is not None:
                 edge = first._edge
                 if op:  # the tensor may have its new history already
@@ -138,6 +142,7 @@ class Builtin:
                 None if current is None else current._seq,
                 thread_state.calls,
                 constants(node),
+                plain_arguments(inputs) if plain else None,
             )
             if self.measured:
                 listener.made(node._seq, node, outputs, newest)
@@ -166,13 +171,15 @@ class Builtin:
             self.listener.withdrawn(node._seq)
         return "" if node._operation is None else f"{node._operation.name.rstrip('_')}_"
 
-    def _take(self, tensor: Tensor, args: list[Output]) -> None:
-        """Add the output that `tensor` is to `args`; numbers that the engine wrapped are no tensors of the script."""
+    def _take(self, tensor: Tensor, args: list[Output]) -> bool:
+        """Add the output that `tensor` is to `args`; true for a number that the engine wrapped."""
         output = self.output(tensor)
-        if output is None and not is_wrapped_number(tensor):
+        if output is None:
+            if is_wrapped_number(tensor):
+                return True
             output = self.listener.input(tensor)
-        if output is not None:
-            args.append(output)
+        args.append(output)
+        return False
 
     # -- tensors
 
@@ -262,6 +269,14 @@ class Builtin:
     def names(self, cls: type[Node]) -> tuple[str, str]:
         name, operation = cls.__name__, cls._operation
         return name, name.removesuffix("Backward") if operation is None else operation.name
+
+    def arguments(self, cls: type[Node], plain: Sequence[Any]) -> list[tuple[str, str]]:
+        if cls._operation is None:
+            return []
+        named = zip(cls._operation.schema.parameters, plain, strict=False)
+        return [
+            (each.name, shown(x)) for each, x in named if x is not None and not (x is each.default or x == each.default)
+        ]
 
     def formula(self, cls: type[Node]) -> tuple[str, ...]:
         from autograph_cli.engines.builtin_formulas import formula_of

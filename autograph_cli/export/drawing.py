@@ -30,6 +30,7 @@ from autograph_cli.export.scene import Box
 from autograph_cli.export.style import (
     BAND,
     BANDS,
+    BESIDE,
     EDGE,
     FRAME_LINE,
     INK,
@@ -42,7 +43,7 @@ from autograph_cli.export.style import (
     text_width,
 )
 
-Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "box", "sample"]
+Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "formula", "box", "sample"]
 """What a piece is, in the order in which they are drawn."""
 
 
@@ -121,6 +122,8 @@ def primitives(placed: Placed) -> Iterator[Primitive]:
         if arrow.label and line.label:
             yield _label(f"label_{number}", arrow.label, line.label, under.at(line.label))
     yield from map(_heading, placed.lanes)
+    for lane in placed.lanes:
+        yield from _beside(lane)
     yield from map(_box, scene.boxes, placed.places)
     for number, sample in enumerate(placed.samples):
         yield _sample(f"legend_{number}", sample)
@@ -146,6 +149,12 @@ def _band(lane: Lane) -> Primitive:
 
 def _band_key(lane: Lane) -> str:
     return f"band_{lane.band.number}" + (f".{lane.part}" if lane.part else "")
+
+
+def _beside(lane: Lane) -> Iterator[Primitive]:
+    x, y = lane.beside
+    for number, line in enumerate(lane.band.beside if lane.part == 0 else ()):
+        yield Primitive("formula", f"{_band_key(lane)}_{number}", (Text(line, (x, y + BESIDE * number), TITLE, INK),))
 
 
 def _heading(lane: Lane) -> Primitive:

@@ -117,8 +117,12 @@ def _check_pass(graph: Graph, index: int, entry: Pass) -> None:
         raise GraphError(f"pass {entry.id} stands at position {index}; ids are dense and in order.")
     if entry.order < 1:
         raise GraphError(f"pass {index} has order {entry.order}; a pass has order 1 or higher.")
-    for edge in entry.roots:
-        _check_target(graph, edge, f"a root of pass {index}")
+    for what, edges in (("a root", entry.roots), ("an input", entry.inputs), ("a result", entry.results)):
+        for edge in edges:
+            if edge is not None:
+                _check_target(graph, edge, f"{what} of pass {index}")
+    if entry.results and len(entry.results) != len(entry.inputs):
+        raise GraphError(f"pass {index} has {len(entry.results)} results of {len(entry.inputs)} inputs.")
     for ran in entry.ran:
         if not 0 <= ran < len(graph.nodes):
             raise GraphError(f"pass {index} ran node {ran}, and the graph has {len(graph.nodes)} nodes.")

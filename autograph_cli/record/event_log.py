@@ -132,6 +132,7 @@ class EventLog:
         parent: int | None,
         calls: Sequence[ModuleCall],
         constants: Any,
+        plain: Sequence[Any] | None,
     ) -> None:
         """An operation ran."""
         thread = self.thread
@@ -170,6 +171,7 @@ class EventLog:
                 call,
                 "",
                 constants,
+                plain,
             ),
         )
         self.known[number] = event
@@ -271,6 +273,10 @@ class EventLog:
             for later in nested:
                 made_by = {event.made_by for event in map(known.get, later.ran) if event is not None}
                 later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
+        if call.inputs is not None:
+            entry.inputs = [self.engine.root(x) for x in call.inputs]
+            found = call.found or [None] * len(call.inputs)
+            entry.results = [None if x is None else self.engine.output(x) for x in found]
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 

@@ -30,7 +30,8 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
         observer.begins(call)
     try:
         edges = [edge for edge in map(root_edge, call.roots) if edge is not None]
-        return Pass(call, any(isinstance(g, Wrapped) for g in grads)).run(edges, grads)
+        call.found = Pass(call, any(isinstance(g, Wrapped) for g in grads)).run(edges, grads)
+        return call.found
     finally:
         if observer is not None:
             observer.ends(call)

@@ -39,7 +39,7 @@ class OpHook(Protocol):
 class BackwardCall:
     """What an observer is told of one `backward` or `grad` call."""
 
-    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "ran", "roots", "watch")
+    __slots__ = ("create_graph", "found", "inputs", "keeps_graph", "kind", "ran", "roots", "watch")
 
     def __init__(self, kind: str, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool) -> None:
         self.kind = kind
@@ -48,6 +48,8 @@ class BackwardCall:
         self.keeps_graph = keeps_graph
         self.create_graph = create_graph
         self.ran: list[Node] = []
+        self.found: list[Tensor | None] = []
+        """The gradients of `inputs`."""
         self.watch: Callable[[Node, Any], None] | None = None
         """Called with each node that is about to run and the gradient that it is given; an observer may put it here."""
 
