@@ -106,7 +106,8 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, complex)):
-        return bool((self == element).any().item())
+        equal: Any = element == self
+        return bool(equal.any().item())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
