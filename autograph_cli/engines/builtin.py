@@ -16,6 +16,7 @@ from autograph_cli.engines.builtin_saved import (
     leaf_bytes,
     look,
     saved,
+    saved_constants,
     saved_type,
     storages,
     types,
@@ -34,6 +35,7 @@ class Builtin:
     tensor = Tensor
     look = staticmethod(look)
     saved = staticmethod(saved)
+    saved_constants = staticmethod(saved_constants)
     saved_type = staticmethod(saved_type)
     types = staticmethod(types)
     kept = staticmethod(kept)
@@ -228,8 +230,15 @@ class Builtin:
     # -- nodes
 
     def numbers(self, nodes: Iterable[Node]) -> list[int]:
-        known, number = self.known, self.number
-        return [node._seq if node._seq in known else number(node) for node in nodes]
+        known, tensors, found = self.known, self.listener.tensors, []
+        for node in nodes:
+            key = node._seq
+            if key not in known:
+                held = tensors.get(id(node.variable)) if node.__class__ is AccumulateGrad else None
+                seen = held is not None and held[1] >= 0 and held[0]() is node.variable
+                key = held[1] if held is not None and seen else self.number(node)
+            found.append(key)
+        return found
 
     def number(self, node: Node) -> int:
         if node.__class__ is AccumulateGrad:
