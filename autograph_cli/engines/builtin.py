@@ -233,10 +233,10 @@ class Builtin:
         known, tensors, found = self.known, self.listener.tensors, []
         for node in nodes:
             key = node._seq
-            if key not in known:
-                held = tensors.get(id(node.variable)) if node.__class__ is AccumulateGrad else None
-                seen = held is not None and held[1] >= 0 and held[0]() is node.variable
-                key = held[1] if held is not None and seen else self.number(node)
+            if key not in known:  # what `number` would find, sooner
+                held = tensors.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
+                same = held is not None and held[1] >= 0 and held[0]() is node.variable  # type: ignore[attr-defined]
+                key = held[1] if held is not None and same else self.number(node)
             found.append(key)
         return found
 
