@@ -313,16 +313,23 @@ class EventLog:
 
     def note(self, tensor: Any, path: str) -> Output | None:
         """Note a name for the output that a tensor is, and for the inputs that are views of it; returns the output."""
-        ref, numbers = self.windows.get(id(tensor), _NO_VIEWS)
-        if numbers and ref is not None and ref() is tensor:
-            for number in numbers:
-                _add_name(self.borrowed, number, 0, path)
-            numbers.clear()
+        if self.windows:
+            ref, numbers = self.windows.get(id(tensor), _NO_VIEWS)
+            if numbers and ref is not None and ref() is tensor:
+                for number in numbers:
+                    _add_name(self.borrowed, number, 0, path)
+                numbers.clear()
         output = self.engine.output(tensor)
         if output.__class__ is int:
-            _add_name(self.names, self.known[output][0], 0, path)
+            number, nr = self.known[output][0], 0  # type: ignore[index]
         elif output is not None:
-            _add_name(self.names, *self.place(output), path)
+            number, nr = self.place(output)
+        else:
+            return None
+        if number in self.names:
+            _add_name(self.names, number, nr, path)
+        else:
+            self.names[number] = {nr: [path]}
         return output
 
     def place(self, output: Output) -> tuple[int, int]:
