@@ -38,6 +38,7 @@ SUFFIXES = {
     "mermaid": ".mmd",
     "graphml": ".graphml",
     "text": ".txt",
+    "latex": ".tex",
     "json": ".json",
 }
 FORMATS = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
@@ -56,12 +57,13 @@ class Drawing:
     roll: bool | None
     tags: bool
     depth: int | None
-    engine: str | None
+    layout: str | None
     title: str
     shown: tuple[str, ...]
     opened_node: str | None = None
     parameters: str | None = None
     columns: bool = True
+    formula: bool = False
 
     def of(self, view: str) -> bytes:
         """The picture of one view."""
@@ -78,12 +80,13 @@ class Drawing:
             roll=self.roll,
             tags=self.tags,
             depth=self.depth,
-            engine=self.engine,
+            layout=self.layout,
             title=self.title,
             shown=self.shown,
             inside=self.opened_node,
             parameters=self.parameters,
             columns=self.columns,
+            formula=self.formula,
         )
 
 
@@ -127,9 +130,10 @@ class Drawing:
 @click.option(
     "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
 )
+@click.option("--formula", is_flag=True, help="Write the derivatives as formulas beside the picture (needs sympy).")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
-@click.option("--engine", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
+@click.option("--layout", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
 @click.pass_context
 def render(
     ctx: click.Context,
@@ -147,13 +151,14 @@ def render(
     roll: bool | None,
     tags: bool,
     depth: int | None,
-    engine: str | None,
+    layout: str | None,
     part: Slice,
     shown: tuple[str, ...],
     opened_node: str | None,
     parameters: str | None,
     columns: bool,
     no_arguments: bool,
+    formula: bool,
 ) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
@@ -188,12 +193,13 @@ def render(
         roll,
         tags,
         depth,
-        engine,
+        layout,
         opened.trace.script,
         shown,
         opened_node,
         parameters,
         columns,
+        formula,
     )
     draw(drawing, views, place, opened)
     ctx.exit(opened.exit_code)
@@ -208,13 +214,14 @@ class Place:
     format: str
     stdout: bool = False
     several: bool = False
+    folder: bool = False
 
     @classmethod
     def of(cls, output: str | None, format_: str | None, views: list[str]) -> Place:
         """The place that `-o` and `-f` name; raises `UsageError` where they do not say enough."""
         here, several = Path.cwd(), len(views) > 1
         if output is None:
-            return cls(here, here, format_ or "svg")
+            return cls(here, here, format_ or "svg", folder=True)
         path = here / output
         if output == "-" or is_stream(output):
             if several:
@@ -222,7 +229,7 @@ class Place:
             stdout = output in ("-", "/dev/stdout")
             return cls(here, None if stdout else path, format_ or "svg", stdout)
         if output.endswith("/") or path.is_dir():
-            return cls(here, path, format_ or "svg")
+            return cls(here, path, format_ or "svg", folder=True)
         known = FORMATS.get(path.suffix.lower())
         if format_ is None and known is None:
             endings = ", ".join(SUFFIXES.values())
@@ -232,7 +239,8 @@ class Place:
     def file(self, stem: str, view: str) -> Path:
         """The file for one view: `-o graph.svg` for one graph, `graph.backward.svg` for one of several."""
         assert self.path is not None
-        if self.path.is_dir():
+        if self.folder:
+            self.path.mkdir(parents=True, exist_ok=True)
             return self.path / f"{stem}.{view}{SUFFIXES[self.format]}"
         return self.path.with_name(f"{self.path.stem}.{view}{self.path.suffix}") if self.several else self.path
 

@@ -15,10 +15,10 @@ from autograph_cli.engines.builtin_saved import bytes_kept
 from autograph_cli.engines.protocol import CannotDerive
 from autograph_cli.torch._core.backward import grad
 from autograph_cli.torch._core.device_dispatch import filled
-from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, like_of
+from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, output_meta
 from autograph_cli.torch._core.registry import functions
 from autograph_cli.torch._core.saved_tensors import Packed
-from autograph_cli.torch._core.state import L, S
+from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
 
 MOST_BYTES = 256 * 2**20
@@ -29,8 +29,8 @@ _SERVED = ("autograph_cli", "torch", "torchvision", "safetensors")
 def gradients(observer: Any, roots: Sequence[Tensor], *, custom: bool) -> tuple[list[Tensor], Sequence[Tensor | None]]:
     """The leaves that the roots hang on, and their gradients with a graph, of which the observer is told.
 
-    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. Raises `CannotDerive` where it is
-    better not to run the graph.
+    `custom`: go on where custom Functions are in the graph, whose Python code then runs once more. Raises
+    `CannotDerive` where it is better not to run the graph.
     """
     leaves, nodes = _survey(roots, custom)
     with _unseen(observer, nodes):
@@ -78,13 +78,24 @@ def _is_custom(cls: type[Node]) -> bool:
 def _unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
     """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
     modes = ("grad", "inference", "saved_hooks", "anomaly", "current", "autocast")
-    before = S.observer, S.special - S.reserved - S.lazy, {name: getattr(L, name) for name in modes}
+    before = (
+        process_state.observer,
+        process_state.special - process_state.reserved - process_state.lazy,
+        {name: getattr(thread_state, name) for name in modes},
+    )
     extras = [(node, node._extra) for node in nodes if node._extra is not None]
     metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
     quiet = io.StringIO()
     try:
-        S.observer, S.special = observer, S.reserved + S.lazy
-        L.grad, L.inference, L.saved_hooks, L.anomaly, L.current, L.autocast = True, False, (), False, None, None
+        process_state.observer, process_state.special = observer, process_state.reserved + process_state.lazy
+        (
+            thread_state.grad,
+            thread_state.inference,
+            thread_state.saved_hooks,
+            thread_state.anomaly,
+            thread_state.current,
+            thread_state.autocast,
+        ) = True, False, (), False, None, None
         for node, extra in extras:
             node._extra = Extra()
             node._extra.versions = extra.versions
@@ -100,10 +111,10 @@ def _unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
-        S.observer, special, kept = before
-        S.special = special + S.reserved + S.lazy
+        process_state.observer, special, kept = before
+        process_state.special = special + process_state.reserved + process_state.lazy
         for name, value in kept.items():
-            setattr(L, name, value)
+            setattr(thread_state, name, value)
         for node, extra in extras:
             node._extra = extra
         for meta, hooks in metas:
@@ -131,4 +142,4 @@ def _leaf_metas(nodes: Iterable[Node]) -> Iterator[Any]:
 
 
 def _ones(root: Tensor) -> Tensor:
-    return make(filled(like_of(root._raw), 1))
+    return make(filled(output_meta(root._raw), 1))

@@ -1,4 +1,5 @@
-"""What the backward of one node runs, as a graph: of a custom Function as it runs, of a formula by running it once more."""
+"""What the backward of one node runs, as a graph: of a custom Function as it runs, of a formula by running it once
+more."""
 
 from __future__ import annotations
 
@@ -9,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Root, TensorType
-from autograph_cli.torch._core.dispatch import is_wrapped_number
-from autograph_cli.torch._core.gradients import fit_recorded, like_at
+from autograph_cli.torch._core.gradients import fit_recorded, output_meta_at
 from autograph_cli.torch._core.node import Node as EngineNode
 from autograph_cli.torch._core.operation import operations
 from autograph_cli.torch._core.saved_tensors import Packed
 from autograph_cli.torch._core.schema import REQUIRED
-from autograph_cli.torch._core.state import L
+from autograph_cli.torch._core.state import thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.views import CopySlices, itself
+from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 
 _GRADIENTS = ("float", "bfloat", "complex")
 
@@ -56,18 +57,20 @@ class Inside:
         """Run the formula once more, as operations on tensors; nothing of it is seen outside."""
         several = isinstance(grad, (list, tuple))
         given = [self._given(g) for g in grad] if several else self._given(grad)
-        mode = L.grad
-        L.grad = False  # so no node is made, and no observer told
+        mode = thread_state.grad
+        thread_state.grad = False  # so no node is made, and no observer told
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 results = self.node._run_recorded(operations, given)
                 pairs = zip(self.node._edges, results, strict=False)
-                fitted = [None if g is None or edge is None else fit_recorded(g, like_at(edge)) for edge, g in pairs]
+                fitted = [
+                    None if g is None or edge is None else fit_recorded(g, output_meta_at(edge)) for edge, g in pairs
+                ]
         except Exception:  # the pass itself is about to raise the same
             return
         finally:
-            L.grad = mode
+            thread_state.grad = mode
         for name, g in zip(_inputs(self.node, len(fitted)), fitted, strict=True):
             if g is not None:
                 edge = self._place(g)
@@ -99,7 +102,8 @@ class Inside:
             self._held += [output, output._raw]
 
     def graph(self) -> Graph:
-        """All that was gathered; without known results, they are the real and complex numbers that nothing else takes."""
+        """All that was gathered; without known results, they are the real and complex numbers that nothing else
+        takes."""
         if not self.roots:
             used = {edge for node in self.nodes for edge in node.args}
             ends = [

@@ -1,4 +1,5 @@
-"""Formulas of the table in the words of a script: what the engine alone knows gives way to what a user of PyTorch knows."""
+"""Formulas of the table in the words of a script: what the engine alone knows gives way to what a user of PyTorch
+knows."""
 
 from __future__ import annotations
 

@@ -12,14 +12,15 @@ import numpy as np
 
 from autograph_cli.engines.protocol import Output, Saved, Text, shown
 from autograph_cli.graph import TensorType
-from autograph_cli.torch._core import storages as memory
+from autograph_cli.torch._arrays import storages as memory
+from autograph_cli.torch._arrays.meta import Meta
 from autograph_cli.torch._core.dims import Given
 from autograph_cli.torch._core.node import LEAF, MetaLike, Node, shape_dtype
 from autograph_cli.torch._core.saved_attributes import attribute
 from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
-from autograph_cli.torch._kernels.meta import Meta
+from autograph_cli.torch._core.wrapped_numbers import written_number
 
 _PLAIN = frozenset((bool, int, float, complex, str, type(None), Given))
 """Classes of what can be kept without keeping anything else."""
@@ -33,7 +34,10 @@ Places = tuple[tuple[int | None, ...], tuple[int | None, ...]]
 
 
 def look(nodes: Iterable[Node | None]) -> list[Any]:
-    """What living nodes keep, as plain data that `saved` reads; None for one that keeps nothing. Quick: it is done in every step."""
+    """What living nodes keep, as plain data that `saved` reads; None for one that keeps nothing.
+
+    Quick: it is done in every step.
+    """
     found: list[Any] = []
     for node in nodes:
         items = None if node is None else node._saved
@@ -57,7 +61,7 @@ def look(nodes: Iterable[Node | None]) -> list[Any]:
 
 
 def constants(node: Node) -> Any:
-    """What a node keeps that is no tensor, as plain data that `saved_constants` reads; None if there is no such thing."""
+    """What a node keeps that is no tensor, as `saved_constants` reads it; None if there is no such thing."""
     constant, items = _constants_of(node.__class__), node._saved
     if constant is None or items.__class__ is not tuple:
         return None
@@ -65,9 +69,14 @@ def constants(node: Node) -> Any:
     return found if _BRIEF.issuperset(map(type, found)) else tuple([x if _is_constant(x) else None for x in found])
 
 
+def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
+    """What an operation was given that is no tensor, in its place; None for the rest."""
+    return tuple([written_number(x) if isinstance(x, Tensor) else x if x.__class__ in _PLAIN else None for x in inputs])
+
+
 @functools.cache
 def _constants_of(cls: type[Node]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
-    """The names of the things that nodes of this class keep and are no tensors, and what takes them from all that is kept."""
+    """The names of what nodes of this class keep that is no tensor, and what takes it from all that is kept."""
     operation = cls._operation
     if not _is_simple(cls):
         return None

@@ -1,8 +1,8 @@
 """How a recorder hears an engine: the events that it is told of, and the facts that it may ask for.
 
 An engine tells plain data: numbers, classes, types, and weak references to what may die. So what a recorder writes down
-holds no tensor and no node. A node is known by its sequence number, which is never negative and unique in a process; what has no
-node, a tensor without gradient, gets a negative number from the recorder.
+holds no tensor and no node. A node is known by its sequence number, which is never negative and unique in a process;
+what has no node, a tensor without gradient, gets a negative number from the recorder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _LONGEST = 60
 Output = int | tuple[int, int]
 """An output of a node: the node's number where it is output 0, else (number, output)."""
 Saved = tuple[str, Any, Any, int, int, int]
-"""Something that a node keeps for backward: a name, dtype, shape, storage, bytes and version; or a name, None and the value."""
+"""Something that a node keeps for backward: a name, dtype, shape, storage, bytes and version; or a name, None and the
+value."""
 ModuleCall = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
 """A call of a module that is going on: its number, the module and the arguments."""
 
@@ -66,8 +67,12 @@ class BackwardCall(Protocol):
     roots: Any
     keeps_graph: bool
     create_graph: bool
+    inputs: Any
+    """What the roots are differentiated by; None: by all leaves."""
     ran: list[Any]
     """The nodes that it ran, in order."""
+    found: Any
+    """The gradients of `inputs`, once it is over."""
     watch: Callable[[Any, Any], None] | None
     """Called with each node that is about to run and its gradient; a listener may put it here."""
 
@@ -98,7 +103,8 @@ class Listener(Protocol):
     known: dict[int, Any]
     """The numbers of the nodes that were told of, and what was noted of each."""
     tensors: dict[int, tuple[weakref.ref[Any], int]]
-    """The leaves and the tensors without gradient that were told of, by id: a reference, and the number it is known by."""
+    """The leaves and the tensors without gradient that were told of, by id: a reference, and the number it is known
+    by."""
     count: int
     """How many events were noted."""
 
@@ -114,12 +120,15 @@ class Listener(Protocol):
         parent: int | None,
         calls: Sequence[ModuleCall],
         constants: Any,
+        plain: Sequence[Any] | None,
     ) -> None:
         """An operation ran that left a node of this class, and `like` tells the types of its outputs.
 
         `next` are the outputs that its gradients go to, `args` what it was computed from, `op` its name where the class
-        does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been entered and not left,
-        `constants` what the node keeps that is no tensor, for `Engine.saved_constants` to read (None: nothing).
+        does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been
+        entered and not left, `constants` what the node keeps that is no tensor, for `Engine.saved_constants` to read
+        (None: nothing), `plain` the numbers and texts among its arguments, in their places, for `Engine.arguments` to
+        read.
         """
 
     def earlier(
@@ -143,7 +152,8 @@ class Listener(Protocol):
         """The operation of this number is part of the one that is told next."""
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
-        """An operation was told; what was told after event `newest` came with it. Only where the engine is `measured`."""
+        """An operation was told; what was told after event `newest` came with it. Only where the engine is
+        `measured`."""
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
@@ -228,6 +238,9 @@ class Engine(Protocol):
     def types(self, cls: Any, like: Any) -> list[TensorType]:
         """The types of a node's outputs; of an input, which has no class, its own."""
 
+    def arguments(self, cls: Any, plain: Sequence[Any]) -> list[tuple[str, str]]:
+        """What the operation of this class was given that is no tensor and no default, by name."""
+
     def formula(self, cls: Any) -> tuple[str, ...]:
         """The lines that tell how nodes of this class compute their gradients."""
 
@@ -278,4 +291,5 @@ class Engine(Protocol):
         """The numbers that an operation made."""
 
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
-        """What gathers the operations of a node that is about to run, and what `summary` says of them; None where there are none."""
+        """What gathers the operations of a node that is about to run, and what `summary` says of them; None where there
+        are none."""

@@ -1,10 +1,10 @@
 """Pure functions from a graph to the bytes of a picture or a text."""
 
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.layout import ENGINES
+from autograph_cli.export.layout import LAYOUTS
 from autograph_cli.export.rendering import FORMATS, VIEWS, Format, notebook_svg, render
 from autograph_cli.graph import records
 
-__all__ = ["ENGINES", "FORMATS", "VIEWS", "ExportError", "Format", "render"]
+__all__ = ["FORMATS", "LAYOUTS", "VIEWS", "ExportError", "Format", "render"]
 
 records.pictured_by = notebook_svg

@@ -116,7 +116,7 @@ def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int
 
 
 def arrange(level: Level, shapes: Sequence[Shape], band: Sequence[int], frame: Frame | None, data: bool) -> Arranged:
-    """Lay out a level whose items have these shapes; `band` is that of each item."""
+    """Lay out a level whose items have these shapes; `band` is that of each item; none where bands are not drawn."""
     web = level.web
     assert web is not None
     count = len(shapes)
@@ -154,9 +154,9 @@ def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[flo
     found = []
     for item, shape in enumerate(shapes):
         row = rows[web.row[item]]
-        room = (row.bottom - row.top - shape.height) / 2
-        side = (item in below) - (item in above) if room > ASIDE else 0
-        found.append((row.top + row.bottom) / 2 + side * room)
+        slack = (row.bottom - row.top - shape.height) / 2
+        side = (item in below) - (item in above) if slack > ASIDE else 0
+        found.append((row.top + row.bottom) / 2 + side * slack)
     return found
 
 
@@ -210,8 +210,8 @@ def _rows(
             aside[web.row[upper]] = max(aside[web.row[upper]], abs(x[upper] - x[lower]))
     if frame is not None:
         return _rows_in_frame(frame, tall, aside)
-    of_row = [next((band[point] for point in points if point < len(heights)), None) for points in web.rows]
-    several = len(set(band)) > 1
+    of_row = [next((band[point] for point in points if point < len(band)), None) for points in web.rows]
+    several = bool(band)
     y, rows, bounds = 0.0, [], []
     start = y
     if several:

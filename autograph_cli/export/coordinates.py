@@ -87,7 +87,7 @@ def _straighten(web: Web, x: list[float], widths: Sequence[float], count: int) -
     """Give as many successive points of a long edge as there is room for one x."""
     place = {point: number for points in web.rows for number, point in enumerate(points)}
 
-    def room(point: int) -> tuple[float, float]:
+    def bounds(point: int) -> tuple[float, float]:
         points, number = web.rows[web.row[point]], place[point]
         low, high = float("-inf"), float("inf")
         if number:
@@ -100,7 +100,7 @@ def _straighten(web: Web, x: list[float], widths: Sequence[float], count: int) -
         run: list[int] = []
         low, high = float("-inf"), float("inf")
         for point in [*chain[1:-1], None]:
-            its = (float("inf"), float("-inf")) if point is None else room(point)
+            its = (float("inf"), float("-inf")) if point is None else bounds(point)
             if max(low, its[0]) > min(high, its[1]) + 1e-9:
                 goal = _middle([x[other] for other in run] or [0.0])
                 for other in run:

@@ -10,8 +10,8 @@ from autograph_cli.export.arranging import FRAME_HEADING, HEADING, PAD, Arranged
 from autograph_cli.export.compound import Level, Plan
 from autograph_cli.export.placed import Lane, Line, Place, Placed, Plate, Point, Sample
 from autograph_cli.export.routes import joined, label_width
-from autograph_cli.export.scene import Box, Scene
-from autograph_cli.export.style import BAND, EDGE, EDGE_OF_PAPER, SMALL, TITLE, box_size, text_width
+from autograph_cli.export.scene import Band, Box, Scene
+from autograph_cli.export.style import BAND, BESIDE, EDGE, EDGE_OF_PAPER, SMALL, TITLE, box_size, text_width
 
 LEGEND_WIDTH = 300.0
 """Points that a row of the legend may take, if the graph is narrower."""
@@ -50,7 +50,7 @@ def _shapes(level: Level, shapes: Sequence[Shape], arranged: Mapping[int, Arrang
 def _bands(scene: Scene, level: Level) -> list[int]:
     """The band of each item of the whole picture."""
     if not scene.bands or level.frame >= 0:
-        return [0] * len(level.row)
+        return []
     return [
         scene.boxes[box].band if box >= 0 else scene.frames[frame].band
         for box, frame in zip(level.boxes, level.frames, strict=True)
@@ -118,6 +118,7 @@ def _on_paper(
     plates: tuple[Plate, ...],
 ) -> Placed:
     """Add what stands around the graph: bands, a title above, a legend below; a narrow graph stands amid these."""
+    scene = roomy(bounds, scene) if bounds else scene
     ends = [*(spot.y + spot.height / 2 for spot in places), *(plate.bottom for plate in plates)]
     bottom = bounds[-1][1] if bounds else max(ends)
     right = _right(scene, places, lines, plates) + (PAD if bounds else 0.0)
@@ -126,7 +127,7 @@ def _on_paper(
     places = tuple(replace(spot, x=spot.x + by[0], y=spot.y + by[1]) for spot in places)
     lines = tuple(_moved(line, by) for line in lines)
     plates = tuple(_moved_plate(plate, by) for plate in plates)
-    lanes = _lanes(scene, lines, [(top + by[1], end + by[1]) for top, end in bounds], max(right, far))
+    lanes = _lanes(scene, lines, [(top + by[1], end + by[1]) for top, end in bounds], right + by[0], max(right, far))
     samples = tuple(replace(sample, place=replace(sample.place, y=sample.place.y + by[1])) for sample in samples)
     right = max(right, far, *(lane.right for lane in lanes), EDGE_OF_PAPER + text_width(scene.title) * TITLE)
     size = right + EDGE_OF_PAPER, bottom + EDGE_OF_PAPER + by[1]
@@ -144,19 +145,45 @@ def _right(scene: Scene, places: Sequence[Place], lines: Sequence[Line], plates:
 
 
 def _lanes(
-    scene: Scene, lines: Sequence[Line], bounds: Sequence[tuple[float, float]], right: float
+    scene: Scene, lines: Sequence[Line], bounds: Sequence[tuple[float, float]], graph: float, right: float
 ) -> tuple[Lane, ...]:
-    """The bands, from the highest to the lowest, wide enough for their titles beside the arrows."""
+    """The bands, from the highest to the lowest, wide enough for what is written in them; the graph ends at `graph`."""
     labels = [arrow.label for arrow in scene.arrows]
     titles = []
     for band, (top, _) in zip(reversed(scene.bands), bounds, strict=True):
         width = text_width(band.title) * BAND
         titles.append(_free(lines, labels, EDGE_OF_PAPER + PAD, width, top))
-        right = max(right, titles[-1] + width + PAD)
+        right, graph = max(right, titles[-1] + width + PAD), max(graph, titles[-1] + width)
+    texts = [line for band in scene.bands for line in band.beside]
+    beside = graph + 2 * PAD
+    right = max(right, *(beside + text_width(line) * TITLE + PAD for line in texts)) if texts else right
     return tuple(
-        Lane(band, EDGE_OF_PAPER, top, right, bottom, (title, top + 15))
+        Lane(
+            band, EDGE_OF_PAPER, top, right, bottom, (title, top + 15), beside=(beside, _first_line(band, top, bottom))
+        )
         for band, (top, bottom), title in zip(reversed(scene.bands), bounds, titles, strict=True)
     )
+
+
+def _first_line(band: Band, top: float, bottom: float) -> float:
+    """Where the lines beside a band begin, so that they stand in its middle."""
+    return (top + bottom - BESIDE * len(band.beside)) / 2 + BESIDE * 0.75
+
+
+def roomy(bounds: Sequence[tuple[float, float]], scene: Scene) -> Scene:
+    """The scene with as many lines beside each band as it is high."""
+    bands = [
+        replace(band, beside=_fitting(band.beside, int((bottom - top) // BESIDE)))
+        for band, (top, bottom) in zip(reversed(scene.bands), bounds, strict=True)
+    ]
+    return replace(scene, bands=tuple(reversed(bands)))
+
+
+def _fitting(lines: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """The last ones, which are the results, with a line for those before them."""
+    if len(lines) <= most:
+        return lines
+    return (f"… {len(lines) - most + 1} before these", *lines[len(lines) - most + 1 :])
 
 
 def _free(lines: Sequence[Line], labels: Sequence[str], left: float, width: float, top: float) -> float:

@@ -14,10 +14,10 @@ from autograph_cli.export.placed import Placed
 from autograph_cli.export.placed_dot import placed_dot
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene import Scene
-from autograph_cli.export.svg_cleanup import polish
+from autograph_cli.export.svg_cleanup import clean_svg
 
 BUILT_IN = "layered"
-ENGINES = (BUILT_IN, "graphviz-pure", "dot")
+LAYOUTS = (BUILT_IN, "graphviz-pure", "dot")
 TIME_LIMIT = 60.0
 """Seconds that one run of a program may take."""
 WEIGHT = 1_000
@@ -27,42 +27,42 @@ FINE, COARSE, LONGEST_SIDE = 144, 60, 12_000
 _BOX = re.compile(r'bb="([-\d.e+]+),([-\d.e+]+),([-\d.e+]+),([-\d.e+]+)"')
 
 
-def graphviz_svg(scene: Scene, engine: str) -> str:
+def graphviz_svg(scene: Scene, layout: str) -> str:
     """The scene as SVG, laid out and drawn by a Graphviz program.
 
     Raises `ExportError`: a program that is unknown or absent, fails, or takes too long; a scene that is too big.
     """
-    program = find_engine(engine)
+    program = find_program(layout)
     if _weight(scene) > WEIGHT:
-        raise ExportError(f"The graph is too big for {engine}: leave the choice to autograph, or draw a smaller part.")
+        raise ExportError(f"The graph is too big for {layout}: leave the choice to autograph, or draw a smaller part.")
     placed = _run([program, "-Kdot", "-Tdot"], to_dot(scene, tooltips=False)).decode()
     svg = _run([program, "-Kneato", "-n2", "-Tsvg"], _with_legend(placed, scene)).decode()
-    return polish(svg, scene)
+    return clean_svg(svg, scene)
 
 
-def png(placed: Placed, engine: str | None = None) -> bytes:
+def png(placed: Placed, layout: str | None = None) -> bytes:
     """A placed scene as PNG, as fine as the largest image allows; only the drawing is a Graphviz program's."""
     dpi = min(FINE, int(LONGEST_SIDE / (max(placed.width, placed.height) / 72)))
     if dpi < COARSE:
         raise ExportError("The graph is too big for a PNG: choose the format svg, or a smaller part with --root.")
-    name = ENGINES[1] if engine in (None, BUILT_IN) else engine
+    name = LAYOUTS[1] if layout in (None, BUILT_IN) else layout
     text = placed_dot(placed)
-    if name == ENGINES[1]:
+    if name == LAYOUTS[1]:
         text = text.replace("↻", "○")  # its font lacks the arrow
-    return _run([find_engine(name), "-Kneato", "-n2", "-Tpng", f"-Gdpi={dpi}"], text)
+    return _run([find_program(name), "-Kneato", "-n2", "-Tpng", f"-Gdpi={dpi}"], text)
 
 
-def find_engine(name: str) -> str:
+def find_program(name: str) -> str:
     """The path of a layout program; empty for the built-in layout."""
-    if name not in ENGINES:
-        raise ExportError(f"There is no layout program {name!r}; known ones: {', '.join(ENGINES)}.")
+    if name not in LAYOUTS:
+        raise ExportError(f"There is no layout program {name!r}; known ones: {', '.join(LAYOUTS)}.")
     if name == BUILT_IN:
         return ""
     # The scripts of an environment that is not activated lie beside its interpreter.
-    path = shutil.which(name, path=str(Path(sys.executable).parent)) if name == ENGINES[1] else None
+    path = shutil.which(name, path=str(Path(sys.executable).parent)) if name == LAYOUTS[1] else None
     path = path or shutil.which(name)
     if path is None:
-        advice = f"pip install {name}" if name == ENGINES[1] else "install Graphviz, or leave the choice to autograph"
+        advice = f"pip install {name}" if name == LAYOUTS[1] else "install Graphviz, or leave the choice to autograph"
         raise ExportError(f"The layout program {name!r} is not installed: {advice}.")
     return path
 
@@ -78,7 +78,7 @@ def _weight(scene: Scene) -> int:
 def _with_legend(placed: str, scene: Scene) -> str:
     found = _BOX.search(placed)
     if found is None:
-        raise ExportError("The layout program gave no places: leave --engine out, and autograph places all itself.")
+        raise ExportError("The layout program gave no places: leave --layout out, and autograph places all itself.")
     left, bottom, right = (float(found[number]) for number in (1, 2, 3))
     end = placed.rstrip().rindex("}")
     return placed[:end] + legend_nodes(scene, left, bottom, right) + "}\n"

@@ -81,12 +81,12 @@ def weave(
     return best
 
 
-def _longest(spans: Sequence[int], room: int) -> int:
-    """The longest span for which all edges up to it cross no more than `room` rows together."""
+def _longest(spans: Sequence[int], limit: int) -> int:
+    """The longest span for which all edges up to it cross no more than `limit` rows together."""
     total, longest = 0, max(spans, default=0)
     for span in sorted(spans):
         total += span
-        if total > room:
+        if total > limit:
             return max(1, span - 1)
         longest = span
     return longest

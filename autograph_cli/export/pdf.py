@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from autograph_cli.export.drawing import Area, Text, Way, pieces
+from autograph_cli.export.drawing import Area, Text, Way, primitives
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.placed import Place, Placed, Point, outline
 
@@ -158,8 +158,8 @@ def to_pdf(placed: Placed) -> bytes:
     if max(placed.width, placed.height) > LARGEST:
         raise ExportError("The graph is too big for a PDF page: choose svg, or a smaller part with --from and --to.")
     page = _Page(placed.height)
-    for piece in pieces(placed):
-        for part in piece.parts:
+    for primitive in primitives(placed):
+        for part in primitive.parts:
             page.draw(part)
     return _file(placed, "\n".join(page.lines).encode("latin-1"))
 

@@ -84,6 +84,8 @@ class Lane:
     title: Point
     part: int = 0
     """Which part of the band this is, in a picture of several columns."""
+    beside: Point = (0.0, 0.0)
+    """Where the first of the lines beside it starts."""
 
 
 @dataclass(frozen=True, slots=True)

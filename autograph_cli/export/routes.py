@@ -114,11 +114,11 @@ def _ports(
         wanted = [min(max(goals[number] - place.x, -reach), reach) for number in its]
         steps = [apart * i - reach for i in range(len(its))]
         spread = packed(wanted, [1.0] * len(its), steps)
-        room = 2 * reach - apart * (len(its) - 1)
-        offsets = [step + min(max(dx - step, 0.0), room) for dx, step in zip(spread, steps, strict=True)]
+        slack = 2 * reach - apart * (len(its) - 1)
+        offsets = [step + min(max(dx - step, 0.0), slack) for dx, step in zip(spread, steps, strict=True)]
         halves = [_half(wires[number], web.chains[number]) for number in its]
         straight = [abs(place.x + dx - goals[number]) < 0.3 for number, dx in zip(its, offsets, strict=True)]
-        _make_room(offsets, halves, straight, reach)
+        _spread_ports(offsets, halves, straight, reach)
         for number, dx in zip(its, offsets, strict=True):
             found[number, side] = place.x + dx
     return {end: (at, _border(places[web.chains[end[0]][-end[1]]], at, end[1])) for end, at in found.items()}
@@ -129,7 +129,7 @@ def _half(wire: Wire, chain: Sequence[int]) -> float:
     return label_width(wire.label) / 2 + 3 if wire.label and len(chain) == 2 else 0.0
 
 
-def _make_room(offsets: list[float], halves: Sequence[float], straight: Sequence[bool], reach: float) -> None:
+def _spread_ports(offsets: list[float], halves: Sequence[float], straight: Sequence[bool], reach: float) -> None:
     """Move ports outwards from those of straight edges, as far as labels need it and the box has room."""
     for turn in (1, -1):
         numbers = range(len(offsets))[::turn]

@@ -76,6 +76,8 @@ class Band:
     number: int
     """Twice the order, which is the height at which it lies; odd for what was made from derivatives."""
     title: str
+    beside: tuple[str, ...] = ()
+    """Lines of text that stand to the right of all that is in it."""
 
     @property
     def order(self) -> int:

@@ -26,6 +26,8 @@ FONT = "Helvetica"
 INK, PALE_INK, LINE, LINK = "#222222", "#555555", "#666666", "#B05A9A"
 TITLE, SUBTITLE, SMALL, EDGE, BAND = 12, 9, 10, 9, 11
 """Font sizes in points."""
+BESIDE = 17.0
+"""From one line of text beside a band to the next."""
 EDGE_OF_PAPER = 14.0
 """The white around a picture."""
 LEADING = SUBTITLE * 1.2

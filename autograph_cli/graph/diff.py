@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.matching import match
-from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root, TensorType
+from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass, Root, TensorType
 from autograph_cli.graph.trace_writer import write_node
 
 Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules"]
@@ -37,6 +37,13 @@ class PassChange:
     old: int | None
     new: int | None
     aspects: tuple[str, ...] = ()
+
+
+class Wording:
+    """How differences are said, by functions of files above this one, each of which puts its own here."""
+
+    sentences: Callable[[GraphDiff], list[str]]
+    lines: Callable[[GraphDiff, int], list[str]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,9 +79,7 @@ class GraphDiff:
     @cached_property
     def sentences(self) -> list[str]:
         """The differences as a reviewer would say them, one a line."""
-        from autograph_cli.graph.review import sentences
-
-        return sentences(self)
+        return Wording.sentences(self)
 
     @cached_property
     def renamed(self) -> tuple[tuple[str, str], ...]:
@@ -88,9 +93,7 @@ class GraphDiff:
 
     def to_text(self, *, context: int = 2) -> str:
         """The lines of both graphs that differ, marked `-` and `+`, with some around them; empty for equal graphs."""
-        from autograph_cli.graph.snapshot_text import diff_lines
-
-        return "".join(f"{line}\n" for line in diff_lines(self, context))
+        return "".join(f"{line}\n" for line in Wording.lines(self, context))
 
     def to_json(self) -> str:
         """The differences as JSON, nodes in the form that they have in a trace."""
@@ -131,6 +134,9 @@ def diff(old: Graph, new: Graph, parts: Collection[str] = DEFAULT_PARTS) -> Grap
     <GraphDiff: the same>
     """
     return _Comparison(old, new, frozenset(parts)).result()
+
+
+Methods.diff = diff
 
 
 def constants(node: Node) -> tuple[str, ...]:

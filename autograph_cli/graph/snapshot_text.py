@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from autograph_cli.graph.diff import GraphDiff, constants, reached, shown_type
+from autograph_cli.graph.diff import GraphDiff, Wording, constants, reached, shown_type
 from autograph_cli.graph.names import quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
 
@@ -144,6 +144,9 @@ def diff_lines(diff: GraphDiff, context: int = 2) -> list[str]:
     return lines
 
 
+Wording.lines = diff_lines
+
+
 def _aligned(diff: GraphDiff, old_labels: Labels) -> list[tuple[str, ...]]:
     origin = {other: one for one, other in diff.pairs.items()}
     own = labels_of(diff.new, diff.parts)
@@ -182,7 +185,7 @@ def _merged(
     places = {(line.heading.split()[0], line.key): place for place, line in enumerate(old)}
     origins = {other: one for one, other in partners.items() if one in places}
     rows: list[tuple[tuple[str, int, int, int], str, Line]] = []
-    twins: dict[int, Line] = {}
+    replacements: dict[int, Line] = {}
     last: dict[str, int] = {}
     for number, line in enumerate(new):
         origin = origins.get((line.heading.split()[0], line.key))
@@ -190,12 +193,12 @@ def _merged(
             rows.append(((line.heading, last.get(line.heading, -1), 2, number), "+", line))
         else:
             last[line.heading] = places[origin]
-            twins[places[origin]] = line
+            replacements[places[origin]] = line
     for place, line in enumerate(old):
-        twin = twins.get(place)
-        rows.append(((line.heading, place, 0, 0), " " if twin and twin.text == line.text else "-", line))
-        if twin and twin.text != line.text:
-            rows.append(((line.heading, place, 1, 0), "+", twin))
+        replacement = replacements.get(place)
+        rows.append(((line.heading, place, 0, 0), " " if replacement and replacement.text == line.text else "-", line))
+        if replacement and replacement.text != line.text:
+            rows.append(((line.heading, place, 1, 0), "+", replacement))
     headings = {heading: place for place, heading in enumerate(_headings(old, new))}
     for _, mark, line in sorted(rows, key=lambda row: (headings[row[0][0]], *row[0][1:])):
         yield mark, line

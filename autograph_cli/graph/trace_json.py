@@ -154,6 +154,11 @@ def _edge(value: Any) -> Edge:
     raise _Malformed(f"must be [node, output number], not {_shown(value)}")
 
 
+def _constant(value: Any) -> tuple[str, str]:
+    _need(type(value) is list and len(value) == 2, value, "[name, value]")
+    return _text(value[0]), _text(value[1])
+
+
 def _type(value: Any) -> TensorType:
     found = _type_of(value) if type(value) is str else None
     if found is None:
@@ -299,6 +304,7 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
             "saved": _list(_read_saved),
             "measured": _optional(measured),
             "call": _optional(_count),
+            "constants": _list(_constant),
         },
         pass_id="pass",
     )
@@ -312,6 +318,8 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
             "roots": _list(_edge),
             "source": _optional(_read_source),
             "ran": _list(_count),
+            "inputs": _list(_edge),
+            "results": _list(_optional(_edge)),
         },
     )
     root = _record(Root, {"name": _text, "node": _count, "nr": _count})

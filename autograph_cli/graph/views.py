@@ -173,11 +173,16 @@ def take(
             node.saved,
             node.measured,
             node.call,
+            node.constants,
         )
 
     def copied_pass(number: int, entry: Pass) -> Pass:
         ran = tuple([new[old] for old in entry.ran if old in new])
-        return replace(entry, id=number, roots=all_moved(entry.roots), ran=ran)
+        shown = [place for place, edge in enumerate(entry.inputs) if edge.node in new]
+        inputs = all_moved(entry.inputs[place] for place in shown)
+        found = [entry.results[place] for place in shown] if entry.results else []
+        results = tuple([None if edge is None or edge.node not in new else moved(edge) for edge in found])
+        return replace(entry, id=number, roots=all_moved(entry.roots), ran=ran, inputs=inputs, results=results)
 
     return Graph(
         tuple([copied(number, node) for number, node in enumerate(nodes)]),

@@ -147,7 +147,8 @@ class Script:
                 yield from self._read(child, mode, function)
 
     def _binding(self, node: ast.stmt, mode: str, function: str) -> Binding:
-        """A statement without those within it: of a loop the head alone. What a function returns is bound to its name."""
+        """A statement without those within it: of a loop the head alone. What a function returns is bound to its
+        name."""
         targets, read = _sides(node)
         uses = frozenset[str]().union(*map(_names, read))
         causes = [Cause(f"torch.{mode}", uses)] if mode else []

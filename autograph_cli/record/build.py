@@ -101,6 +101,7 @@ class _Builder:
             measured=None if self.span.found is None else self.span.found.of(self.log.engine, event, len(types)),
             module=event.owner or ("" if call is None else call.about.path),
             call=None if call is None else self.call_ids[call.serial],
+            constants=self._constants(event),
         )
 
     def _call(self, event: Event) -> CallEvent | None:
@@ -136,8 +137,17 @@ class _Builder:
     def _source(self, event: Event) -> Source | None:
         return None if event.code is None else self.sources.source((event.code, event.offset))
 
+    def _constants(self, event: Event) -> tuple[tuple[str, str], ...]:
+        """The plain arguments that the node does not keep for its backward."""
+        if event.plain is None:
+            return ()
+        kept = {name for name, dtype, *_ in self._kept(event)[0] if dtype is None}
+        given = self.log.engine.arguments(event.cls, event.plain)
+        return tuple([(name, value) for name, value in given if f"_saved_{name}" not in kept])
+
     def _pass(self, entry: BackwardEvent) -> Pass:
         ran = [self.log.known[key].number for key in entry.ran if key in self.log.known]
+        inputs, results = self._differentiated(entry)
         return Pass(
             self.pass_ids[entry.number],
             entry.call,
@@ -146,7 +156,19 @@ class _Builder:
             self._edges(entry.roots),
             self.sources.source(entry.site),
             tuple([self.ids[number] for number in ran if number in self.ids]),
+            inputs,
+            results,
         )
+
+    def _differentiated(self, entry: BackwardEvent) -> tuple[tuple[Edge, ...], tuple[Edge | None, ...]]:
+        """What a backward call differentiated by, and what came of it; of a call that named nothing, its leaves."""
+        if not entry.inputs:
+            events = [self.log.known[key] for key in entry.ran if key in self.log.known]
+            leaves = {self.ids[event.number] for event in events if event.kind == LEAF and event.number in self.ids}
+            return tuple(map(Edge, sorted(leaves))), ()
+        both = [(self._edge(x), self._edge(found)) for x, found in zip(entry.inputs, entry.results, strict=True)]
+        told = [(x, found) for x, found in both if x is not None]
+        return tuple([x for x, _ in told]), tuple([found for _, found in told])
 
     def _names(self, event: Event, nr: int) -> tuple[str, ...]:
         number = event.number

@@ -23,9 +23,9 @@ Pairs = list[tuple[str, Any]]
 def capture(fn_or_tensors: Any, *args: Any, **kwargs: Any) -> Graph:
     """The graph that tensors hang on, or that calling a function with these arguments makes.
 
-    Tensors are one, or a list, tuple or dict of them; of autograph's engine or of PyTorch. Of a function, the graph that
-    its result hangs on; if it returns no tensor with a graph, what it recorded up to its last backward pass. Variables of
-    the caller give the names. Raises `GraphError` if nothing was recorded.
+    Tensors are one, or a list, tuple or dict of them; of autograph's engine or of PyTorch. Of a function, the graph
+    that its result hangs on; if it returns no tensor with a graph, what it recorded up to its last backward pass.
+    Variables of the caller give the names. Raises `GraphError` if nothing was recorded.
 
     >>> from autograph_cli import torch
     >>> x = torch.ones(3, requires_grad=True)

@@ -36,7 +36,8 @@ def read_scripts(graph: Graph, script: Path) -> dict[str, Script]:
 
 
 def first_binding(scripts: dict[str, Script], name: str) -> tuple[str, str, Binding] | None:
-    """Where a name that the graph does not know, or the object that holds it, is assigned to: the file, which of the two."""
+    """Where a name that the graph does not know, or the object that holds it, is assigned to: the file, which of the
+    two."""
     for part in (name, *reversed(_holders(name))):
         for file, script in scripts.items():
             binding = script.first(part)
@@ -164,7 +165,10 @@ def _sentence(file: str, found: Found, name: str, user: Node, leaf: str) -> str:
         )
     if found.causes:
         return f"Cut at {_place(file, found.binding)}: {', '.join(found.causes)}, of {found.source}; {way}."
-    return f"{way}; it comes from {found.source} by {_place(file, found.binding)}; what cuts there, the trace does not tell."
+    return (
+        f"{way}; it comes from {found.source} by {_place(file, found.binding)}; what cuts there, the trace does not "
+        "tell."
+    )
 
 
 def _shown_causes(binding: Binding, name: str) -> str:

@@ -1,7 +1,7 @@
 """The event log: what ran, as small tuples of plain data, for as long as a step that is kept may hang on it.
 
-Each thread appends to the log of its own running step. Nothing is worked out while the script runs that can be worked out from these
-tuples later: they become records of a graph only when a step is kept (`build.py`).
+Each thread appends to the log of its own running step. Nothing is worked out while the script runs that can be worked
+out from these tuples later: they become records of a graph only when a step is kept (`build.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _event = tuple.__new__
 
 
 class _Thread(threading.local):
-    """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are known."""
+    """The step that is going on in this thread, and the calls of modules, from the outermost on, as far as they are
+    known."""
 
     def __init__(self, steps: weakref.WeakSet[StepLog]) -> None:
         self._steps = steps
@@ -77,9 +78,11 @@ class EventLog:
         self.names: Names = {}
         """The variables of each output, by its event's number and its own, the first one first."""
         self.borrowed: Names = {}
-        """Those that count where there are no others: of what an input is a view of, and of a leaf when it was first used."""
+        """Those that count where there are no others: of what an input is a view of, and of a leaf when it was first
+        used."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
-        """What nodes keep for backward, by the event's key; and of what is no operation of the engine's, what that is."""
+        """What nodes keep for backward, by the event's key; and of what is no operation of the engine's, what that
+        is."""
         self.unsettled: list[list[Look]] = []
         """What was noted of that in finished steps which later ones hang on."""
         self.new_leaves = False
@@ -131,6 +134,7 @@ class EventLog:
         parent: int | None,
         calls: Sequence[ModuleCall],
         constants: Any,
+        plain: Sequence[Any] | None,
     ) -> None:
         """An operation ran."""
         thread = self.thread
@@ -169,6 +173,7 @@ class EventLog:
                 call,
                 "",
                 constants,
+                plain,
             ),
         )
         self.known[number] = event
@@ -270,6 +275,10 @@ class EventLog:
             for later in nested:
                 made_by = {event.made_by for event in map(known.get, later.ran) if event is not None}
                 later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
+        if call.inputs is not None:
+            entry.inputs = [self.engine.root(x) for x in call.inputs]
+            found = call.found or [None] * len(call.inputs)
+            entry.results = [None if x is None else self.engine.output(x) for x in found]
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
@@ -298,7 +307,8 @@ class EventLog:
         return None, 0
 
     def _belongs(self, tensor: Any) -> tuple[CallEvent | None, str]:
-        """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has it."""
+        """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has
+        it."""
         calls = self.engine.calls()
         if calls:
             self.modules.enter(self.thread.calls, calls)  # so that parameters of what was entered just now are known
@@ -321,7 +331,7 @@ class EventLog:
                 numbers.clear()
         output = self.engine.output(tensor)
         if output.__class__ is int:
-            number, nr = self.known[output][0], 0  # type: ignore[index]
+            number, nr = self.known[output][0], 0
         elif output is not None:
             number, nr = self.place(output)
         else:
@@ -376,7 +386,7 @@ class EventLog:
 
     def drop(self, step: StepLog, newest: StepLog) -> None:
         """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it."""
-        if newest.older or any([event[2] is OPERATION and event[3]() is not None for event in step.events]):
+        if newest.older or any(event[2] is OPERATION and event[3]() is not None for event in step.events):
             self.unsettled.append(step.looked)
             return
         known, saved, names, borrowed = self.known, self.saved, self.names, self.borrowed

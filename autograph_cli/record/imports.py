@@ -90,7 +90,8 @@ class EngineFinder(DistributionFinder, Loader):
         self._show(name, importlib.import_module(engine_name(name)))
 
     def _show(self, name: str, module: ModuleType) -> None:
-        """Let a module of the engine be found under its served name, as `typing.get_type_hints` finds those of classes."""
+        """Let a module of the engine be found under its served name, as `typing.get_type_hints` finds those of
+        classes."""
         if name.partition(".")[0] == "torch":
             _speak_for(module)
         if not hasattr(module, "__path__"):

@@ -1,4 +1,5 @@
-"""What is recorded on request beside the graph: numbers of tensors, times, formulas, and what ran inside of a backward."""
+"""What is recorded on request beside the graph: numbers of tensors, times, formulas, and what ran inside of a
+backward."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ class Measures:
         self.log, self.engine = log, log.engine
         self.kinds = frozenset(kinds)
         self._here = _Here()
-        self._witnessed = "time" in self.kinds or "inside" in self.kinds
+        self._hooked = "time" in self.kinds or "inside" in self.kinds
 
     @property
     def found(self) -> Found:
@@ -83,14 +84,14 @@ class Measures:
 
     def start(self) -> None:
         """See every operation from now on, if that is needed."""
-        if self._witnessed:
+        if self._hooked:
             self.engine.watch_operations(self.computed)
 
     def finish(self) -> None:
         """See none any more."""
-        if self._witnessed:
+        if self._hooked:
             self.engine.watch_operations(None)
-            self._witnessed = False
+            self._hooked = False
 
     # -- events
 

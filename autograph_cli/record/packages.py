@@ -17,7 +17,8 @@ MOST_FILES = 400
 
 
 def modules_of(imported: Iterable[str]) -> Iterator[Module]:
-    """What runs when these names are imported, of packages that are built on PyTorch: all but the bodies of functions."""
+    """What runs when these names are imported, of packages that are built on PyTorch: all but the bodies of
+    functions."""
     names = [name for name in dict.fromkeys(imported) if not name.startswith(".")]
     for package in dict.fromkeys(name.partition(".")[0] for name in names):
         if _needs_torch(package) and (root := _folder(package)) is not None:

@@ -44,8 +44,8 @@ def gradients(roots: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
 def graph_of(roots: Sequence[tuple[str, Any]], spaces: Iterable[Mapping[str, Any]]) -> Graph:
     """The graph of these tensors; leaves are named after the variables and parameters in `spaces`.
 
-    PyTorch does not tell what an operation was given besides gradients, nor which backward made it: `args` are empty, and
-    all is of order 0.
+    PyTorch does not tell what an operation was given besides gradients, nor which backward made it: `args` are empty,
+    and all is of order 0.
     """
     met = _walk([root.grad_fn for _, root in roots])
     ids = {node: place for place, node in enumerate(met)}

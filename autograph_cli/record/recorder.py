@@ -28,7 +28,6 @@ from autograph_cli.record.source_locations import Sources, script_frames
 from autograph_cli.record.steps import Progress, Selection
 from autograph_cli.record.tracebacks import summary
 
-
 _MOST_COUNTED = 64
 """Of so many sets of parameters it is known when their memory was counted."""
 
@@ -173,7 +172,8 @@ class Recorder:
         return build(log, self.sources, Span(nothing, [known for known in variables if self._operation(known[1])]))
 
     def failed(self, error: Exception) -> None:
-        """An error of the recorder's own ends the recording, and the script goes on; one of a signal's handler is the script's."""
+        """An error of the recorder's own ends the recording, and the script goes on; one of a signal's handler is the
+        script's."""
         handlers = [signal.getsignal(number) for number in signal.valid_signals()]
         codes = {handler.__code__ for handler in handlers if isinstance(handler, FunctionType)}
         traceback = error.__traceback__
@@ -324,5 +324,8 @@ class Recorder:
             if entry.create_graph and not entry.failed:
                 place = self.sources.source(entry.site)
                 where = f" ({place.file}:{place.line})" if place else ""
-                return f"`{entry.call}` with create_graph=True{where} recorded nothing: its gradients are constants, cut from the leaves"
+                return (
+                    f"`{entry.call}` with create_graph=True{where} recorded nothing: its gradients are constants, "
+                    "cut from the leaves"
+                )
         return ""

@@ -27,14 +27,14 @@ def look(log: EventLog, step: StepLog) -> None:
     looked = [(event[1], event[4], kept) for event, kept in zip(operations, found, strict=True) if kept is not None]
     outer = {key_of(output) for output in outputs - own} - own
     met = [event for event in map(known.get, outer) if event is not None]
-    step.older = len(met) < len(outer) or any([event[2] is OPERATION for event in met])
+    step.older = len(met) < len(outer) or any(event[2] is OPERATION for event in met)
     living = [(event, tensor) for event in met if event[2] is not OPERATION and (tensor := event[3]()) is not None]
     places = log.engine.storages([tensor for _, tensor in living])
     step.looked.append((looked, [(event, place) for (event, _), place in zip(living, places, strict=True)]))
 
 
 def settle(log: EventLog, step: StepLog) -> dict[int, int]:
-    """Work out what was noted of a step that is kept, and of older ones; the storages in which leaves and inputs of it lie."""
+    """Work out what was noted of a step that is kept, and of older ones; the storages of its leaves and inputs."""
     for looks in log.unsettled:
         _settle(log, looks)
     log.unsettled.clear()

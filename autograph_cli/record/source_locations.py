@@ -26,7 +26,8 @@ _PASS = os.path.join(_OURS, "torch", "_core", "backward.py")
 
 USER, ENGINE, PASS, RUNNER = range(4)
 file_kinds: dict[str, int] = {}
-"""Of each file: the user's, the engine's (or Python's own), the backward pass, or the runner, below which is no script."""
+"""Of each file: the user's, the engine's (or Python's own), the backward pass, or the runner, below which is no
+script."""
 
 
 def kind_of(filename: str) -> int:

@@ -1,4 +1,5 @@
-"""The form of a safetensors file: the length of a header (8 bytes), the header (JSON), the tensors' bytes without a gap."""
+"""The form of a safetensors file: the length of a header (8 bytes), the header (JSON), the tensors' bytes without a
+gap."""
 
 from __future__ import annotations
 
@@ -19,6 +20,11 @@ DTYPES = {
     "BOOL": dtypes.bool_,
     "U8": dtypes.uint8,
     "I8": dtypes.int8,
+    "F8_E5M2": dtypes.NAMED["float8_e5m2"],
+    "F8_E4M3": dtypes.NAMED["float8_e4m3fn"],
+    "F8_E8M0": dtypes.NAMED["float8_e8m0fnu"],
+    "F8_E4M3FNUZ": dtypes.NAMED["float8_e4m3fnuz"],
+    "F8_E5M2FNUZ": dtypes.NAMED["float8_e5m2fnuz"],
     "I16": dtypes.int16,
     "U16": dtypes.uint16,
     "F16": dtypes.float16,
@@ -34,7 +40,7 @@ DTYPES = {
 """The engine's dtypes by their names in files, in the order that the package gives them."""
 NAMES = {of.numpy: name for name, of in DTYPES.items()}
 _RANK = {name: -rank for rank, name in enumerate(DTYPES)}
-_ELSEWHERE = ("F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ")
+_ELSEWHERE = ("F4", "F6_E2M3", "F6_E3M2")
 _LENGTH = struct.Struct("<Q")
 _LONGEST_HEADER = 100_000_000
 _LARGEST = 1 << 64
@@ -110,7 +116,7 @@ def _wrong(what: str) -> SafetensorError:
 
 def _parsed(text: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(text.decode("utf-8"), object_pairs_hook=_without_twins, parse_constant=_refuse)
+        found = json.loads(text.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_refuse)
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except UnicodeDecodeError as error:
         raise _wrong(f"invalid UTF-8 in header: {error}") from None
@@ -121,11 +127,11 @@ def _parsed(text: bytes) -> dict[str, Any]:
     return found
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        twin = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"duplicate name `{twin}`")
+        duplicate = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"duplicate name `{duplicate}`")
     return made
 
 
@@ -191,7 +197,7 @@ def file_size(path: Any) -> int:
 # ---------------------------------------------------------------- writing
 
 
-def pieces(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> Iterable[Any]:
+def chunks(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> Iterable[Any]:
     """The parts of a file one after the other: the widest elements first, then by name, as the package writes it.
 
     KeyError for a dtype that has no place in such a file, TypeError for names and notes that are no text.
@@ -225,4 +231,4 @@ def kind_of(dtype: Any) -> str:
 
 def write(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> bytes:
     """A whole file, as bytes."""
-    return b"".join(pieces(arrays, metadata))
+    return b"".join(chunks(arrays, metadata))

@@ -22,7 +22,8 @@ def tensor_of(array: Any) -> Any:
 
 
 def read_bytes(data: Any) -> Iterator[tuple[str, Any]]:
-    """(name, array) of each tensor in a file that is in memory, in the order of the header; each has memory of its own."""
+    """(name, array) of each tensor in a file that is in memory, in the order of the header; each has memory of its
+    own."""
     header = read_header(io.BytesIO(data), len(data))
     whole = np.frombuffer(data, np.uint8)
     for name, entry in header.entries.items():

@@ -9,8 +9,8 @@ import numpy as np
 
 from autograph_cli.atomic_files import atomic_write
 from autograph_cli.torch import Tensor
+from autograph_cli.torch._arrays.storages import owner
 from autograph_cli.torch._core.device import check
-from autograph_cli.torch._core.storages import owner
 
 from . import _format
 from ._opened import read_bytes, safe_open, tensor_of
@@ -31,15 +31,15 @@ __all__ = [
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
     """The tensors as the bytes of a file.
 
-    ValueError for what is no dict of dense contiguous tensors, RuntimeError for tensors that share memory, KeyError for a
-    dtype that has no place in such a file.
+    ValueError for what is no dict of dense contiguous tensors, RuntimeError for tensors that share memory, KeyError for
+    a dtype that has no place in such a file.
     """
     return _format.write(_checked(tensors), metadata)
 
 
 def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """The tensors as a file, which is whole or not there; the errors of `save`."""
-    parts = _format.pieces(_checked(tensors), metadata)
+    parts = _format.chunks(_checked(tensors), metadata)
     try:
         with atomic_write(filename) as file:
             file.writelines(parts)
@@ -137,9 +137,9 @@ def _checked(tensors: Any) -> dict[str, Any]:
         )
     if shared := _sharing(tensors):
         raise RuntimeError(
-            "\n            Some tensors share memory, this will lead to duplicate memory on disk and potential differences "
-            f"when loading them again: [{', '.join(map(_shown, shared))}].\n            A potential way to correctly save your model is to use "
-            "`save_model`."
+            "\n            Some tensors share memory, this will lead to duplicate memory on disk and potential "
+            f"differences when loading them again: [{', '.join(map(_shown, shared))}].\n            A potential way to "
+            "correctly save your model is to use `save_model`."
         )
     for name, tensor in tensors.items():
         if not tensor.is_contiguous():
@@ -189,8 +189,8 @@ def _spare_names(state: dict[str, Tensor], preferred: Iterable[str] = ()) -> dic
         if not whole:
             raise RuntimeError(
                 "Error while trying to find names to remove to save state dict, but found no suitable name to keep for "
-                f"saving amongst: {_shown(group)}. None is covering the entire storage. Refusing to save/load the model since you "
-                "could be storing much more memory than needed."
+                f"saving amongst: {_shown(group)}. None is covering the entire storage. Refusing to save/load the "
+                "model since you could be storing much more memory than needed."
             )
         kept = next((name for name in whole if name in preferred), whole[0])
         spare[kept] = sorted(group - {kept})

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+from ._core.device import device
 from ._core.overrides import ALL, DisableTorchFunction, DisableTorchFunctionSubclass
-from ._core.state import L
+from ._core.state import thread_state
 from ._core.tensor import Tensor
 from ._core.tensor import disabled as _disabled_torch_function_impl
 from ._ops._errors import LinAlgError as _LinAlgError
@@ -23,18 +27,32 @@ __all__ = (
 _TensorMeta = type(Tensor)
 
 
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    from .nn.modules._moving import parse_to
+
+    return parse_to(*args, **kwargs)
+
+
+_nn = SimpleNamespace(_parse_to=_parse_to)
+
+
+def _get_accelerator() -> device:
+    """The CPU: there is no other."""
+    return device("cpu")
+
+
 def _get_tracing_state() -> None:
     """None: nothing is traced (see torch.jit)."""
 
 
 def _is_torch_function_enabled() -> bool:
     """Whether classes are asked instead of functions."""
-    return not L.overrides_off
+    return not thread_state.overrides_off
 
 
 def _is_torch_function_mode_enabled() -> bool:
     """Whether there is a mode that is asked instead of functions."""
-    return bool(L.function_modes) and L.overrides_off < ALL
+    return bool(thread_state.function_modes) and thread_state.overrides_off < ALL
 
 
 def _log_api_usage_once(name: str) -> None:

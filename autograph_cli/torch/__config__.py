@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ._settings import get_num_interop_threads, get_num_threads
 from .version import __version__
 
 
@@ -19,8 +20,6 @@ def show() -> str:
 
 def parallel_info() -> str:
     """How many threads were asked for; NumPy's own libraries are not counted."""
-    from ._settings import get_num_interop_threads, get_num_threads
-
     return (
         f"ATen/Parallel:\n\tat::get_num_threads() : {get_num_threads()}\n"
         f"\tat::get_num_interop_threads() : {get_num_interop_threads()}\n"

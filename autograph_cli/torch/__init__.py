@@ -27,7 +27,7 @@ fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")
 
-from ._core import arg_check, dtypes, registry
+from ._core import arg_check, dtypes, interpret, registry
 from ._core import layout as _layout
 from ._core import overrides as _overrides
 from ._core.device import device
@@ -58,6 +58,7 @@ _OPERATIONS = (
     "joining",
     "rearrange",
     "indexing",
+    "where",
     "getitem",
     "gather_scatter",
     "split_join",
@@ -122,6 +123,7 @@ Size.__module__ = "torch"
 from . import (
     _C,
     __config__,
+    _reductions,
     accelerator,
     amp,
     autograd,
@@ -142,7 +144,7 @@ from . import (
     utils,
     version,
 )
-from ._core.vmap import vmap
+from ._functorch.vmap import vmap
 from ._ops.random import Generator, default_generator
 from ._ops.storage import UntypedStorage
 from ._saving.archive import PyTorchFileReader
@@ -191,6 +193,7 @@ from .autograd.grad_mode import (
 from .cuda import OutOfMemoryError
 from .serialization import load, save
 from .torch_version import TorchVersion as _TorchVersion
+from .utils import _python_dispatch
 from .version import __version__ as _version
 
 __version__ = _TorchVersion(_version)
@@ -219,6 +222,7 @@ _AT_NEED = (
     "func",
     "functional",
     "futures",
+    "fx",
     "hub",
     "jit",
     "library",
@@ -249,7 +253,8 @@ def __getattr__(name: str) -> Any:
         raise _missing.error(__name__, name, globals())
     other = _missing.sentence(f"torch.{name}", globals())
     raise builtins.AttributeError(
-        f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine yet){other}"
+        f"module 'torch' has no attribute '{name}' (if PyTorch has it: it is not available in autograph's engine "
+        f"yet){other}"
     )
 
 

@@ -61,7 +61,8 @@ NOT_REBUILT = {
     "torch.quantize_per_channel": "quantization",
     "torch.quantize_per_tensor": "quantization",
 }
-"""Names, and all below them, that stay PyTorch's own, and what they belong to: the engine is there to run and show autograd."""
+"""Names, and all below them, that stay PyTorch's own, and what they belong to: the engine is there to run and show
+autograd."""
 
 _ALIKE = 0.85
 """How near a name must be to be taken for the one that was meant: `LogNormal` is not `Normal`."""
@@ -89,7 +90,7 @@ def advice(name: str, known: Iterable[str]) -> str:
 
 def _comparable(other: str, name: str) -> bool:
     """Whether one may be a slip for the other: `int32` is none for `int3`."""
-    if abs(len(other) - len(name)) > 2 or other.startswith("_"):
+    if other == name or abs(len(other) - len(name)) > 2 or other.startswith("_"):
         return False
     return [sign for sign in other if sign.isdigit()] == [sign for sign in name if sign.isdigit()]
 

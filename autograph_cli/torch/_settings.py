@@ -89,7 +89,8 @@ def set_float32_matmul_precision(precision: str) -> None:
         _settings["precision"] = precision
     else:
         warn(
-            f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has no effect.",
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "
+            "no effect.",
         )
 
 

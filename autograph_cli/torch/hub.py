@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -20,6 +21,8 @@ __all__ = [
     "load_state_dict_from_url",
     "set_dir",
 ]
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+"""What a file's name says of its digest: `resnet18-f37072fd.pth`."""
 _chosen: dict[str, str] = {}
 
 
@@ -141,6 +144,7 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
 
 def _needs_network(what: str) -> NoReturn:
     raise RuntimeError(
-        f"torch.hub does not download in autograph's engine: {what} must be on this machine; a local folder with a hubconf.py is "
+        f"torch.hub does not download in autograph's engine: {what} must be on this machine; a local folder with a "
+        "hubconf.py is "
         'loaded by torch.hub.load(folder, model, source="local")'
     )

@@ -30,7 +30,8 @@ class CustomOpDef:
         return self._function.apply(tuple(bound.kwargs), *bound.args, *bound.kwargs.values())
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
-        """`backward(ctx, *grads)` gives the gradients of the inputs; `setup_context(ctx, inputs, output)` saves for it."""
+        """`backward(ctx, *grads)` gives the gradients of the inputs; `setup_context(ctx, inputs, output)` saves for
+        it."""
         self._backward, self._setup = backward, setup_context
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:

@@ -177,7 +177,8 @@ def mean(
     if wanted.category < dtypes.FLOATING:
         source = "Input" if dtype is None else "Optional"
         raise ValueError(
-            f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: {wanted}"
+            f"mean(): Could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
+            f"Got: {wanted}"
         )
     total, count = _counted(input, dim, bool(keepdim), wanted, mask)
     made: Tensor = torch["div"](total, count)

@@ -10,7 +10,7 @@ from multiprocessing import *  # noqa: F403
 from multiprocessing import connection
 from typing import Any
 
-from ._core.shared_memory import register
+from ._reductions import register
 
 register()
 
@@ -69,7 +69,8 @@ class ProcessContext:
         return [int(process.pid) for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
-        """Wait until one ends, or `timeout` seconds; whether all have ended. If one failed, the others are ended and this raises."""
+        """Wait until one ends, or `timeout` seconds; whether all have ended. If one failed, the others are ended and
+        this raises."""
         ready = connection.wait(list(self._waiting), timeout=timeout) if self._waiting else []
         failed = None
         for sentinel in ready:
@@ -122,7 +123,8 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run `fn(i, *args)` in `nprocs` processes, and wait for them; with `join=False` a `ProcessContext` comes back at once."""
+    """Run `fn(i, *args)` in `nprocs` processes, and wait for them; with `join=False` a `ProcessContext` comes back at
+    once."""
     context: Any = multiprocessing.get_context(start_method)
     processes, errors = [], []
     for index in range(nprocs):

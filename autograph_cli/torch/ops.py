@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ._core import dims
 from ._core.dtypes import dtype
@@ -147,9 +148,29 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
     return made if made.dtype is input_dtype else made.to(input_dtype)
 
 
+def _to_copy(
+    self: Tensor, dtype: Any = None, *, device: Any = None, memory_format: Any = None, **options: Any
+) -> Tensor:
+    made: Tensor = self.to(device, dtype, copy=True, memory_format=memory_format)
+    return made
+
+
+def _reduced(self: Tensor, other: Tensor, reduce: str) -> NoReturn:
+    raise NotImplementedError("torch.sparse.mm with a reduction is not available in autograph's engine yet")
+
+
+def _sparse(name: str) -> Callable[..., Any]:
+    return lambda *args, **options: getattr(importlib.import_module(".sparse", __package__), name)(*args, **options)
+
+
 _OWN: dict[str, Callable[..., Any]] = {
     "_local_scalar_dense": Tensor.item,
+    "_pin_memory": lambda self, device=None: self.pin_memory(device),
+    "_sparse_addmm": _sparse("addmm"),
+    "_sparse_mm_reduce_impl": _reduced,
+    "_to_copy": _to_copy,
     "detach": Tensor.detach,
+    "index": lambda self, indices: self[tuple(slice(None) if i is None else i for i in indices)],
     "lift_fresh": lambda self: self,
     "slice": _slice,
     "alias": views.alias,

@@ -14,7 +14,7 @@ from . import _missing
 from ._core import overrides as _overrides
 from ._core import registry
 from ._core.overrides import ALL, Overridable, overloaded
-from ._core.state import L
+from ._core.state import thread_state
 from ._core.tensor import Tensor
 
 __all__ = [
@@ -218,9 +218,9 @@ _overrides.collect.append(_every)
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether somebody is to be asked instead of a function of these arguments."""
-    if L.overrides_off == ALL:
+    if thread_state.overrides_off == ALL:
         return False
-    return bool(L.function_modes) or (not L.overrides_off and bool(overloaded(relevant_args)))
+    return bool(thread_state.function_modes) or (not thread_state.overrides_off and bool(overloaded(relevant_args)))
 
 
 def has_torch_function_unary(x: Any) -> bool:
@@ -239,7 +239,7 @@ def handle_torch_function(
     """What those who are asked instead of `public_api` give; TypeError if all answer NotImplemented."""
     given = list(relevant_args)
     types = tuple(map(type, overloaded(given, plain=True)))
-    asked = [] if L.overrides_off else overloaded(given)
+    asked = [] if thread_state.overrides_off else overloaded(given)
     name = resolve_name(public_api) or f"{public_api.__module__}.{public_api.__name__}"
     return _overrides.ask(public_api, name, asked, types, args, kwargs, python=True)
 
@@ -269,7 +269,8 @@ def is_tensor_like(inp: Any) -> bool:
 
 
 class TorchFunctionMode:
-    """While its block runs it is asked instead of every function: `__torch_function__(self, func, types, args, kwargs)`.
+    """While its block runs it is asked instead of every function: `__torch_function__(self, func, types, args,
+    kwargs)`.
 
     >>> from autograph_cli import torch
     >>> class Log(TorchFunctionMode):
@@ -287,11 +288,11 @@ class TorchFunctionMode:
 
     def __enter__(self) -> TorchFunctionMode:
         _overrides.activate()
-        L.function_modes = (*L.function_modes, self)
+        thread_state.function_modes = (*thread_state.function_modes, self)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        L.function_modes = L.function_modes[:-1]
+        thread_state.function_modes = thread_state.function_modes[:-1]
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
@@ -307,11 +308,11 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 
 def _get_current_function_mode() -> Any:
-    return L.function_modes[-1] if L.function_modes else None
+    return thread_state.function_modes[-1] if thread_state.function_modes else None
 
 
 def _get_current_function_mode_stack() -> list[Any]:
-    return list(L.function_modes)
+    return list(thread_state.function_modes)
 
 
 # ---------------------------------------------------------------- what there is

@@ -54,8 +54,8 @@ def schedule(
     """
     if min(wait, warmup, active - 1, repeat, skip_first) < 0:
         raise AssertionError(
-            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), active={active} "
-            f"(need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
+            f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0)."
         )
     length = wait + warmup + active
 

@@ -1,4 +1,5 @@
-"""`torch.save` and `torch.load`: PyTorch's own files, written so that they are whole or not there, read with suspicion."""
+"""`torch.save` and `torch.load`: PyTorch's own files, written so that they are whole or not there, read with
+suspicion."""
 
 from __future__ import annotations
 
@@ -54,8 +55,8 @@ def save(
 ) -> None:
     """Write `obj` (tensors, state dicts, anything that can be pickled) to a path or a file object, as PyTorch does.
 
-    A path is written whole or not at all: an interrupted save leaves the old file. RuntimeError where the folder does not
-    exist, and for tensors that have no place in such a file.
+    A path is written whole or not at all: an interrupted save leaves the old file. RuntimeError where the folder does
+    not exist, and for tensors that have no place in such a file.
 
     >>> import io
     >>> from autograph_cli import torch
@@ -122,9 +123,10 @@ def load(
 ) -> Any:
     """Read what `torch.save` of this engine or of PyTorch wrote, from a path or a file object.
 
-    By default (`weights_only`) a file can hold tensors, containers, numbers and text only: pickle.UnpicklingError, before
-    anything of it runs, for everything else. RuntimeError for a file that is damaged or no such file, and for tensors of a
-    device that is not there, unless `map_location` (a device, a dict, a function) says where they shall be.
+    By default (`weights_only`) a file can hold tensors, containers, numbers and text only: pickle.UnpicklingError,
+    before anything of it runs, for everything else. RuntimeError for a file that is damaged or no such file, and for
+    tensors of a device that is not there, unless `map_location` (a device, a dict, a function) says where they shall
+    be.
     `mmap` reads tensors from the file when they are used; it needs a path.
     """
     weights_only = True if weights_only is None else weights_only
@@ -183,8 +185,8 @@ def _open(file: Any) -> Reader:
         raise EOFError("Ran out of input")
     if head != _MAGIC:
         raise RuntimeError(
-            "Invalid magic number; corrupt file? It does not begin like a file of torch.save (files of PyTorch before 0.2 "
-            "are not read: save them anew with a later one)"
+            "Invalid magic number; corrupt file? It does not begin like a file of torch.save (files of PyTorch before "
+            "0.2 are not read: save them anew with a later one)"
         )
     return Reader(io.BytesIO(file.read()) if start else file)
 
@@ -227,9 +229,9 @@ class _Storages:
         kind = location.partition(":")[0]
         if kind == "cuda":
             raise RuntimeError(
-                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running "
-                "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to "
-                "the CPU."
+                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+                "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
+                "your storages to the CPU."
             )
         if kind == "meta":
             return without_memory(data)
@@ -244,7 +246,7 @@ class _OldStorages(_Storages):
     """The storages of a file from before zip archives, which come after what refers to them."""
 
     def __init__(self, file: OldFile, map_location: Any) -> None:
-        self._room = file.room
+        self._bytes_left = file.bytes_left
         self._is_swapped = file.swapped
         self._map_location = map_location
         self._loaded: dict[str, Storage] = {}
@@ -255,8 +257,8 @@ class _OldStorages(_Storages):
         """The storage `key`; ValueError where the file has no room for it."""
         if key not in self._loaded:
             itemsize = 1 if of is None else of.itemsize
-            self._room -= length * itemsize
-            if self._room < 0:
+            self._bytes_left -= length * itemsize
+            if self._bytes_left < 0:
                 raise ValueError(f"storage {key} is shorter than the file says")
             self.waiting[key] = np.zeros(length * itemsize, np.uint8), itemsize
             self._loaded[key] = Storage(self._placed(self.waiting[key][0], location), of)

@@ -6,12 +6,11 @@ import io
 from typing import Any
 
 from ._ops.storage import TypedStorage, UntypedStorage
+from .serialization import load
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
 
 def _load_from_bytes(b: bytes) -> Any:
     """The storage in a plain pickle of PyTorch, which holds a file of `torch.save`."""
-    from .serialization import load
-
     return load(io.BytesIO(b), weights_only=False)

@@ -30,7 +30,8 @@ class _Rules:
     def __init__(self, rtol: float | None, atol: float | None, equal_nan: bool, checks: dict[str, bool]) -> None:
         if (rtol is None) != (atol is None):
             raise ValueError(
-                f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {'rtol' if rtol is None else 'atol'}."
+                "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
+                f"{'rtol' if rtol is None else 'atol'}."
             )
         self.given = None if rtol is None else (rtol, atol)
         self.equal_nan = equal_nan

@@ -22,7 +22,8 @@ def make_grid(
     scale_each: bool = False,
     pad_value: float = 0.0,
 ) -> Tensor:
-    """Pictures [B, C, H, W], or a list of equal ones, beside each other: `nrow` in a row, `padding` pixels between them.
+    """Pictures [B, C, H, W], or a list of equal ones, beside each other: `nrow` in a row, `padding` pixels between
+    them.
 
     `normalize` brings the numbers (of `value_range`, or their own range; with `scale_each`, of each picture) to 0 to 1.
     TypeError for what is no tensor, or a range that is no tuple.

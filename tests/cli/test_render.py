@@ -61,7 +61,7 @@ def test_stdout_gets_the_picture_alone(cli: Cli, kept: Trace, drawn: Drawn) -> N
 
 
 def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
-    cli("render", "--double-backward", "--order", "3", "--root", "y", "--engine", "dot")
+    cli("render", "--double-backward", "--order", "3", "--root", "y", "--layout", "dot")
     assert drawn == [
         {
             "step": 0,
@@ -69,7 +69,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "format": "svg",
             "roots": ("y",),
             "order": 3,
-            "engine": "dot",
+            "layout": "dot",
             "part": Slice(),
             "max_nodes": 200,
             "roll": None,
@@ -80,6 +80,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "inside": None,
             "parameters": None,
             "columns": True,
+            "formula": False,
         }
     ]
 
@@ -200,7 +201,7 @@ def test_graph_that_cannot_be_drawn_costs_no_file(
 
 
 def test_what_stands_in_the_way_of_a_picture_is_one_sentence(cli: Cli, kept: Trace) -> None:
-    result = cli("render", "--engine", "neat")
+    result = cli("render", "--layout", "neat")
     assert result.exit_code == 1
     assert result.stderr == "Error: There is no layout program 'neat'; known ones: layered, graphviz-pure, dot.\n"
 

@@ -133,7 +133,8 @@ def test_shapes_and_names_can_be_left_out(traces: dict[str, Trace]) -> None:
     assert "[5, 3]" in texts(render(graph)) and "[5, 3]" not in bare
     assert not any("shape" in words for words in bare)
     named = replace(
-        keeping(), nodes=(*keeping().nodes[:2], replace(keeping().nodes[2], outputs=(Output(TYPE, ("n",)),)))
+        saving_graph(),
+        nodes=(*saving_graph().nodes[:2], replace(saving_graph().nodes[2], outputs=(Output(TYPE, ("n",)),))),
     )
     assert "n" in texts(render(named)) and "n" not in texts(render(named, shown=()))
 
@@ -155,7 +156,7 @@ def test_what_was_not_recorded_is_no_picture(traces: dict[str, Trace]) -> None:
 # ---------------------------------------------------------------- saved tensors, links, inside
 
 
-def keeping() -> Graph:
+def saving_graph() -> Graph:
     kept = (
         Saved("_saved_self", TYPE, bytes=12, storage=0, given=True),
         Saved("_saved_other", TYPE, bytes=12, storage=1),
@@ -180,7 +181,7 @@ def keeping() -> Graph:
 
 
 def test_what_is_kept_has_one_box_and_an_arrow_from_each_that_keeps_it() -> None:
-    scene = build(forward(keeping()), "", data=True, shown=("saved",))
+    scene = build(forward(saving_graph()), "", data=True, shown=("saved",))
     boxes = {box.id: (box.title, *box.below) for box in scene.boxes if box.style == "saved"}
     assert boxes == {
         "s0": ("saved %1", "float32[3], 12 B", "result of exp"),
@@ -228,8 +229,8 @@ def test_inside_of_a_node_is_drawn_as_a_graph_of_its_own() -> None:
         ),
         (Root("grad_self", 1),),
     )
-    nodes = tuple(replace(n, measured=Measured(inside=inner)) if n.op == "exp" else n for n in keeping())
-    shown = texts(render(replace(keeping(), nodes=nodes), "backward", inside="ExpBackward0", title="a.py"))
+    nodes = tuple(replace(n, measured=Measured(inside=inner)) if n.op == "exp" else n for n in saving_graph())
+    shown = texts(render(replace(saving_graph(), nodes=nodes), "backward", inside="ExpBackward0", title="a.py"))
     assert shown[0] == "a.py · inside ExpBackward0: its formula, run once more on what it was given"
     assert {"grad", "mul", "other = 2", "grad_self", "given"} <= set(shown)
 
@@ -262,7 +263,7 @@ def test_what_the_turns_of_a_loop_keep_alike_is_one_box() -> None:
 
 
 def test_what_a_module_keeps_stands_in_its_frame() -> None:
-    graph = keeping()
+    graph = saving_graph()
     calls = (ModuleCall(0, "net", "Net"), ModuleCall(1, "net.fc", "Linear", 0))
     nodes = (graph[0], replace(graph[1], module="net.fc", call=1), replace(graph[2], module="net", call=0))
     scene = framed(

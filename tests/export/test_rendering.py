@@ -101,7 +101,7 @@ def test_odd_names_come_out_right(view: str) -> None:
 
 
 def test_odd_names_are_read_back_from_the_dot() -> None:
-    program = layout.find_engine("graphviz-pure")
+    program = layout.find_program("graphviz-pure")
     done = subprocess.run(
         [program, "-Tsvg"], input=render(odd_graph(), "forward", "dot"), capture_output=True, check=True
     )
@@ -122,19 +122,19 @@ def test_too_big_a_graph_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_graphviz_lays_out_on_request(traces: dict[str, Trace]) -> None:
-    svg = render(traces["higher_order"].steps[0], "double-backward", engine="graphviz-pure")
+    svg = render(traces["higher_order"].steps[0], "double-backward", layout="graphviz-pure")
     assert "order 0 · made from gradients" in texts(svg)
 
 
 def test_too_big_a_graph_for_graphviz_says_so() -> None:
     with pytest.raises(ExportError, match="too big for graphviz-pure: leave the choice to autograph"):
-        render(chain(2_000), "backward", engine="graphviz-pure")
+        render(chain(2_000), "backward", layout="graphviz-pure")
 
 
 def test_a_program_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout, "TIME_LIMIT", 0.0)
     with pytest.raises(ExportError, match="took more than 0 s"):
-        render(chain(5), "backward", engine="graphviz-pure")
+        render(chain(5), "backward", layout="graphviz-pure")
 
 
 def test_big_graphs_come_out_as_text() -> None:
@@ -156,8 +156,11 @@ def test_a_png_does_not_drop_characters() -> None:
     ("options", "sentence"),
     [
         ({"view": "sideways"}, "no view 'sideways'; known ones: forward, backward, double-backward"),
-        ({"format": "gif"}, "no format 'gif'; known ones: svg, png, pdf, html, dot, mermaid, graphml, text, json"),
-        ({"engine": "neat"}, "no layout program 'neat'; known ones: layered, graphviz-pure, dot"),
+        (
+            {"format": "gif"},
+            "no format 'gif'; known ones: svg, png, pdf, html, dot, mermaid, graphml, text, latex, json",
+        ),
+        ({"layout": "neat"}, "no layout program 'neat'; known ones: layered, graphviz-pure, dot"),
         ({"roots": ["q"]}, "no root 'q' here; known roots: 'y'"),
     ],
 )
@@ -170,7 +173,7 @@ def test_what_is_unknown_is_told_with_what_is_known(options: dict[str, object], 
 def test_an_absent_engine_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ExportError, match="'dot' is not installed: install Graphviz"):
-        render(chain(3), engine="dot")
+        render(chain(3), layout="dot")
 
 
 def test_an_empty_graph_has_no_picture() -> None:
@@ -188,5 +191,5 @@ def test_the_package_needs_nothing_above_the_graph() -> None:
     code = "import sys, autograph_cli.export; print([n for n in sys.modules if n.startswith('autograph_cli.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rooms = {name.split(".")[1] for name in re.findall(r"'([^']+)'", done.stdout)}
-    assert rooms == {"graph", "export"}
-    assert set(export.__all__) == {"ENGINES", "FORMATS", "VIEWS", "ExportError", "Format", "render"}
+    assert rooms == {"graph", "formulas", "export"}
+    assert set(export.__all__) == {"LAYOUTS", "FORMATS", "VIEWS", "ExportError", "Format", "render"}

@@ -111,7 +111,7 @@ out.sum().backward()
         )
     )
     found = labels(scene)
-    assert (found["mul", "cat dim 0", False], found["cat dim 0", "mul", True]) == ("[1…5, 4]", "[2…5, 4]")
+    assert (found["mul × 2", "cat dim 0", False], found["cat dim 0", "mul × 2", True]) == ("[1…5, 4]", "[2…5, 4]")
     assert scene.notes[-1] == "a…b: changes from turn to turn"
 
 
@@ -255,7 +255,7 @@ while (x * x - a).abs() > 1e-4:
 x.backward()
 """,
     )
-    assert drawn(rolled(step)) == ["div × 8", "add × 8", "div × 8"]
+    assert drawn(rolled(step)) == ["div × 8", "add × 8", "div ÷ 2 × 8"]
     assert drawn(rolled(step, data=False)) == ["DivBackward0 × 8", "AddBackward0 × 8", "DivBackward0 × 8"]
 
 

@@ -10,7 +10,7 @@ from autograph_cli import assert_same_graph, capture, torch
 from autograph_cli.graph import Graph, GraphError
 from autograph_cli.record.capture import capture_derivatives
 from autograph_cli.record.imports import serve
-from autograph_cli.torch._core.state import S
+from autograph_cli.torch._core.state import process_state
 from tests.conftest import Run
 
 
@@ -76,13 +76,13 @@ def test_a_function_that_runs_backward_leaves_its_last_step() -> None:
 
 
 def test_an_observer_that_was_there_stays() -> None:
-    before, S.observer = S.observer, None
+    before, process_state.observer = process_state.observer, None
     try:
         with pytest.raises(ZeroDivisionError):
             capture(lambda: 1 / 0)
-        assert S.observer is None
+        assert process_state.observer is None
     finally:
-        S.observer = before
+        process_state.observer = before
 
 
 def test_derivatives_are_taken_for_the_double_backward() -> None:

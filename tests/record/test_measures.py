@@ -15,7 +15,7 @@ from autograph_cli.graph import Graph, Measured, Node, Trace, from_json, to_json
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.values import summary
 from autograph_cli.torch._core.operation import table
-from autograph_cli.torch._core.state import S
+from autograph_cli.torch._core.state import process_state
 
 Script = Callable[[], dict[str, Any]]
 
@@ -137,12 +137,12 @@ def test_derivatives_that_autograph_makes_have_numbers() -> None:
 
 
 def test_operations_and_backwards_are_timed() -> None:
-    before = S.special
+    before = process_state.special
     graph = record(small, "time").steps[0].graph
     for node in graph:
         if node.kind == "operation":
             assert node.measured is not None and node.measured.time and node.measured.backward_time
-    assert S.special == before and S.witness is None
+    assert process_state.special == before and process_state.op_hook is None
 
 
 def test_a_formula_is_as_the_table_has_it() -> None:

@@ -37,14 +37,15 @@ def _tell(node: Node) -> None:
     _warn(
         f"Error detected in {node._name()}. Traceback of forward call that caused the error:\n{''.join(lines)}"
         if lines
-        else f"Error detected in {node._name()}. No forward pass information available. Enable detect anomaly during forward pass "
+        else f"Error detected in {node._name()}. No forward pass information available. Enable detect anomaly during "
+        "forward pass "
         "for more information."
     )
     parent = node.metadata.get("parent_")
     while parent is not None:
         _warn(
-            f"\n\nPrevious calculation was induced by {parent._name()}. Traceback of forward call that induced the previous "
-            f"calculation:\n{''.join(parent.metadata.get('traceback_') or ())}"
+            f"\n\nPrevious calculation was induced by {parent._name()}. Traceback of forward call that induced the "
+            f"previous calculation:\n{''.join(parent.metadata.get('traceback_') or ())}"
         )
         parent = parent.metadata.get("parent_")
 

@@ -1,8 +1,8 @@
 """Public functions that look at their arguments, and speak of what is wrong with them as PyTorch does.
 
-A function with signatures (`parsing.py`) refuses a call that fits none of them before it begins; what was taken once is taken by its
-types from then on. The few in `QUICK` are called so often that they look only when something went wrong. Whatever else goes wrong
-inside the engine leaves it as an error that names the function.
+A function with signatures (`parsing.py`) refuses a call that fits none of them before it begins; what was taken once is
+taken by its types from then on. The few in `QUICK` are called so often that they look only when something went wrong.
+Whatever else goes wrong inside the engine leaves it as an error that names the function.
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ BARE = frozenset(
         "tanh",
     )
 )
-"""Operations that nothing stands before, as before those that are quick: their own code finds wrong arguments (see `looks_itself`)."""
+"""Operations that nothing stands before, as before those that are quick: their own code finds wrong arguments (see
+`looks_itself`)."""
 _WRONG_KIND = re.compile(
     r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len"
 )
@@ -208,7 +209,8 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
 
 
 def _named_as(check: Check, made: Any, home: str) -> Any:
-    """What `functools.wraps` does, in a third of the time, for more than a thousand functions; they go by their public names."""
+    """What `functools.wraps` does, in a third of the time, for more than a thousand functions; they go by their public
+    names."""
     run = check.run
     made.__name__, made.__doc__, made.__module__ = check.public, run.__doc__, home or run.__module__
     made.__qualname__ = f"Tensor.{check.public}" if check.space == "Tensor" and home == PUBLIC else check.public
@@ -232,7 +234,8 @@ Handed = tuple[str, str, tuple[Any, ...], Mapping[str, Any]]
 
 
 def hands_on(hands: Callable[..., Handed | None]) -> Callable[[F], F]:
-    """Say which compiled function of PyTorch's gets the arguments of a call, and so refuses what does not fit; None: none does."""
+    """Say which compiled function of PyTorch's gets the arguments of a call, and so refuses what does not fit; None:
+    none does."""
 
     def decorate(run: F) -> F:
         run.hands = hands  # type: ignore[attr-defined]
@@ -317,7 +320,8 @@ class Check:
     def again(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
     ) -> tuple[Callable[..., Any], Iterable[Any], Mapping[str, Any]] | None:
-        """A failed call that is to be made once more, of whoever wants to be asked or with Python's integers for NumPy's; or `explain`."""
+        """A failed call that is to be made once more, of whoever wants to be asked or with Python's integers for
+        NumPy's; or `explain`."""
         func = unasked(f"torch.{self.space}.{self.name}".replace("torch.torch.", "torch."), args, kwargs)
         if func is not None:
             return func, args, kwargs
@@ -329,7 +333,8 @@ class Check:
         return None
 
     def _modern(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]] | None:
-        """The arguments of a call in a deprecated form, such as `p.add_(-lr, grad)`, in today's; with PyTorch's warning."""
+        """The arguments of a call in a deprecated form, such as `p.add_(-lr, grad)`, in today's; with PyTorch's
+        warning."""
         if self.parser is None or not any(s.hidden for s in self.parser.signatures):
             return None
         own = 1 if self.space == "Tensor" else 0
@@ -408,7 +413,8 @@ def _code(run: Any) -> Any:
 
 
 def _internal(error: Exception) -> bool:
-    """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor from a line that says `raise`."""
+    """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor from a line that
+    says `raise`."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import tensor
 from .backward_pass import run
 from .device_dispatch import filled
 from .interpreter_stack import BatchLevel, in_function, running
-from .node import like_of
+from .node import output_meta
 from .reverse import GradCall, backward_parts, in_front
 from .roots import GradientEdge, gradients_for, root_edge, root_gradients, root_shape, sequence
 from .size import Size
-from .state import BackwardCall, L
+from .state import BackwardCall, thread_state
 from .tensor import Tensor, make
 from .transforms import Batched, batched
 from .user_warnings import warn_once
@@ -36,14 +37,14 @@ def backward(
     if grad_variables is not None:
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
-                "`grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
             )
         grad_tensors = grad_variables
     if in_function():
         raise RuntimeError(
-            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
-            "instead or call backward() outside of functorch transforms."
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
         )
     roots = sequence(tensors)
     targets = None if inputs is None else sequence(inputs)
@@ -53,12 +54,12 @@ def backward(
     keep = create_graph if retain_graph is None else retain_graph
     if create_graph and targets is None:
         warn_once(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
-            "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
-            "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
-            "the leak."
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+            "after use to break the cycle and avoid the leak."
         )
-    if L.levels:
+    if thread_state.levels:
         roots, grads = backward_parts(roots, grads)
     run(BackwardCall("backward", roots, targets, keep, create_graph), grads)
 
@@ -115,7 +116,7 @@ def grad(
             materialize_grads,
         )
     keep = create_graph if retain_graph is None else retain_graph
-    if L.levels:
+    if thread_state.levels:
         _check_followed(roots)
     grads = root_gradients(roots, gradients_for(grad_outputs, len(roots)), "grad_outputs")
     found = GradCall(roots, targets, grads, keep, create_graph).run()
@@ -125,26 +126,21 @@ def grad(
         if materialize_grads:
             if not isinstance(target, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            found[i] = make(filled(like_of(target._raw), 0))
+            found[i] = make(filled(output_meta(target._raw), 0))
         elif not allow_unused:
             raise RuntimeError(
-                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if "
-                "this is the desired behavior."
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
             )
     return tuple(found)
 
 
 def _check_followed(roots: list[Any]) -> None:
     """As in PyTorch, a vmap has no graph: what it has batched is followed by a `grad` inside of it only."""
-    innermost = L.levels[-1]
+    innermost = thread_state.levels[-1]
     for i, root in enumerate(roots):
         if isinstance(root, Batched) and root._level is innermost:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-
-
-def gradients(call: GradCall) -> list[Tensor | None]:
-    """The gradients of a `GradCall` of which only cotangents are wrapped; None for targets that are not reached."""
-    return run(BackwardCall("grad", call.roots, call.targets, call.retain_graph, call.create_graph), call.cotangents)
 
 
 def _grad_batched(
@@ -174,14 +170,19 @@ def _rows(roots: list[Any], grads: list[Any]) -> int:
         shape = root_shape(root) if edge is not None else g._raw.shape[1:]
         if g._raw.shape[1:] != shape:
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
-                f"the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
-                f"grad_output[{i}] has a shape of {Size(g._raw.shape[2:])} and output[{i}] has a shape of {Size(shape)}. If you only want "
-                "some tensors in `grad_output` to be considered batched, consider using vmap."
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._raw.shape[2:])} and "
+                f"output[{i}] has a shape of {Size(shape)}. If you only want some tensors in `grad_output` to be "
+                "considered batched, consider using vmap."
             )
         sizes.append(g._raw.shape[0])
     if len(set(sizes)) > 1:
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
         )
     return sizes[0] if sizes else 0
+
+
+tensor.run_backward = backward

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import resolved
+from .._arrays.lazy import resolved
 from . import anomalies
 from . import hooks as hooks_module
 from .device_dispatch import kernels
-from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
+from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, output_meta_at, retain
 from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
 from .operation import operations
 from .roots import root_edge
 from .saved_tensors import PackedItems, check_versions, freed, opened
-from .state import BackwardCall, L, S
+from .state import BackwardCall, process_state, thread_state
 from .tensor import Tensor, Wrapped, make
 
 _by_sequence = attrgetter("_seq")
@@ -25,26 +25,31 @@ _by_sequence = attrgetter("_seq")
 
 def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
     """Run a backward call; the gradients captured for `call.inputs`, in order, if it is a `grad` call."""
-    observer = S.observer
+    observer = process_state.observer
     if observer is not None:
         observer.begins(call)
     try:
         edges = [edge for edge in map(root_edge, call.roots) if edge is not None]
-        return Pass(call, any(isinstance(g, Wrapped) for g in grads)).run(edges, grads)
+        call.found = Pass(call, any(isinstance(g, Wrapped) for g in grads)).run(edges, grads)
+        return call.found
     finally:
         if observer is not None:
             observer.ends(call)
 
 
 def _by_operations() -> bool:
-    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and classes and modes see them."""
+    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and classes
+    and modes see them."""
     return (
-        L.autocast is not None or bool(S.sparse or S.dispatched) or (L.watcher is not None and L.watcher.sees_backward)
+        thread_state.autocast is not None
+        or bool(process_state.sparse or process_state.dispatched)
+        or (thread_state.watcher is not None and thread_state.watcher.sees_backward)
     )
 
 
 class Pass:
-    """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph) or a transform's."""
+    """One walk over the graph. Raw arrays flow, or tensors when the walk is recorded (create_graph) or a
+    transform's."""
 
     def __init__(self, call: BackwardCall, wrapped: bool = False) -> None:
         self.call = call
@@ -61,7 +66,8 @@ class Pass:
         self.given: list[Any] = []
         """The gradients of the roots, which the caller still holds."""
         self.root: Node | None = None
-        """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not needed."""
+        """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not
+        needed."""
         self._reached: set[Any] | None = None
 
     def run(self, edges: list[Edge], grads: list[Tensor]) -> list[Any]:
@@ -72,15 +78,15 @@ class Pass:
         if self.call.inputs is not None:
             self._restrict(order)
         self.kernels = kernels(*(g._raw for g in grads)) if grads else kernels()
-        outer, mode, walk = L.current, L.grad, L.walk
-        L.grad, L.walk = self.call.create_graph, self
+        outer, mode, walk = thread_state.current, thread_state.grad, thread_state.walk
+        thread_state.grad, thread_state.walk = self.call.create_graph, self
         try:
             self.given = [resolved(g._raw) for g in grads]
             for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
                 self._deliver(edge[0], edge[1], given)
             self._walk(order)
         finally:
-            L.current, L.grad, L.walk = outer, mode, walk
+            thread_state.current, thread_state.grad, thread_state.walk = outer, mode, walk
         return [g if g is None or isinstance(g, Tensor) else make(g) for g in self.found]
 
     def _prepare_captures(self) -> None:
@@ -139,8 +145,8 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
-        plain = not (self.recorded or L.anomaly or _by_operations())
-        ran, watch = None if S.observer is None else self.call.ran, self.call.watch
+        plain = not (self.recorded or thread_state.anomaly or _by_operations())
+        ran, watch = None if process_state.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
             if only is not None and (node in captures or node not in only):
@@ -156,13 +162,13 @@ class Pass:
                 continue
             if ran is not None:
                 ran.append(node)
-                L.current = node
+                thread_state.current = node
                 if watch is not None:
                     watch(node, g)
             if plain and only is None and node._extra is None:
                 grads = node._run_raw(kernels, g)
             else:
-                grads = self._run_watched(node, g) if L.anomaly else self._run_node(node, g)
+                grads = self._run_watched(node, g) if thread_state.anomaly else self._run_node(node, g)
             if not keep and (frees := node._frees):
                 if frees is not True:
                     node._kept = frees(node._saved)
@@ -176,7 +182,7 @@ class Pass:
                         self._deliver(target, 0, None)
                     continue
                 if plain:
-                    like = target._like
+                    like = target._output_meta
                     if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
                         try:
                             g = fit(g, like[edge[1]] if target._multiple else like)
@@ -200,8 +206,8 @@ class Pass:
             return node in self._reached
         if node in self.captures and node.__class__ is AccumulateGrad and self.call.kind == "grad":
             raise RuntimeError(
-                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
-                "currently not supported."
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                "This is currently not supported."
             )
         return node in self.only or node in self.captures
 
@@ -216,7 +222,8 @@ class Pass:
         return node in self.only or node in self.captures
 
     def _run_undefined(self, node: Node) -> None:
-        """No gradient came: hooks hear so, what was saved is looked at and let go, and the leaves behind wait for one less."""
+        """No gradient came: hooks hear so, what was saved is looked at and let go, and the leaves behind wait for one
+        less."""
         extra = node._extra
         if extra is not None and extra.runs_something:
             self._before(node, extra, None)
@@ -224,7 +231,7 @@ class Pass:
             raise freed()
         check_versions(node, opens=True)
         if extra is not None and extra.hooks:
-            self._after(extra, [None] * len(node._edges), [None] * len(node._like) if node._multiple else None)
+            self._after(extra, [None] * len(node._edges), [None] * len(node._output_meta) if node._multiple else None)
         if not self.call.keeps_graph and node._frees:
             if node._frees is not True:
                 node._kept = node._frees(node._saved)
@@ -244,7 +251,7 @@ class Pass:
             return
         waiting = self.pending[node]
         if waiting is None:
-            waiting = self.pending[node] = [None] * len(node._like)
+            waiting = self.pending[node] = [None] * len(node._output_meta)
         waiting[number] = g if waiting[number] is None else waiting[number] + g
 
     def _deliver_leaf(self, leaf: Node, g: Any) -> None:
@@ -275,7 +282,7 @@ class Pass:
             if leaf is self.root and leaf.variable._meta.hooks:
                 self._tensor_hooks(leaf.variable._meta.hooks, g)
             return
-        if S.observer is not None:
+        if process_state.observer is not None:
             self.call.ran.append(leaf)
             if self.call.watch is not None:
                 self.call.watch(leaf, g)
@@ -308,7 +315,7 @@ class Pass:
     @staticmethod
     def _fitting(leaf: Node, g: Any) -> Any:
         try:
-            return fit(g, leaf._like)
+            return fit(g, leaf._output_meta)
         except Misfit as misfit:
             got, wanted = map(list, misfit.args)
             raise RuntimeError(
@@ -324,7 +331,7 @@ class Pass:
 
     def _run_node(self, node: Node, g: Any) -> Any:
         """Run a node with hooks, anomaly checks, or recorded."""
-        L.current = node
+        thread_state.current = node
         extra = node._extra
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
@@ -335,14 +342,14 @@ class Pass:
             if self.recorded or not _by_operations()
             else self._cast_formulas(node, g)
         )
-        if L.anomaly and L.check_nan:
+        if thread_state.anomaly and thread_state.check_nan:
             anomalies.check_nan(node, grads)
         if extra is not None and extra.hooks:
             grads = self._after(extra, grads, g)
         fitting = fit_recorded if self.recorded else fit
         try:
             return [
-                None if g is None or e is None else fitting(g, like_at(e))
+                None if g is None or e is None else fitting(g, output_meta_at(e))
                 for e, g in zip(node._edges, grads, strict=False)
             ]
         except Misfit as misfit:
@@ -379,7 +386,7 @@ class Pass:
         return g
 
     def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
-        grads = ([None] * len(node._like) if g is None else list(g)) if node._multiple else [g]
+        grads = ([None] * len(node._output_meta) if g is None else list(g)) if node._multiple else [g]
         for number, hooks in sorted((extra.tensor_hooks or {}).items()):
             grads[number] = self._tensor_hooks(hooks, grads[number])
         for number, reference in (extra.retained or {}).items():
@@ -406,7 +413,8 @@ class Pass:
 
 
 def _when_ready(nodes: list[Node]) -> list[Node]:
-    """The order in which nodes run where one leads to a node with a higher number, as to a view's history that was made anew."""
+    """The order in which nodes run where one leads to a node with a higher number, as to a view's history that was made
+    anew."""
     waits = dict.fromkeys(nodes, 0)
     for node in nodes:
         for edge in node._edges:

@@ -1,4 +1,5 @@
-"""Writes the Python code of a node's backward: which saved things are opened, and which formula gives which gradient."""
+"""Writes the Python code of a node's backward: which saved things are opened, and which formula gives which
+gradient."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ if TYPE_CHECKING:
     from .operation import Derivative, Operation
 
 
-def backward_source(op: Operation, world: str) -> str:
+def backward_source(op: Operation, mode: str) -> str:
     """The two worlds differ only in how saved tensors are opened."""
     lines = ["def run(node, f, grad, edges=None):", "    if edges is None:", "        edges = node._edges"]
     if op.saved_names:
@@ -20,17 +21,17 @@ def backward_source(op: Operation, world: str) -> str:
         if sum(n in d.needs for d in op.derivatives) > 1 and op.is_tensor(n) and not _is_list(op, n)
     ]
     derivatives = list(enumerate(op.derivatives))
-    if world == "recorded" and len(derivatives) > 1 and op.node.__name__ != "NotImplemented":
-        # In the order of their names, as in PyTorch: it tells in which order the nodes of the second derivative will run.
-        # A node without a derivative runs before all others there, so the formula that makes one comes last here.
-        derivatives.sort(key=lambda pair: (pair[1].inputs == ("per_sample_weights",), ", ".join(pair[1].inputs)))
+    if mode == "recorded" and len(derivatives) > 1 and op.has_derivative:
+        # In the order of their names, as in PyTorch: it tells in which order the nodes of the second derivative will
+        # run. A node without a derivative runs before all others there, so the formula that makes one comes last here.
+        derivatives.sort(key=lambda pair: (op.last in pair[1].inputs, ", ".join(pair[1].inputs)))
     for name in shared:
-        before, expression = _open(op, world, name)
+        before, expression = _open(op, mode, name)
         place = op.saved_names.index(name)
         lines += [f"    opened{place} = None", f"    if saved[{place}] is not None:"]
         lines += [f"        {line}" for line in (*before, f"opened{place} = {expression}")]
     for number, derivative in derivatives:
-        lines += _formula(op, world, number, derivative, shared)
+        lines += _formula(op, mode, number, derivative, shared)
     if op.flattens:
         lines.append("    return g0")
     else:
@@ -42,7 +43,7 @@ def _is_list(op: Operation, name: str) -> bool:
     return any(p.name == name and p.is_list for p in op.tensors)
 
 
-def _formula(op: Operation, world: str, number: int, derivative: Derivative, shared: list[str]) -> list[str]:
+def _formula(op: Operation, mode: str, number: int, derivative: Derivative, shared: list[str]) -> list[str]:
     position = {p.name: i for i, p in enumerate(op.inputs)}
     places = [position[name] for name in derivative.inputs]
     body, arguments = [], ["f"]
@@ -54,7 +55,7 @@ def _formula(op: Operation, world: str, number: int, derivative: Derivative, sha
         elif name in shared:
             arguments.append(f"opened{op.saved_names.index(name)}")
         else:
-            before, expression = _open(op, world, name)
+            before, expression = _open(op, mode, name)
             body += before
             arguments.append(expression)
     call = f"formula{number}({', '.join(arguments)})"
@@ -65,14 +66,14 @@ def _formula(op: Operation, world: str, number: int, derivative: Derivative, sha
     return [f"    if {test}:", *(f"        {line}" for line in body), f"        {targets} = {call}"]
 
 
-def _open(op: Operation, world: str, name: str) -> tuple[list[str], str]:
+def _open(op: Operation, mode: str, name: str) -> tuple[list[str], str]:
     """Lines that check the saved thing `name`, and the expression for it."""
     index = op.saved_names.index(name)
     if not op.is_tensor(name):
         return [], f"saved[{index}]"
     if _is_list(op, name):
-        return [], f"saved[{index}].{'raws' if world == 'raw' else 'tensors'}()"
-    if world == "recorded":
+        return [], f"saved[{index}].{'raws' if mode == 'raw' else 'tensors'}()"
+    if mode == "recorded":
         return [], f"unpack(node, {index})"
     optional = any(p.name == name and p.type == "Tensor?" for p in op.tensors)
     absent = f"None if saved[{index}] is None else " if optional else ""

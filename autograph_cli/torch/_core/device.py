@@ -6,10 +6,13 @@ from typing import Any
 
 from .class_names import Named, type_name
 from .interrupts import uninterruptible
-from .state import S
+from .state import process_state
 
 KNOWN = ("cpu", "cuda", "meta", "mps", "xpu")
-NAMES = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone"
+NAMES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
+    "mtia, privateuseone"
+)
 """What PyTorch knows as the types of devices, as its message lists them."""
 
 
@@ -31,7 +34,8 @@ class device(metaclass=Named):
             raise RuntimeError("Cannot access accelerator device when none is available.")
         if not isinstance(type, str):
             raise TypeError(
-                f"device() received an invalid combination of arguments - got ({type_name(type) if type != () else ''}), but expected one of:\n"
+                "device() received an invalid combination of arguments - got "
+                f"({type_name(type) if type != () else ''}), but expected one of:\n"
                 " * (torch.device device)\n * (str type, int index = -1)\n"
             )
         self.type, self.index = _parsed(type, index)
@@ -54,14 +58,14 @@ class device(metaclass=Named):
     def __enter__(self) -> device:
         check(self)
         global _entered
-        _entered = (*_entered, S.default_device)
-        S.default_device = self
+        _entered = (*_entered, process_state.default_device)
+        process_state.default_device = self
         return self
 
     @uninterruptible
     def __exit__(self, *_: Any) -> None:
         global _entered
-        S.default_device, _entered = _entered[-1], _entered[:-1]
+        process_state.default_device, _entered = _entered[-1], _entered[:-1]
 
 
 def _parsed(text: str, index: int | None) -> tuple[str, int | None]:

@@ -1,4 +1,5 @@
-"""Where operations compute: on the CPU, or on `meta`, where arrays have a shape and no memory (see _kernels/meta.py)."""
+"""Where operations compute: on the CPU, or on `meta`, where arrays have a shape and no memory (see
+_arrays/meta.py)."""
 
 from __future__ import annotations
 
@@ -7,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.meta import NO_DATA, Meta, refuses
+from .._arrays.meta import NO_DATA, Meta, refuses
+from .._arrays.sparse import Sparse
 from .device import CPU, META
+from .dtype_checks import check_float8
 from .interrupts import contextmanager
 from .node import MetaLike, shape_dtype
-from .sparse_arrays import Sparse
-from .state import L, S
+from .state import process_state, thread_state
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -25,31 +27,32 @@ kernels_by_device: dict[str, Any] = {}
 
 def kernels(*raws: Any) -> Any:
     """The kernels of the device that raw arrays are on; without any, of the one that tensors are now made on."""
-    if not S.reserved:
+    if not process_state.reserved:
         return kernels_by_device["cpu"]
-    on_meta = any(raw.__class__ is Meta for raw in raws) if raws else L.on_meta
+    on_meta = any(raw.__class__ is Meta for raw in raws) if raws else thread_state.on_meta
     return kernels_by_device[META.type if on_meta else CPU.type]
 
 
 def formula_kernels(*args: Any) -> Any:
-    """The kernels for what a formula makes anew: on the device of an array among `args`, or else of the pass that runs."""
+    """The kernels for what a formula makes anew: on the device of an array among `args`, or else of the pass that
+    runs."""
     if any(hasattr(x, "strides") for x in args[:1]):
         return kernels(args[0])
-    return kernels() if not S.reserved or L.walk is None else L.walk.kernels
+    return kernels() if not process_state.reserved or thread_state.walk is None else thread_state.walk.kernels
 
 
 @contextmanager
 def on_meta() -> Iterator[None]:
     """While it lasts, tensors are made without memory."""
-    before, L.on_meta = L.on_meta, True
-    S.reserved += 1
-    S.special += 1
+    before, thread_state.on_meta = thread_state.on_meta, True
+    process_state.reserved += 1
+    process_state.special += 1
     try:
         yield
     finally:
-        L.on_meta = before
-        S.reserved -= 1
-        S.special -= 1
+        thread_state.on_meta = before
+        process_state.reserved -= 1
+        process_state.special -= 1
 
 
 def without_memory(raw: Any) -> Any:
@@ -59,11 +62,11 @@ def without_memory(raw: Any) -> Any:
 
 def is_meta(x: Any) -> bool:
     """Whether a raw array or a tensor has no memory."""
-    return S.reserved > 0 and getattr(x, "_raw", x).__class__ is Meta
+    return process_state.reserved > 0 and getattr(x, "_raw", x).__class__ is Meta
 
 
 def like_is_meta(like: Any) -> bool:
-    """Whether what looks as `like` (see `like_of`) has no memory."""
+    """Whether what looks as `like` (see `output_meta`) has no memory."""
     return like.__class__ is MetaLike
 
 
@@ -73,7 +76,7 @@ def beside(raw: Any, like: Any) -> Any:
 
 
 def filled(like: Any, number: int) -> Any:
-    """A raw array full of `number` that looks as `like` (see `like_of`)."""
+    """A raw array full of `number` that looks as `like` (see `output_meta`)."""
     shape, dtype = shape_dtype(like)
     return Meta(shape, dtype) if like.__class__ is MetaLike else np.full(shape, number, dtype)[()]
 
@@ -87,8 +90,10 @@ def compute(op: Operation, raws: list[Any]) -> Any:
     RuntimeError where devices differ; NotImplementedError where the shape of the result depends on the elements.
     """
     given = [raw for i, p in op.places for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
-    if S.sparse and any(isinstance(raw, Sparse) for raw in given):
+    if process_state.sparse and any(isinstance(raw, Sparse) for raw in given):
         return sparse_computed(op, kernels_by_device["cpu"], op.kernel_function, raws)
+    if process_state.float8:
+        check_float8(op, given)
     if not any(raw.__class__ is Meta for raw in given):
         return op.kernel_function(*raws)
     check_devices(op, given)
@@ -111,8 +116,8 @@ def kernel_of(op: Operation, kernels: Any) -> Any:
 def missing(name: str) -> NotImplementedError:
     """PyTorch's sentence for an operation that cannot be followed without the elements."""
     return NotImplementedError(
-        f"aten::{name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
-        "Its result depends on elements, which a tensor on the device 'meta' does not have."
+        f"aten::{name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
+        "registered. Its result depends on elements, which a tensor on the device 'meta' does not have."
     )
 
 
@@ -131,7 +136,7 @@ def check_devices(op: Operation, given: list[Any]) -> None:
 
 def check_out(raw: Any, target: Any) -> None:
     """RuntimeError where the result and the memory for it are on different devices."""
-    if S.reserved and (raw.__class__ is Meta) is not (target.__class__ is Meta):
+    if process_state.reserved and (raw.__class__ is Meta) is not (target.__class__ is Meta):
         here, there = ("meta", "cpu") if raw.__class__ is Meta else ("cpu", "meta")
         raise RuntimeError(
             f"Attempting to copy from device {here} to device {there}, but cross-device copies are not allowed!"

@@ -8,7 +8,8 @@ from typing import Any
 
 
 class Given(int):
-    """A number worked out from what was given (a negative dimension, the open end of a slice), which PyTorch's nodes show."""
+    """A number worked out from what was given (a negative dimension, the open end of a slice), which PyTorch's nodes
+    show."""
 
     given: int | None
 
@@ -75,8 +76,8 @@ def infer(size: Iterable[int], numel: int) -> tuple[int, ...]:
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
     if unknown is not None and known == 0:
         raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can be any "
-            "value and is ambiguous"
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
         )
     if (unknown is None and known != numel) or (unknown is not None and numel % known):
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
@@ -93,7 +94,7 @@ def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
                 out[-i] = n
             elif n not in (1, out[-i]):
                 raise RuntimeError(
-                    f"The size of tensor a ({out[-i]}) must match the size of tensor b ({n}) at non-singleton dimension "
-                    f"{ndim - i}"
+                    f"The size of tensor a ({out[-i]}) must match the size of tensor b ({n}) at non-singleton "
+                    f"dimension {ndim - i}"
                 )
     return tuple(out)

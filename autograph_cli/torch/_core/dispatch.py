@@ -1,6 +1,6 @@
 """The general way to run an operation: every mode, every kind of argument, no shortcuts.
 
-Compiled operations come here whenever something unusual is on (see `Shared.special`).
+Compiled operations come here whenever something unusual is on (see `ProcessState.special`).
 """
 
 from __future__ import annotations
@@ -15,27 +15,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import PLAIN, bits_of, flip, memory_of, resolved
-from .._kernels.meta import Meta
-from .._kernels.pointwise import check_addcdiv
-from . import autocast, device_dispatch, dims, dispatched, dtypes
+from .._arrays import dispatched
+from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
+from .._arrays.meta import Meta
+from .._arrays.storages import resized, window
+from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
 from .memory_format import settled
-from .node import Edge, Node, View, edge_of, extra_of, like_of
+from .node import Edge, Node, View, edge_of, extra_of, output_meta
+from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
-from .state import L, S, next_sequence_nr
-from .storages import resized, window
-from .tensor import Tensor, inference_result, make
+from .state import next_sequence_nr, process_state, thread_state
+from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
-from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
+from .views import bump, check_overlap, check_own_memory, make_view, strides_of, write
+from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
     from .operation import Operation
 
 
 class Transforms:
-    """What takes operations over while a transform runs; transforms.py fills it in. All may answer NotImplemented."""
+    """What takes operations over while a transform runs; interpret.py fills it in. All may answer NotImplemented."""
 
     operation: Callable[..., Any]
     inplace: Callable[..., Any]
@@ -45,29 +47,29 @@ class Transforms:
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
-    if L.autocast is not None:
-        args = autocast.adapted(op.name, args)
-    if L.wrapping:
+    if thread_state.autocast is not None:
+        args = autocast.adapted(op.autocast, args)
+    if thread_state.wrapping:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
             return found
     number = next_sequence_nr()
-    edges = edges_of(op, args) if L.records else ()
-    watcher = L.watcher
-    begun = 0 if S.witness is None else time.perf_counter_ns()
+    edges = edges_of(op, args) if thread_state.records else ()
+    watcher = thread_state.watcher
+    begun = 0 if process_state.op_hook is None else time.perf_counter_ns()
     results = compute(op, args) if watcher is None else watcher.compute(op, args)
-    if L.autocast is not None:
-        results = autocast.lowered(op.name, results)
-    took = 0 if S.witness is None else time.perf_counter_ns() - begun
+    if thread_state.autocast is not None:
+        results = autocast.lowered(op.autocast, results)
+    took = 0 if process_state.op_hook is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
-    if S.witness is not None:
-        S.witness(op, args, outputs, took)
+    if process_state.op_hook is not None:
+        process_state.op_hook(op, args, outputs, took)
     node = attach(op, args, outputs, edges, number) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
             make_view(output, args[0], output._edge, multiple=op.multiple, op=op if op.rereads else None)
-    if node is not None and S.observer is not None:
-        S.observer.created(node, args, tuple(outputs))
+    if node is not None and process_state.observer is not None:
+        process_state.observer.created(node, args, tuple(outputs))
     if watcher is not None:
         watcher.made(op, args, outputs)
     return pack_outputs(op, outputs)
@@ -79,8 +81,9 @@ def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
 
 
 def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> list[Any]:
-    """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does itself."""
-    if S.dispatched:
+    """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does
+    itself."""
+    if process_state.dispatched:
         found = dispatched.ask(op, args, in_place)
         if found is not None:
             return found
@@ -97,7 +100,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
         raws[0] = materialize(args[0])
         bits, raws[0] = bits_of(raws[0]), memory_of(raws[0])
     try:
-        result = op.kernel_function(*raws) if not S.reserved else device_dispatch.compute(op, raws)
+        result = op.kernel_function(*raws) if not process_state.reserved else device_dispatch.compute(op, raws)
     except Exception:
         explain(op, args, tuple(raws))
         raise
@@ -113,8 +116,9 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
 
 
 def explain(op: Operation, args: tuple[Any, ...], raws: tuple[Any, ...]) -> None:
-    """While a kernel's error is handled, raise PyTorch's; its nodes are made before, so views have their histories by then."""
-    if L.records:
+    """While a kernel's error is handled, raise PyTorch's; its nodes are made before, so views have their histories by
+    then."""
+    if thread_state.records:
         edges_of(op, args)
     error = sys.exc_info()[1]
     if isinstance(error, ValueError):
@@ -145,7 +149,7 @@ def _raw(x: Any) -> Any:
 
 def as_floating(raw: Any) -> Any:
     """Integers and booleans as the default dtype."""
-    return raw.astype(S.default_dtype) if dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING else raw
+    return raw.astype(process_state.default_dtype) if dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING else raw
 
 
 def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
@@ -157,30 +161,13 @@ def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]
     else:
         return raws
     places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
-    if op.name == "sub":
-        check_sub(*(raws[i] for i in places))
-    elif op.name == "addcdiv":
-        check_addcdiv(raws[1], raws[2])
+    if op.check is not None:
+        op.check(*(raws[i] for i in places))
     common = dtypes.result_dtype(*(raws[i] for i in places))
     for i in places:
         if raws[i].dtype != common:
             raws[i] = raws[i].astype(common)
     return raws
-
-
-def check_sub(a: Any, b: Any) -> None:
-    """Raise PyTorch's error where one of two dtypes to be subtracted is bool."""
-    if "b" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:
-        check_bool(True)
-
-
-def check_bool(number: Any) -> None:
-    """Raise PyTorch's error where a truth is to be subtracted."""
-    if number is True or number is False:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-            "`logical_not()` operator instead."
-        )
 
 
 def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -194,7 +181,7 @@ def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
 def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     """Run `op` for `out=`: results go into given tensors, outside the graph."""
     args = operands(op, args)
-    if L.levels:
+    if thread_state.levels:
         found = Transforms.out(op, args, out)
         if found is not NotImplemented:
             return found
@@ -202,10 +189,10 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
         raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type_name(out)}")
     targets = [out] if isinstance(out, Tensor) else list(out)
     given = [t for x in args for t in (x if isinstance(x, (tuple, list)) else [x]) if isinstance(t, Tensor)]
-    if L.grad and any(t.requires_grad for t in [*given, *targets]):
+    if thread_state.grad and any(t.requires_grad for t in [*given, *targets]):
         raise RuntimeError(
-            f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
+            f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
         )
     if by_elements(op):
         check_out_apart(targets, given)
@@ -249,10 +236,10 @@ def put(target: Tensor, raw: Any) -> None:
             return
         if target._raw.size:
             warn(
-                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which does not "
-                f"match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a future PyTorch release "
-                "outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by "
-                "resizing it, inplace, to zero elements with t.resize_(0)."
+                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which "
+                f"does not match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a "
+                "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
+                "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
             )
         target._raw = resized(materialize(target), raw.shape)
     write(target, raw)
@@ -303,15 +290,13 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:
-    if op.name == "sub" and beside._raw.dtype.kind != "b":
-        check_bool(number)
+    if op.check is not None and number.__class__ is bool:
+        op.check(beside._raw, number)
     return wrap_number(number, beside, op.promotes == "floating")
 
 
 def check_call(op: Operation, args: tuple[Any, ...]) -> None:
     """Raise what PyTorch says of wrong arguments of the function that an operation is."""
-    from .parsing import parser
-
     read = parser("torch", op.name)
     if read is not None:
         given = list(zip(op.schema.parameters, args, strict=True))
@@ -340,64 +325,8 @@ def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -
     )
 
 
-def plain_number(x: Any) -> Any:
-    """A number of NumPy as PyTorch reads it: an integer, what Python itself takes for complex, or else a real number."""
-    if not isinstance(x, np.generic):
-        return x
-    if isinstance(x, np.integer):
-        return int(x)
-    return complex(x) if isinstance(x, complex) else float(x.real)
-
-
-_numbers: dict[Any, Tensor] = {}
-"""0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
-
-
 _OF_BOOLS = make(np.False_)
 """What numbers stand beside that come without a tensor: any number has its own dtype there."""
-
-
-def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
-    """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor; `floating`: which is not taken for integers."""
-    number = plain_number(number)
-    dtype = beside._raw.dtype
-    if floating and dtypes.CATEGORY[dtype] < dtypes.FLOATING:
-        dtype = S.default_dtype
-    key = (number.__class__, number, dtype)
-    found = _numbers.get(key)
-    if found is not None and number:
-        return found
-    wanted = dtypes.number_dtype(number, dtype)
-    wrapped = make(dtypes.cast_number(number, wanted))
-    if len(_numbers) >= 512:
-        del _numbers[next(iter(_numbers))]  # the oldest: nodes ask for those that were made lately
-    _numbers[key] = wrapped
-    return wrapped
-
-
-def number_of(tensor: Any) -> Any:
-    """The Python number of which the engine made this tensor; None if it did not."""
-    if tensor.__class__ is not Tensor or tensor._edge is not None or not isinstance(tensor._raw, np.generic):
-        return None
-    return next((key[1] for key, known in _numbers.items() if known is tensor), None)
-
-
-def is_wrapped_number(tensor: Tensor) -> bool:
-    """Whether the engine made this tensor of a Python number."""
-    return written_number(tensor) is not None
-
-
-def written_number(tensor: Tensor) -> Any:
-    """The Python number that the engine made this tensor of; or None."""
-    raw = tensor._raw
-    if tensor._edge is not None or not isinstance(raw, np.generic):
-        return None
-    if raw.dtype.kind == "c":  # beside a real tensor it is known by that one's dtype
-        return number_of(tensor)
-    number = raw.item()
-    kinds = (float, int, bool, complex)
-    found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)
-    return next((kind(number.real if kind is not complex else number) for kind in found), None)
 
 
 # ---------------------------------------------------------------- the node
@@ -418,11 +347,11 @@ def attach(
     """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for."""
     node: Node = object.__new__(op.node)
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
-    node._edges = tuple(filter(None, edges)) if op.node.__name__ == "NotImplemented" else edges
+    node._edges = edges if op.has_derivative else tuple(filter(None, edges))
     node._extra = None
     node._seq = number
-    likes = [like_of(t._raw) for t in outputs]
-    node._like = likes if op.multiple else likes[0]
+    likes = [output_meta(t._raw) for t in outputs]
+    node._output_meta = likes if op.multiple else likes[0]
     annotate(node)
     node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
     for i, output in enumerate(outputs):
@@ -487,7 +416,7 @@ _PACKAGE = os.path.dirname(_ENGINE) + os.sep
 
 def annotate(node: Node) -> None:
     """Under anomaly detection, remember where the node was made and by which node's backward."""
-    if L.anomaly:
+    if thread_state.anomaly:
         extra_of(node)
         frames = traceback.extract_stack()
         # What lies below the command that runs the script is not the script's either.
@@ -496,5 +425,5 @@ def annotate(node: Node) -> None:
         ]
         own = [f for f in frames[below[-1] + 1 if below else 0 :] if not f.filename.startswith(_PACKAGE)]
         node.metadata["traceback_"] = traceback.StackSummary.from_list(own).format()
-        if L.current is not None:
-            node.metadata["parent_"] = L.current
+        if thread_state.current is not None:
+            node.metadata["parent_"] = thread_state.current

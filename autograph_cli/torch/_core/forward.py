@@ -1,7 +1,8 @@
 """Forward mode: the tangent of each operation, from what its record says. There is no second table of derivatives.
 
-Pointwise operations use their formula with the tangent in the place of the gradient, linear ones run on the tangents, and
-all others transpose their recorded formula once more: what `vjp` does to a cotangent is linear, and its own `vjp` is the `jvp`.
+Pointwise operations use their formula with the tangent in the place of the gradient, linear ones run on the tangents,
+and all others transpose their recorded formula once more: what `vjp` does to a cotangent is linear, and its own `vjp`
+is the `jvp`.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.storages import empty_strided
 from . import dispatch, dtypes, recomputed, views
 from .gradients import fit_recorded
-from .interpreter_stack import DualLevel
+from .inplace import run_inplace as run_inplace_
+from .interpreter_stack import DualLevel, interprets
 from .interrupts import contextmanager
-from .node import Node, View, extra_of, like_of
+from .node import Node, View, extra_of, output_meta
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
-from .state import L, next_sequence_nr
-from .tensor import Tensor, Wrapped
+from .state import next_sequence_nr, thread_state
+from .tensor import Tensor, Wrapped, materialize
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ Tangents = list[Any]
 """For each input that has a derivative, its tangent or None; lists of tensors are laid out flat."""
 
 
+@interprets(DualLevel, "run")
 def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     """`op` on the primals, and the tangents of what it gives."""
     args = joined(level, args)
@@ -44,8 +48,9 @@ def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
 
 
 def follows(level: DualLevel) -> bool:
-    """Whether tangents are computed; as in PyTorch, inference mode stops those of `dual_level`, not those of a transform."""
-    return L.forward and not (level.by_hand and L.inference)
+    """Whether tangents are computed; as in PyTorch, inference mode stops those of `dual_level`, not those of a
+    transform."""
+    return thread_state.forward and not (level.by_hand and thread_state.inference)
 
 
 def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
@@ -72,7 +77,7 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         inputs += ([None] * len(primals[i]) if t is None else t) if parameter.is_list else [t]
     if all(t is None for t in inputs):
         return None
-    if L.inference:
+    if thread_state.inference:
         primals, outputs, inputs = ordinary(primals), ordinary(outputs), ordinary(inputs)
     try:
         with outside_inference():
@@ -81,7 +86,7 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         if "derivative for" in str(error):
             raise no_forward(op) from error
         raise
-    needed = L.grad and any(
+    needed = thread_state.grad and any(
         part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x)
     )
     fitted = []
@@ -141,7 +146,7 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = dispatch.make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
+    made = dispatch.make(empty_strided(wanted.shape, strides, t._raw.dtype))
     return made.copy_(t)
 
 
@@ -162,11 +167,11 @@ def ordinary(x: Any) -> Any:
 @contextmanager
 def outside_inference() -> Iterator[None]:
     """Within the block, tensors are made as outside of inference mode."""
-    before, L.inference = L.inference, False
+    before, thread_state.inference = thread_state.inference, False
     try:
         yield
     finally:
-        L.inference = before
+        thread_state.inference = before
 
 
 def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
@@ -185,8 +190,9 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
 def _check_shape(primal: Tensor, tangent: Tensor) -> None:
     if primal._raw.shape != tangent._raw.shape:
         raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-            f"Tensor is of size {list(primal._raw.shape)} while the given forward gradient is of size {list(tangent._raw.shape)}."
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(primal._raw.shape)} while the given forward gradient is of size "
+            f"{list(tangent._raw.shape)}."
         )
 
 
@@ -195,7 +201,7 @@ def _check_shape(primal: Tensor, tangent: Tensor) -> None:
 
 def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A linear operation: the same of the tangents, with zeros where there is none."""
-    if op.name in _BY_STRIDES and repeats(core(primals[0])._raw):
+    if op.by_strides and repeats(core(primals[0])._raw):
         return transposed(op, primals, outputs, tangents)
     args, rest = list(primals), iter(tangents)
     for i, parameter in op.input_places:
@@ -209,18 +215,14 @@ def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
     return list(result) if op.multiple else [result]
 
 
-_BY_STRIDES = ("as_strided", "_reshape_alias")
-"""Views that speak of memory: right for a tangent that is laid out like its primal."""
-
-
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A product: the sum of the operation on the tangent of one input and the primals of the others."""
     pairs = [(i, t) for (i, _), t in zip(op.input_places, tangents, strict=True) if t is not None]
     total: Any = None
-    for i, t in reversed(pairs) if op.identifier == "mul" else pairs:
+    for i, t in reversed(pairs) if op.commutes else pairs:
         others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
         # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`.
-        args = (t, *others) if op.identifier == "mul" else (*others[:i], t, *others[i:])
+        args = (t, *others) if op.commutes else (*others[:i], t, *others[i:])
         part = dispatch.run(op, args)
         total = part if total is None else total + part
     return [total]
@@ -240,7 +242,8 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
 
 
 def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
-    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents (`self_t`)."""
+    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents
+    (`self_t`)."""
     assert op.tangent is not None
     if not any(o._raw.size for o in outputs):
         return [zeros_like(o) for o in outputs]
@@ -253,8 +256,8 @@ def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
 
 
 def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
-    """A complex pointwise operation, which need not be holomorphic: the real and the imaginary part of its result each have a
-    gradient, and their products with the tangent are those of its tangent."""
+    """A complex pointwise operation, which need not be holomorphic: the real and the imaginary part of its result each
+    have a gradient, and their products with the tangent are those of its tangent."""
     node, output = formula_node(op, primals, outputs), outputs[0]
     units = (1, 1j) if is_complex(output) else (1,)
     total: Any = None
@@ -262,10 +265,10 @@ def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
         if t is None:
             continue
         edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
-        slopes = [
+        derivatives = [
             node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units
         ]
-        parts = [operations.real(operations.conj(slope) * t) for slope in slopes]
+        parts = [operations.real(operations.conj(derivative) * t) for derivative in derivatives]
         part = operations.complex(*parts) if len(parts) == 2 else parts[0]
         total = part if total is None else total + part
     return [total]
@@ -276,7 +279,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
     wanted = [dispatch.differentiable(op, i, o) for i, o in enumerate(outputs)]
     if not any(w and o._raw.size for w, o in zip(wanted, outputs, strict=True)):
         return [zeros_like(o) for o in outputs]
-    mode, L.grad = L.grad, True
+    mode, thread_state.grad = thread_state.grad, True
     try:
         seeds = [fresh(zeros_like(o)) if w and o._raw.size else None for w, o in zip(wanted, outputs, strict=True)]
         edges = tuple(None if t is None else _WANTED for t in tangents)
@@ -287,14 +290,14 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         for g, t, x in zip(back, tangents, inputs, strict=True):
             if g is None or t is None:
                 continue
-            g = fit_recorded(g, like_of(x._raw))
+            g = fit_recorded(g, output_meta(x._raw))
             if g.requires_grad:
                 roots.append(g)
                 cotangents.append(fit(t, g))
         targets = [s for s in seeds if s is not None]
         found = GradCall(roots, targets, cotangents, True, True).run() if roots and targets else [None] * len(targets)
     finally:
-        L.grad = mode
+        thread_state.grad = mode
     rest = iter(found)
     return [
         next(rest) if s is not None else None if o._raw.size else zeros_like(o)
@@ -304,7 +307,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
 
 def apart(x: Any) -> Any:
     """A primal as formulas of tangents see it: behind a node of its own, as in PyTorch."""
-    return operations._fw_primal(x, 0) if x.__class__ is Tensor and L.grad and x.requires_grad else x
+    return operations._fw_primal(x, 0) if x.__class__ is Tensor and thread_state.grad and x.requires_grad else x
 
 
 _WANTED: Any = (None, 0)
@@ -313,7 +316,7 @@ _WANTED: Any = (None, 0)
 
 def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     """A node of the operation outside every graph, of which only the formulas are wanted."""
-    if op.node.__name__ == "NotImplemented":
+    if not op.has_derivative:
         raise no_forward(op)
     node: Node = object.__new__(op.node)
     used = {p.name for p in op.tensors} & set(op.saved_names)
@@ -321,8 +324,8 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     node._edges = dispatch.edges_of(op, primals)
     node._extra = None
     node._seq = next_sequence_nr()
-    likes = [like_of(o._raw) for o in outputs]
-    node._like = likes if op.multiple else likes[0]
+    likes = [output_meta(o._raw) for o in outputs]
+    node._output_meta = likes if op.multiple else likes[0]
     named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
     again = recomputed.outputs_of(op, named)
     items: list[Any] = []
@@ -347,7 +350,7 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
 
 def no_forward(op: Operation) -> NotImplementedError:
     """PyTorch's error for an operation without a formula."""
-    if op.node.__name__ == "NotImplemented":
+    if not op.has_derivative:
         return NotImplementedError(f"Trying to use forward AD with aten::{op.name} that does not support it.")
     return NotImplementedError(
         f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet."
@@ -366,7 +369,8 @@ def joined(level: DualLevel, args: Any) -> Any:
 
 
 def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
-    """Make a plain tensor a dual, with zeros as its tangent, batched as `like`; a view shares the tangent of its base."""
+    """Make a plain tensor a dual, with zeros as its tangent, batched as `like`; a view shares the tangent of its
+    base."""
     if isinstance(x, Dual):
         return
     if x.__class__ is not Tensor:
@@ -375,7 +379,7 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
     if edge.__class__ is View:
         promote(level, edge.base, like)
         base = edge.base
-        path = edge.path or (views.geometry(views.materialize(x), base._raw),)
+        path = edge.path or (views.geometry(materialize(x), base._raw),)
         tangent = views.along(path, base._tangent)
         x._viewed = base
         edge.base = base._primal
@@ -392,11 +396,12 @@ def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
         return dispatch.make(dispatch.kernels(x._raw).zeros(size, x._raw.dtype)[()])
-    made = views.empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
+    made = empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
     made[...] = 0
     return dispatch.make(made)
 
 
+@interprets(DualLevel, "inplace")
 def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Change a primal in place, and its tangent with it."""
     args = joined(level, args)
@@ -409,11 +414,11 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
         tangents = tangents_of(op, args, [t for _, t in pairs], primals, [found])
         tangent = tangents[0] if tangents else None
     if tangent is None and not isinstance(target, Dual):
-        views.run_inplace(op, primals)
+        run_inplace_(op, primals)
         return target
     promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
-    views.run_inplace(op, (target._primal, *primals[1:]))
+    run_inplace_(op, (target._primal, *primals[1:]))
     target._tangent.copy_(tangent)
     return target
 
@@ -421,6 +426,7 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
 # ---------------------------------------------------------------- custom functions
 
 
+@interprets(DualLevel, "function")
 def run_function(level: DualLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     """A custom Function: its forward on the primals, its `jvp` on the tangents."""
     args = joined(level, args)
@@ -445,14 +451,14 @@ def with_tangent(level: DualLevel, node: Any, i: int, args: tuple[Any, ...], out
         raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
     if not node._has_gradient(i, output):
         raise RuntimeError(
-            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a differentiable "
-            "Tensor.You should return None at that position instead."
+            f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
+            "differentiable Tensor.You should return None at that position instead."
         )
     changed = next((x for x in args if isinstance(x, Dual) and x._primal is output), None)
     if changed is not None and t is not changed._tangent:
         raise RuntimeError(
-            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input "
-            "inplace, then the jvp function must modify the corresponding gradient inplace."
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+            "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
         )
     if changed is not None:
         return changed

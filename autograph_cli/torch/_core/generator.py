@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from .dtypes import cpp_name
 from .memory_format import slowest_first
 from .stream import Stream
 
@@ -96,7 +97,8 @@ def in_order(draw: Callable[[tuple[int, ...]], Array], raw: Array) -> Array:
 def normal(
     stream: Stream, shape: Shape, dtype: npt.DTypeLike, mean: float = 0.0, std: float = 1.0, serially: bool = False
 ) -> Array:
-    """`empty(shape, dtype).normal_(mean, std)`: Box-Muller in blocks of 16; in pairs for fewer than 16 values, or `serially`.
+    """`empty(shape, dtype).normal_(mean, std)`: Box-Muller in blocks of 16; in pairs for fewer than 16 values, or
+    `serially`.
 
     Raises RuntimeError for a negative `std`, NotImplementedError for a dtype that is neither floating nor complex.
     """
@@ -372,7 +374,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
 
 
 def _not_implemented(dtype: np.dtype[Any], kernel: str) -> NotImplementedError:
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[dtype.name][0]}'")
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(dtype)}'")
 
 
 def _require_floating(dtype: np.dtype[Any], kernel: str) -> None:

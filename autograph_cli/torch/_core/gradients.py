@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched
 from . import dtypes
 from .device_dispatch import check_device, kernels
-from .dispatched import Dispatched
 from .node import Edge, Node, shape_dtype
-from .operation import operations
-from .state import S
+from .op_namespace import operations
+from .state import process_state
 from .tensor import Tensor, make
 from .views import is_dense
 
@@ -25,15 +25,15 @@ class Misfit(RuntimeError):
     """The shape of a gradient, and that of the tensor to which it cannot belong."""
 
 
-def like_at(edge: Edge) -> Any:
+def output_meta_at(edge: Edge) -> Any:
     """What a gradient that goes along `edge` must look like."""
-    return edge[0]._like[edge[1]] if edge[0]._multiple else edge[0]._like
+    return edge[0]._output_meta[edge[1]] if edge[0]._multiple else edge[0]._output_meta
 
 
 def fit(g: Any, like: Any) -> Any:
     """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
     shape, kind = shape_dtype(like)
-    if S.reserved:
+    if process_state.reserved:
         check_device(g, like)
     if g.__class__ is Dispatched:
         return fit_recorded(make(g), like)._raw
@@ -58,9 +58,10 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def fit_recorded(g: Tensor, like: Any) -> Tensor:
-    """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's formulas."""
+    """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's
+    formulas."""
     shape, kind = shape_dtype(like)
-    if S.reserved:
+    if process_state.reserved:
         check_device(g._raw, like)
     if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
         g = operations.real(g)
@@ -85,7 +86,7 @@ def invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
     index = next(
         i
         for i, (e, shape) in pairs
-        if e is not None and shape == got and not _broadcasts(shape_dtype(like_at(e))[0], got)
+        if e is not None and shape == got and not _broadcasts(shape_dtype(output_meta_at(e))[0], got)
     )
     return RuntimeError(
         f"Function {node._name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
@@ -94,9 +95,11 @@ def invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
 
 
 def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
-    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none (others may share its memory).
+    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none (others may share its
+    memory).
 
-    PyTorch keeps the gradient itself where nobody else holds it and its strides are right; else its copy counts as a change.
+    PyTorch keeps the gradient itself where nobody else holds it and its strides are right; else its copy counts as a
+    change.
     """
     with _adding:
         meta = variable.meta()
@@ -121,6 +124,9 @@ def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
             have._counter[0] += 1
         else:
             have._counter = [1]
+
+
+operations.accumulate_grad = accumulate
 
 
 def in_layout(g: Any, like: Any) -> Any:

@@ -57,7 +57,8 @@ def _all_checked(hook: Any, before: Grads, result: Any) -> Grads:
         raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
     if len(result) != len(before):
         raise RuntimeError(
-            f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(result)}, but expected {len(before)})"
+            f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(result)}, but expected "
+            f"{len(before)})"
         )
     return tuple(None if new is None else _checked(hook, g, new) for g, new in zip(before, result, strict=True))
 

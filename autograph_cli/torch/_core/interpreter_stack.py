@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import tensor as tensors
 from .interrupts import contextmanager, uninterruptible
 from .node import View
-from .state import L, S
+from .state import process_state, thread_state
 from .tensor import Tensor, Wrapped
 
 if TYPE_CHECKING:
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from .transforms import Dual
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
 class Level:
     """One running transform; `depth` counts from 1, the outermost."""
 
     __slots__ = ("alive", "depth", "modes", "outer")
 
     follows_all = False
-    """Whether every tensor that is made while the transform runs is one of its own: so it is for derivatives of functions."""
+    """Whether every tensor that is made while the transform runs is one of its own: so it is for derivatives of
+    functions."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -31,7 +35,7 @@ class Level:
         self.outer: Level | None = None
         """The transform around this one."""
         self.modes: tuple[tuple[Level, ...], bool] = ((), False)
-        """What `L` says of transforms outside of this one."""
+        """What `thread_state` says of transforms outside of this one."""
 
     def made(self, x: Tensor) -> bool:
         """Whether `x`, or what it is a view of, was made while this transform ran."""
@@ -58,11 +62,17 @@ class Level:
         """What `cls.apply(*args)` gives, for a custom Function."""
         raise NotImplementedError
 
+    def refuse_call(self, name: str) -> None:
+        refuse_call(name)
+
+    def refuse_captured(self, tensor: Tensor, name: str) -> None:
+        refuse_captured(tensor, name)
+
     def refuse_out(self, name: str) -> Exception:
         """The error of `out=` with a tensor of this level."""
         return RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
         )
 
 
@@ -80,27 +90,8 @@ class DualLevel(Level):
 
     @property
     def follows_all(self) -> bool:  # type: ignore[override]
+        """Whether the level was entered by a transform, not by `forward_ad.dual_level`."""
         return not self.by_hand
-
-    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
-        from . import forward
-
-        return forward.run(self, op, args)
-
-    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
-        from . import forward
-
-        return forward.run_inplace(self, op, args)
-
-    def grad(self, call: GradCall) -> list[Tensor | None]:
-        from . import reverse
-
-        return reverse.of_duals(self, call)
-
-    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        from . import forward
-
-        return forward.run_function(self, cls, args)
 
     def refuse_out(self, name: str) -> Exception:
         return NotImplementedError(
@@ -126,30 +117,20 @@ class BatchLevel(Level):
         self.size = size
         self.randomness = randomness
 
-    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
-        from . import batching
-
-        return batching.batch(self, op, args)
-
-    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
-        from . import batching
-
-        return batching.batch_inplace(self, op, args)
-
-    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        from ..autograd import batched_function
-
-        return batched_function.apply(self, cls, args)
-
     def refuse_out(self, name: str) -> Exception:
         return RuntimeError(
             f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
         )
 
-    def grad(self, call: GradCall) -> list[Tensor | None]:
-        from . import reverse
 
-        return reverse.of_batches(self, call)
+def interprets(kind: type[Level], name: str) -> Callable[[F], F]:
+    """Make a function the method `name` of a kind of level: how it interprets stands in a file above this one."""
+
+    def put(function: F) -> F:
+        setattr(kind, name, function)
+        return function
+
+    return put
 
 
 _running = [0]
@@ -158,22 +139,22 @@ _running = [0]
 
 def start(level: Level) -> None:
     """Make `level` the innermost transform."""
-    level.depth, level.alive = len(L.levels) + 1, True
-    level.outer = L.levels[-1] if L.levels else None
-    level.modes = L.levels, L.wrapping
-    wrapping = L.wrapping or not isinstance(level, GradLevel)
-    S.special += 1
+    level.depth, level.alive = len(thread_state.levels) + 1, True
+    level.outer = thread_state.levels[-1] if thread_state.levels else None
+    level.modes = thread_state.levels, thread_state.wrapping
+    wrapping = thread_state.wrapping or not isinstance(level, GradLevel)
+    process_state.special += 1
     _running[0] += 1
     tensors.new = new
-    L.levels, L.wrapping = (*L.levels, level), wrapping
+    thread_state.levels, thread_state.wrapping = (*thread_state.levels, level), wrapping
 
 
 @uninterruptible
 def stop(level: Level) -> None:
     """End the innermost transform."""
-    L.levels, L.wrapping = level.modes
+    thread_state.levels, thread_state.wrapping = level.modes
     level.alive = False
-    S.special -= 1
+    process_state.special -= 1
     _running[0] -= 1
     if not _running[0]:
         tensors.new = object.__new__
@@ -184,8 +165,8 @@ def stop(level: Level) -> None:
 def new(cls: type[Tensor]) -> Any:
     """`object.__new__` while transforms run: the tensor knows the innermost one."""
     made = object.__new__(cls)
-    if L.levels:
-        made._born = L.levels[-1]
+    if thread_state.levels:
+        made._born = thread_state.levels[-1]
     return made
 
 
@@ -202,13 +183,13 @@ def running(level: Level) -> Iterator[Any]:
 @contextmanager
 def below(level: Level) -> Iterator[None]:
     """Within the block, only transforms outside `level` are running."""
-    outer, wrapping = L.levels, L.wrapping
-    L.levels = outer[: level.depth - 1]
-    L.wrapping = _wraps(L.levels)
+    outer, wrapping = thread_state.levels, thread_state.wrapping
+    thread_state.levels = outer[: level.depth - 1]
+    thread_state.wrapping = _wraps(thread_state.levels)
     try:
         yield
     finally:
-        L.levels, L.wrapping = outer, wrapping
+        thread_state.levels, thread_state.wrapping = outer, wrapping
 
 
 def _wraps(levels: tuple[Level, ...]) -> bool:
@@ -220,17 +201,18 @@ def _wraps(levels: tuple[Level, ...]) -> bool:
 
 def in_function() -> bool:
     """Whether a transform of a function runs (`grad`, `jvp`, `vmap`, ...), not just a `dual_level`."""
-    return any(not getattr(level, "by_hand", False) for level in L.levels)
+    return any(not getattr(level, "by_hand", False) for level in thread_state.levels)
 
 
 def is_followed(tensor: Tensor) -> bool:
     """Whether a running derivative of a function follows the tensor: whether it is not captured."""
-    return any(level.follows_all and level.made(tensor) for level in L.levels)
+    return any(level.follows_all and level.made(tensor) for level in thread_state.levels)
 
 
 def refuse_captured(tensor: Tensor, name: str) -> None:
-    """Raise PyTorch's error where the in-place operation `name` would change what the function under a transform only captured."""
-    level = next((level for level in reversed(L.levels) if level.follows_all), None)
+    """Raise PyTorch's error where the in-place operation `name` would change what the function under a transform only
+    captured."""
+    level = next((level for level in reversed(thread_state.levels) if level.follows_all), None)
     if level is None:
         return
     while isinstance(tensor, Wrapped) and tensor._level.depth > level.depth:
@@ -238,16 +220,16 @@ def refuse_captured(tensor: Tensor, name: str) -> None:
     if not level.made(tensor) and not (isinstance(tensor, Wrapped) and tensor._level is level):
         raise RuntimeError(
             "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
-            f"(aten::{name}) that would mutate a captured Tensor. This is not supported; please rewrite the function being "
-            "transformed to explicitly accept the mutated Tensor(s) as inputs."
+            f"(aten::{name}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
+            "being transformed to explicitly accept the mutated Tensor(s) as inputs."
         )
 
 
 def belongs_here(result: Any) -> Any:
     """Results of an operation that a transform further out has done, as tensors made in the innermost one."""
     for x in result if isinstance(result, (tuple, list)) else (result,):
-        if isinstance(x, Tensor) and L.levels:
-            x._born = L.levels[-1]
+        if isinstance(x, Tensor) and thread_state.levels:
+            x._born = thread_state.levels[-1]
     return result
 
 
@@ -263,7 +245,7 @@ def refuse_call(name: str) -> None:
     if in_function():
         apis = " (or perhaps using torch.autograd.functional.* APIs)" if name == "requires_grad_" else ""
         raise RuntimeError(
-            f"You are attempting to call Tensor.{name}(){apis} inside of a function being transformed by a functorch transform. "
-            "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
-            f"call {name}() outside of a function being transformed instead."
+            f"You are attempting to call Tensor.{name}(){apis} inside of a function being transformed by a functorch "
+            "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+            f"jacfwd, hessian) or call {name}() outside of a function being transformed instead."
         )

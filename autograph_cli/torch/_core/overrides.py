@@ -1,8 +1,8 @@
 """Who is asked instead of a function: modes, and arguments whose class has a `__torch_function__`.
 
-A public function does not look for them until somebody may be there: then all public functions are given other code, which looks first,
-and go on under the old one. They stay the same objects, so whoever holds one or compares with one sees no difference, and a program
-without subclasses and modes pays nothing.
+A public function does not look for them until somebody may be there: then all public functions are given other code,
+which looks first, and go on under the old one. They stay the same objects, so whoever holds one or compares with one
+sees no difference, and a program without subclasses and modes pays nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from .state import L
-from .tensor import Tensor, disabled
+from . import tensor
+from .state import thread_state
+from .tensor import Tensor, disabled, subclassed
 from .user_warnings import warn
 
 BY_KEYWORD = frozenset(
@@ -36,7 +37,8 @@ BY_KEYWORD = frozenset(
         "torch.functional.unique",
     ]
 )
-"""Functions that PyTorch writes in Python: they hand on by keyword what has a default; so do those of `nn.functional`, but for `AS_CALLED`."""
+"""Functions that PyTorch writes in Python: they hand on by keyword what has a default; so do those of `nn.functional`,
+but for `AS_CALLED`."""
 AS_CALLED = frozenset(
     [
         "adaptive_avg_pool1d",
@@ -96,12 +98,12 @@ class Overridable:
         self.body = _copied(function)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not kwargs and not L.function_modes and _PLAIN.issuperset(map(type, args)):
+        if not kwargs and not thread_state.function_modes and _PLAIN.issuperset(map(type, args)):
             return self.body(*args)
-        if L.overrides_off == ALL:
+        if thread_state.overrides_off == ALL:
             return self.body(*args, **kwargs)
-        asked = [] if L.overrides_off or self.modes_only else overloaded(relevant(args, kwargs))
-        if not asked and not L.function_modes:
+        asked = [] if thread_state.overrides_off or self.modes_only else overloaded(relevant(args, kwargs))
+        if not asked and not thread_state.function_modes:
             return self.body(*args, **kwargs)
         given = tuple(map(type, overloaded(relevant(args, kwargs), self.whole)))
         if self.by_keyword is not None:
@@ -195,10 +197,11 @@ def _asks(kind: type) -> bool:
 def ask(
     func: Any, name: str, asked: list[Any], types: Any, args: Any, kwargs: dict[str, Any], python: bool = False
 ) -> Any:
-    """What the innermost mode gives, or else the first argument that does not answer NotImplemented; or else a TypeError."""
+    """What the innermost mode gives, or else the first argument that does not answer NotImplemented; or else a
+    TypeError."""
     more = (kwargs,) if kwargs or python else ()
-    if L.function_modes:
-        mode = L.function_modes[-1]
+    if thread_state.function_modes:
+        mode = thread_state.function_modes[-1]
         with without_mode():
             found = mode.__torch_function__(func, types, args, *more)
         if found is not NotImplemented:
@@ -207,15 +210,15 @@ def ask(
         handler = x.__torch_function__
         if getattr(handler, "__self__", None) is x:
             warn(
-                "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, please define "
-                "it as a classmethod."
+                "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, "
+                "please define it as a classmethod."
             )
         found = handler(func, types, args, *more)
         if found is not NotImplemented:
             return found
     if python:
         text = f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
-        raise TypeError(text + (f" nor in mode {mode}" if L.function_modes else ""))
+        raise TypeError(text + (f" nor in mode {mode}" if thread_state.function_modes else ""))
     lines = "".join(f"\n  - tensor subclass {type(x)!r}" for x in asked)
     raise TypeError(
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n{lines}\n\n"
@@ -227,11 +230,11 @@ class without_mode:
     """While a mode is asked it is not there itself."""
 
     def __enter__(self) -> None:
-        self._before = L.function_modes
-        L.function_modes = L.function_modes[:-1]
+        self._before = thread_state.function_modes
+        thread_state.function_modes = thread_state.function_modes[:-1]
 
     def __exit__(self, *_: Any) -> None:
-        L.function_modes = self._before
+        thread_state.function_modes = self._before
 
 
 class DisableTorchFunctionSubclass:
@@ -240,12 +243,12 @@ class DisableTorchFunctionSubclass:
     _off = SUBCLASSES
 
     def __enter__(self) -> Any:
-        self._before = L.overrides_off
-        L.overrides_off = max(self._off, L.overrides_off)
+        self._before = thread_state.overrides_off
+        thread_state.overrides_off = max(self._off, thread_state.overrides_off)
         return self
 
     def __exit__(self, *_: Any) -> None:
-        L.overrides_off = self._before
+        thread_state.overrides_off = self._before
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
@@ -270,12 +273,16 @@ def converted(found: Any, kind: type[Any]) -> Any:
 
 
 def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """`Tensor.__torch_function__`: what `func` gives, as an instance of `cls`; NotImplemented beside a class that is no base."""
+    """`Tensor.__torch_function__`: what `func` gives, as an instance of `cls`; NotImplemented beside a class that is no
+    base."""
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
         found = func(*args, **(kwargs or {}))
         return found if func in _kept() else converted(found, cls)
+
+
+tensor.function_default = default
 
 
 @functools.cache
@@ -304,13 +311,22 @@ def activate() -> None:
             _activate([entry for find in collect for entry in find()])
 
 
+def _subclassed(cls: type) -> None:
+    """A class that may be asked instead of functions makes them look."""
+    if cls.__torch_function__ is not disabled:  # type: ignore[attr-defined]
+        activate()
+
+
+subclassed.append(_subclassed)
+
+
 def _activate(entries: list[Overridable]) -> None:
     for entry in entries:
         if not {"__wrapped__", "__signature__"} & entry.function.__dict__.keys():
             entry.function.__signature__ = inspect.signature(entry.body)
         looking = _looking(len(entry.function.__code__.co_freevars))
-        # One assignment, so that a thread that calls the function meanwhile runs the one code or the other. The defaults stay: the
-        # new code has no parameters that could take them.
+        # One assignment, so that a thread that calls the function meanwhile runs the one code or the other. The
+        # defaults stay: the new code has no parameters that could take them.
         entry.function.__code__ = looking.replace(
             co_consts=tuple(entry if x == _ENTRY else x for x in looking.co_consts)
         )

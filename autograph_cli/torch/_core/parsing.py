@@ -1,7 +1,7 @@
 """How PyTorch reads the arguments of a call: which calls it takes, and what it says of the others.
 
-`signatures.txt` lists the signatures of each function in the order in which they are tried. A call that fits none is refused with
-PyTorch's TypeError. `tests/torch/ops/record_signatures.py` writes the list.
+`signatures.txt` lists the signatures of each function in the order in which they are tried. A call that fits none is
+refused with PyTorch's TypeError. `tests/torch/ops/record_signatures.py` writes the list.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from .device import device
 from .string_hash import told_order
 from .tensor import Tensor
 
-OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False"
+OPTIONS = (
+    "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? "
+    "requires_grad=False"
+)
 SHOWN = {
     "Tensor": "Tensor",
     "Scalar": "Number",
@@ -276,7 +279,8 @@ def _missing(function: str, signature: Signature, start: int) -> str:
 
 
 def takes(parameter: Parameter, x: Any, numbers: bool) -> Any:
-    """Whether a parameter takes an argument: True or False by the type alone, 1 or 0 where it is a matter of the value."""
+    """Whether a parameter takes an argument: True or False by the type alone, 1 or 0 where it is a matter of the
+    value."""
     return _TAKES[parameter.kind](x, parameter.size, numbers)
 
 

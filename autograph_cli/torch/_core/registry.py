@@ -7,12 +7,15 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from . import autocast, dispatch, dtypes
+from . import dispatch, docstrings, dtypes
+from .autocast import autocasts
 from .class_names import type_name
+from .inplace import run_inplace
 from .operation import Operation, operations
-from .state import L
+from .state import thread_state
 from .tensor import Tensor
-from .views import check_inplace, run_inplace
+from .views import check_inplace
+from .wrapped_numbers import plain_number
 
 functions: dict[str, Callable[..., Any]] = {}
 """`torch.<name>`."""
@@ -42,7 +45,7 @@ def publish(
             if method:
                 methods[name] = run
             if inplace:
-                methods[f"{name}_"] = twin(op)
+                methods[f"{name}_"] = in_place_variant(op)
                 if function:
                     functions[f"{name}_"] = methods[f"{name}_"]
 
@@ -88,15 +91,14 @@ def accepting(run: Callable[..., Any], names: dict[str, str], starred: str | Non
     return renamed
 
 
-def twin(op: Operation) -> Callable[..., Any]:
+def in_place_variant(op: Operation) -> Callable[..., Any]:
     """The in-place form of an operation."""
     bind = op.bind
 
     def run(*args: Any, **kwargs: Any) -> Any:
         return run_inplace(op, bind(*args, **kwargs))
 
-    run.__name__ = run.__qualname__ = f"{op.name}_"
-    return run
+    return docstrings.documented(run, docstrings.in_place(op.name), f"{op.name}_")
 
 
 def in_place_operator(op: Operation) -> Callable[[Tensor, Any], Any]:
@@ -121,8 +123,9 @@ def composite(
 ) -> Callable[[F], F]:
     """Publish a function that is composed of operations.
 
-    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument; `out="partial"`: nor a part of it,
-    all of it may; `out="exact"`: whose dtype must be that of the result; or several, `out="apart exact"`. `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
+    `out`: it also takes `out=`; `out="apart"`: whose memory must not be that of an argument; `out="partial"`: nor a
+    part of it, all of it may; `out="exact"`: whose dtype must be that of the result; or several, `out="apart exact"`.
+    `formula`: formulas may call it as `f.<name>` (a kernel of that name must exist).
     """
 
     def decorate(run: F) -> F:
@@ -168,7 +171,8 @@ def out_tensors(name: str, out: Any) -> list[Tensor]:
 def no_out(name: str) -> RuntimeError:
     """PyTorch's error for `out=` in the graph."""
     return RuntimeError(
-        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+        "requires grad."
     )
 
 
@@ -185,17 +189,17 @@ def with_out(
         if out is None:
             return run(*args, **kwargs)
         targets = out_tensors(run.__name__, out)
-        if L.grad and any(t.requires_grad for t in _tensors([*args, *kwargs.values(), *targets])):
+        if thread_state.grad and any(t.requires_grad for t in _tensors([*args, *kwargs.values(), *targets])):
             raise no_out(run.__name__)
         given = list(_tensors([*args, *kwargs.values()]))
         if "apart" in rules or (choose is not None and dispatch.by_elements(choose(*args, **kwargs)[0].op)):
             dispatch.check_out_apart(targets, given, "apart" in rules)
-        before, L.grad = L.grad, False
-        lower, L.autocast = L.autocast, None
+        before, thread_state.grad = thread_state.grad, False
+        lower, thread_state.autocast = thread_state.autocast, None
         try:
             results = run(*args, **kwargs)
         finally:
-            L.grad, L.autocast = before, lower
+            thread_state.grad, thread_state.autocast = before, lower
         found = [results] if isinstance(results, Tensor) else list(results)
         if isinstance(results, Tensor) and not isinstance(out, Tensor):
             raise TypeError(f"{run.__name__}(): argument 'out' must be Tensor, not {type_name(out)}")
@@ -220,6 +224,7 @@ def overloaded(
     inplace: bool = True,
     out: bool | str = True,
     aliases: Iterable[str] = (),
+    autocast: str = "",
 ) -> Callable[[F], Callable[..., Any]]:
     """Publish a function that chooses an operation and its arguments: it returns (operation, *arguments)."""
 
@@ -232,17 +237,19 @@ def overloaded(
             try:
                 return chosen(*given)
             except dtypes.NoPlainNumber:
-                return chosen(*map(dispatch.plain_number, given))
+                return chosen(*map(plain_number, given))
 
-        run = autocast.autocasts(name)(run) if name in autocast.LISTED else run
+        run = autocasts(autocast)(run) if autocast else run
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:
-            if args and isinstance(args[0], Tensor) and not L.levels:
+            if args and isinstance(args[0], Tensor) and not thread_state.levels:
                 check_inplace(*args)
             chosen, *given = choose(*args, **kwargs)
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
+
+        run_in_place.__doc__ = docstrings.in_place(name)
 
         public = with_out(run, str(out).split(), choose) if out else accepting(run, numpy_names(_parameters(choose)))
         for known in (name, *aliases):

@@ -1,7 +1,7 @@
 """Reverse mode under transforms: inputs to differentiate by, results that leave, and `grad` of wrapped tensors.
 
-There is one tape. What a transform differentiates is recorded as everything is, on the lowest tensors; so a `grad` call on
-wrapped tensors is worked out from calls on what they wrap.
+There is one tape. What a transform differentiates is recorded as everything is, on the lowest tensors; so a `grad` call
+on wrapped tensors is worked out from calls on what they wrap.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .backward_pass import run
 from .device_dispatch import beside, kernels
-from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here
+from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here, interprets
 from .node import LEAF, AccumulateGrad, Node, edge_of, shown
 from .operation import operations, table
-from .state import L
-from .tensor import Tensor, Wrapped, make
+from .state import BackwardCall, thread_state
+from .tensor import Tensor, Wrapped, make, share
 from .transforms import Batched, Dual, batched, core, detached, dual, plain_parts, top_level, zeros_like
-from .views import share
 
 
 class GradCall:
@@ -38,10 +38,11 @@ class GradCall:
 
     def run(self) -> list[Tensor | None]:
         """The gradients; None where a target was not reached."""
-        from .backward import gradients
-
-        level = top_level((*self.roots, *self.targets)) if L.levels else None
-        return gradients(self) if level is None else level.grad(self)
+        level = top_level((*self.roots, *self.targets)) if thread_state.levels else None
+        if level is not None:
+            return level.grad(self)
+        call = BackwardCall("grad", self.roots, self.targets, self.retain_graph, self.create_graph)
+        return run(call, self.cotangents)
 
     def of(self, roots: Any, targets: Any, cotangents: Any, retain_graph: bool = True) -> list[Tensor | None]:
         """The gradients of other tensors, as this call wants its own."""
@@ -58,6 +59,7 @@ def backward_parts(roots: list[Any], grads: list[Any]) -> tuple[list[Any], list[
 # ---------------------------------------------------------------- duals
 
 
+@interprets(DualLevel, "grad")
 def of_duals(level: DualLevel, call: GradCall) -> list[Tensor | None]:
     """Gradients of the primals, with the derivative of these gradients along the tangents as theirs."""
     roots, root_tangents = zip(*(split(level, x) for x in call.roots), strict=True)
@@ -121,6 +123,7 @@ def pair(level: DualLevel, p: Tensor, t: Tensor) -> Tensor:
 # ---------------------------------------------------------------- batches
 
 
+@interprets(BatchLevel, "grad")
 def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
     """Gradients for each element of the batch: those of the values, as no element depends on another's."""
     within = [isinstance(x, Batched) and x._level is level for x in call.targets]
@@ -164,7 +167,8 @@ def laid_out(level: BatchLevel, x: Any, bdim: int, shape: tuple[int, ...]) -> An
 
 
 def wrapped(level: BatchLevel, x: Any, bdim: int) -> Any:
-    """`x`, whose dimension `bdim` is the batch of `level`, as a batched tensor beneath the wrappers of higher levels."""
+    """`x`, whose dimension `bdim` is the batch of `level`, as a batched tensor beneath the wrappers of higher
+    levels."""
     if isinstance(x, Wrapped) and x._level.depth > level.depth:
         if isinstance(x, Dual):
             return x._lower(lambda lower: wrapped(level, lower, bdim))
@@ -178,9 +182,10 @@ def wrapped(level: BatchLevel, x: Any, bdim: int) -> Any:
 def fresh(x: Tensor, depth: int | None = None) -> Tensor:
     """`x` again as an input of its own, which requires a gradient: a view if `x` already does, a new leaf otherwise.
 
-    Within a vmap of which `x` knows nothing it is expanded, so that each element of the batch has a gradient of its own.
+    Within a vmap of which `x` knows nothing it is expanded, so that each element of the batch has a gradient of its
+    own.
     """
-    batch = _innermost_batch(len(L.levels) if depth is None else depth)
+    batch = _innermost_batch(len(thread_state.levels) if depth is None else depth)
     level: Level | None = x._level if isinstance(x, Wrapped) and x._level.alive else None
     if batch is not None and (level is None or level.depth < batch.depth):
         value = x.unsqueeze(0).expand(batch.size, *x._raw.shape)
@@ -216,7 +221,7 @@ def _own_alias_node() -> type[Node]:
 
 
 def _innermost_batch(depth: int) -> BatchLevel | None:
-    return next((level for level in reversed(L.levels[:depth]) if isinstance(level, BatchLevel)), None)
+    return next((level for level in reversed(thread_state.levels[:depth]) if isinstance(level, BatchLevel)), None)
 
 
 def own_leaves(inputs: list[Tensor]) -> set[Any]:
@@ -226,7 +231,7 @@ def own_leaves(inputs: list[Tensor]) -> set[Any]:
 
 def settle(x: Tensor, own: set[Any]) -> Tensor:
     """A transform's result: out of the graph if nothing but the leaves in `own` can be reached from it."""
-    return x if L.grad and any(reaches_other(part, own) for part in plain_parts(x)) else detached(x)
+    return x if thread_state.grad and any(reaches_other(part, own) for part in plain_parts(x)) else detached(x)
 
 
 def reaches_other(x: Tensor, own: set[Any]) -> bool:
@@ -248,7 +253,8 @@ def leaves_behind(node: Node) -> Iterator[AccumulateGrad]:
 
 
 def outer_history(x: Tensor) -> tuple[bool, str | None]:
-    """Whether what was made inside a transform asks for a gradient outside of it, and the name of the node it has there."""
+    """Whether what was made inside a transform asks for a gradient outside of it, and the name of the node it has
+    there."""
     edge = edge_of(x)
     if edge is None or all(getattr(leaf.variable, "_born", None) is not None for leaf in leaves_behind(edge[0])):
         return False, None

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched
 from . import dtypes
 from .device_dispatch import filled, like_is_meta
-from .dispatched import Dispatched
-from .gradients import like_at
-from .node import Edge, Node, edge_of, like_of, shape_dtype
+from .gradients import output_meta_at
+from .node import Edge, Node, edge_of, output_meta, shape_dtype
 from .operation import operations
 from .registry import functions
 from .size import Size
-from .state import S
+from .state import process_state
 from .tensor import Tensor, make
 
 
@@ -62,7 +62,7 @@ def root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[T
 
 
 def _root_gradient(i: int, root: Any, g: Any) -> Any:
-    like = _like_of(root)
+    like = _root_meta(root)
     shape, kind = shape_dtype(like)
     if g is None:
         if isinstance(root, Tensor) and not root.requires_grad:
@@ -75,14 +75,15 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
             )
         if isinstance(root, Tensor) and root._raw.__class__ is Dispatched:
             return functions["ones_like"](make(root._raw))
-        return make(filled(like, 1) if S.reserved else np.ones(shape, kind)[()])
+        return make(filled(like, 1) if process_state.reserved else np.ones(shape, kind)[()])
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._raw.shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of {Size(shape)}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
+            f"{Size(shape)}."
         )
-    if S.reserved and g.is_meta is not like_is_meta(like):
+    if process_state.reserved and g.is_meta is not like_is_meta(like):
         places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
         raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
     if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
@@ -93,15 +94,15 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
     return g if g._raw.dtype == kind else operations._to_copy(g, kind)
 
 
-def _like_of(root: Any) -> Any:
+def _root_meta(root: Any) -> Any:
     """What a gradient of a root must look like."""
     if isinstance(root, GradientEdge):
-        return like_at((root.node, root.output_nr))
+        return output_meta_at((root.node, root.output_nr))
     if not isinstance(root, Tensor):
         raise AssertionError("Expected output to be a torch.Tensor")
-    return like_of(root._raw)
+    return output_meta(root._raw)
 
 
 def root_shape(root: Any) -> tuple[int, ...]:
     """The shape of a root."""
-    return shape_dtype(_like_of(root))[0]
+    return shape_dtype(_root_meta(root))[0]

@@ -13,6 +13,10 @@ import numpy as np
 
 from .dims import Given, GivenSizes
 from .node import Node
+from .saved_tensors import SavedList, SavedTensor, freed, unpack
+from .state import thread_state
+from .tensor import make
+from .wrapped_numbers import number_of
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -117,9 +121,6 @@ def _made(op: Operation, show: Callable[..., Any], given: tuple[str, ...]) -> pr
 
 
 def _tensor(index: int) -> property:
-    from .dispatch import number_of
-    from .saved_tensors import SavedList, unpack
-    from .tensor import make
 
     def get(node: Node) -> Any:
         if node._saved is None:
@@ -135,10 +136,9 @@ def _tensor(index: int) -> property:
 
 def _freed(node: Node, index: int) -> None:
     """None for what was None; PyTorch's error for what was freed."""
-    from .saved_tensors import freed
 
     op = node._operation
-    guard = op.guards[op.saved_names[index]]
+    guard = op.required_edges[op.saved_names[index]]
     if guard is not None and guard < len(node._edges) and node._edges[guard] is None:
         return
     if index in _optional(op) and index in node._kept[-1]:
@@ -148,25 +148,22 @@ def _freed(node: Node, index: int) -> None:
 
 def _derived(op: Operation, show: Callable[..., Any]) -> property:
     """A tensor that the formulas do not need, worked out from those that they do."""
-    from .saved_tensors import freed, unpack
-    from .state import L
 
     def get(node: Node) -> Any:
         places = map(op.saved_names.index, needs(show))
         if node._saved is None:
             raise freed()
         found = [unpack(node, i).detach() for i in places]
-        before, L.grad = L.grad, False
+        before, thread_state.grad = thread_state.grad, False
         try:
             return show(*found)
         finally:
-            L.grad = before
+            thread_state.grad = before
 
     return property(get)
 
 
 def _raw_tensor(index: int, derived: str = "") -> property:
-    from .saved_tensors import SavedList, SavedTensor, freed
 
     def get(node: Node) -> Any:
         if node._saved is not None and isinstance(node._saved[index], SavedList):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .._kernels.lazy import Lazy, resolved
+from .._arrays.lazy import Lazy, resolved
+from .dtypes import FROM_NUMPY, type_name
 from .interrupts import contextmanager
-from .node import LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
-from .state import L
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
+from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
+from .state import thread_state
+from .tensor import Tensor, make
+from .wrapped_numbers import is_wrapped_number
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -21,16 +21,13 @@ FREED = (
     "after calling backward."
 )
 
-INFERENCE = [0]
-"""The version counter of all tensors that were made in inference mode: nobody counts."""
-
 
 def inference_saved() -> RuntimeError:
     """PyTorch's error for saving a tensor that was made in inference mode."""
     return RuntimeError(
-        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-        "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-        "`torch.no_grad()` instead of `torch.inference_mode()`."
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+        "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it "
+        "in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
     )
 
 
@@ -93,7 +90,8 @@ class Packed:
         found = self.unpack(self.packed)
         if not hasattr(found, "_raw"):
             raise TypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(found).__name__}"
             )
         return found
 
@@ -142,12 +140,10 @@ def check_versions(node: Node, opens: bool = False) -> None:
 
 def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeError:
     """PyTorch's sentence for a saved tensor that was changed in place."""
-    from .dtypes import FROM_NUMPY, type_name
-
     hint = (
-        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
-        "changed in there or anywhere later. Good luck!"
-        if L.anomaly
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+        "was changed in there or anywhere later. Good luck!"
+        if thread_state.anomaly
         else "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
@@ -178,8 +174,6 @@ def short_name(node: Node) -> str:
 
 def unpack(node: Node, index: int) -> Any:
     """The saved tensor at `index` with its history, as a tensor of the graph."""
-    from .tensor import make
-
     if node._saved is None:
         raise freed()
     item = node._saved[index]
@@ -209,8 +203,6 @@ OWN = "own"
 
 def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
     """The same memory under the history that it had when it was saved."""
-    from .tensor import make
-
     if edge is not None and edge_of(tensor) == edge:
         return tensor
     if edge is not None and edge[0].__class__ is AccumulateGrad:
@@ -230,7 +222,7 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
             raise inference_saved()
         if seen is None and getattr(item, "_raw", None).__class__ is Lazy:
             item._counter = [0]  # so that `opened_raw` opens it
-    if L.saved_hooks:
+    if thread_state.saved_hooks:
         for index in _packing_order(node, len(items)):
             items[index] = _pack(node, items[index], index)
         return packed_items(node, items)
@@ -251,7 +243,8 @@ class PackedItems(tuple[Any, ...]):
 
 
 def packed_items(node: Node, items: list[Any]) -> PackedItems:
-    """What `node` keeps after hooks took some of it over; its `Extra` tells a pass that it does not run in the plain way."""
+    """What `node` keeps after hooks took some of it over; its `Extra` tells a pass that it does not run in the plain
+    way."""
     extra_of(node)
     return PackedItems(items)
 
@@ -277,7 +270,8 @@ def _itself(tensor: Tensor) -> Tensor:
 
 
 def _packing_order(node: Node, count: int) -> list[int]:
-    """PyTorch shows its pack hooks the inputs by name, then the outputs; a custom Function's in the order it saved them."""
+    """PyTorch shows its pack hooks the inputs by name, then the outputs; a custom Function's in the order it saved
+    them."""
     names, results = node._item_names, node._item_results
     if len(names) != count:
         return list(range(count))
@@ -285,9 +279,6 @@ def _packing_order(node: Node, count: int) -> list[int]:
 
 
 def _pack(node: Node, item: Any, index: int) -> Any:
-    from .dispatch import is_wrapped_number
-    from .tensor import Tensor, make
-
     if isinstance(item, SavedList):
         item._items = [_pack(node, t, index) for t in item._items]
         return item
@@ -297,24 +288,25 @@ def _pack(node: Node, item: Any, index: int) -> Any:
         given, edge = item, edge_of(item)
     else:
         return item
-    pack, unpack_hook = L.saved_hooks[-1]
-    hooks, mode, version = L.saved_hooks, L.grad, given._version
-    L.saved_hooks, L.grad = (), False
+    pack, unpack_hook = thread_state.saved_hooks[-1]
+    hooks, mode, version = thread_state.saved_hooks, thread_state.grad, given._version
+    thread_state.saved_hooks, thread_state.grad = (), False
     try:
         packed = pack(given)
     finally:
-        L.saved_hooks, L.grad = hooks, mode
+        thread_state.saved_hooks, thread_state.grad = hooks, mode
     if given._version != version:
         raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be modified "
-            "by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to perform "
-            "in-place operations on the input to a pack hook."
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+            "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
+            "you need to perform in-place operations on the input to a pack hook."
         )
     return Packed(packed, unpack_hook, edge)
 
 
 class SavedTensor:
-    """One saved tensor of one node; `place` is its place in a saved list, `derived` the name of what is only worked out from it."""
+    """One saved tensor of one node; `place` is its place in a saved list, `derived` the name of what is only worked out
+    from it."""
 
     def __init__(self, node: Node, index: int, place: int | None = None, derived: str = "") -> None:
         self._derived = derived
@@ -335,7 +327,8 @@ class SavedTensor:
         item = node._saved[index] if place is None else node._saved[index]._items[place]
         if isinstance(item, Packed) and item.hooked:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time."
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time."
             )
         if item is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")

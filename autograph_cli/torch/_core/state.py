@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,7 +21,7 @@ class Observer(Protocol):
     """The one slot through which a recorder follows the engine; it sees, it changes nothing."""
 
     def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """`node` was made by an operation on `inputs`, within the calls of modules `L.calls`."""
+        """`node` was made by an operation on `inputs`, within the calls of modules `thread_state.calls`."""
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
@@ -31,7 +30,7 @@ class Observer(Protocol):
         """The backward call is over, also when it failed; `call.ran` are the nodes that it ran, in order."""
 
 
-class Witness(Protocol):
+class OpHook(Protocol):
     """Sees an operation that has just been computed, recorded or not."""
 
     def __call__(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor], nanoseconds: int) -> None: ...
@@ -40,7 +39,7 @@ class Witness(Protocol):
 class BackwardCall:
     """What an observer is told of one `backward` or `grad` call."""
 
-    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "ran", "roots", "watch")
+    __slots__ = ("create_graph", "found", "inputs", "keeps_graph", "kind", "ran", "roots", "watch")
 
     def __init__(self, kind: str, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool) -> None:
         self.kind = kind
@@ -49,11 +48,13 @@ class BackwardCall:
         self.keeps_graph = keeps_graph
         self.create_graph = create_graph
         self.ran: list[Node] = []
+        self.found: list[Tensor | None] = []
+        """The gradients of `inputs`."""
         self.watch: Callable[[Node, Any], None] | None = None
         """Called with each node that is about to run and the gradient that it is given; an observer may put it here."""
 
 
-class Shared:
+class ProcessState:
     """Settings of the process. `special` sends every operation through the general way (see dispatch.py)."""
 
     __slots__ = (
@@ -62,31 +63,35 @@ class Shared:
         "default_device",
         "default_dtype",
         "dispatched",
+        "float8",
         "lazy",
         "observer",
+        "op_hook",
         "reserved",
         "sparse",
         "special",
         "without_grad",
-        "witness",
     )
 
     def __init__(self) -> None:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.float8 = False
+        """Whether a script has asked for a dtype of 8 bits; counts in `reserved` and `special` from then on."""
         self.sparse = 0
         """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
         self.dispatched = 0
         """How many instances of classes with a `__torch_dispatch__` are alive; each of them counts in `special` too."""
         self.lazy = 0
-        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special` too."""
+        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special`
+        too."""
         self.anomaly = False
         self.check_nan = True
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
-        self.witness: Witness | None = None
+        self.op_hook: OpHook | None = None
         """Sees every operation, on the general way only: who sets it counts `special` up as well."""
         self.default_dtype = np.dtype(np.float32)
         self.default_device: Any = None
@@ -96,7 +101,7 @@ Call = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
 """The call of a module: its number, the module and the arguments."""
 
 
-class Local(threading.local):
+class ThreadState(threading.local):
     """Modes of the current thread."""
 
     def __init__(self) -> None:
@@ -118,7 +123,7 @@ class Local(threading.local):
     before_change: Any = None
     """Called with each tensor that is about to be changed in place."""
     levels: tuple[Any, ...] = ()
-    """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
+    """The transforms that are running, the outermost first (`Level`s of interpreter_stack.py)."""
     wrapping: bool = False
     """Whether one of the transforms wraps tensors: those of reverse mode do not."""
     forward: bool = True
@@ -137,22 +142,22 @@ class Local(threading.local):
     @uninterruptible
     def anomaly(self) -> bool:
         """Whether anomalies are looked for, in all threads."""
-        return S.anomaly
+        return process_state.anomaly
 
     @anomaly.setter
     @uninterruptible
     def anomaly(self, on: bool) -> None:
-        S.anomaly = on
+        process_state.anomaly = on
 
     @property
     def check_nan(self) -> bool:
         """Whether not-a-numbers are anomalies."""
-        return S.check_nan
+        return process_state.check_nan
 
     @check_nan.setter
     @uninterruptible
     def check_nan(self, on: bool) -> None:
-        S.check_nan = on
+        process_state.check_nan = on
 
     @property
     def grad(self) -> bool:
@@ -165,9 +170,9 @@ class Local(threading.local):
         if on:
             if not self._grad:
                 self._grad = True
-                S.without_grad -= 1
+                process_state.without_grad -= 1
         elif self._grad:
-            S.without_grad += 1
+            process_state.without_grad += 1
             self._grad = False
 
     @property
@@ -176,43 +181,7 @@ class Local(threading.local):
         return self._grad and not self.inference
 
 
-S = Shared()
-L = Local()
+process_state = ProcessState()
+thread_state = ThreadState()
 next_sequence_nr = itertools.count().__next__
 next_call_nr = itertools.count().__next__
-
-
-_MODES = (
-    "grad",
-    "inference",
-    "saved_hooks",
-    "saved_hooks_disabled",
-    "anomaly",
-    "check_nan",
-    "levels",
-    "forward",
-    "autocast",
-    "wrapping",
-    "function_modes",
-    "overrides_off",
-)
-
-
-@contextlib.contextmanager
-def kept() -> Iterator[None]:
-    """Whatever default or mode the block changes is put back after it."""
-    from .autocast import settings as casting
-
-    settings, casts = (
-        (S.default_dtype, S.default_device, S.special - S.reserved - S.lazy - S.dispatched),
-        dict(vars(casting)),
-    )
-    modes = [getattr(L, name) for name in _MODES]
-    try:
-        yield
-    finally:
-        S.default_dtype, S.default_device, special = settings
-        S.special = special + S.reserved + S.lazy + S.dispatched
-        for name, mode in zip(_MODES, modes, strict=True):
-            setattr(L, name, mode)
-        vars(casting).update(casts)

@@ -1,4 +1,5 @@
-"""The order in which PyTorch's messages list keywords: that of the hash table of the C++ library that it keeps them in."""
+"""The order in which PyTorch's messages list keywords: that of the hash table of the C++ library that it keeps them
+in."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ _BUCKETS = (13, 29, 59, 127)
 
 
 def told_order(names: Iterable[str]) -> list[str]:
-    """Keywords as a `std::unordered_map` holds them: each comes before those that were put in earlier, next to its bucket's.
+    """Keywords as a `std::unordered_map` holds them: each comes before those that were put in earlier, next to its
+    bucket's.
 
     >>> told_order(["stride", "padding"])
     ['padding', 'stride']

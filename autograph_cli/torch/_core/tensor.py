@@ -7,12 +7,18 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._kernels.meta import Meta
+import numpy as np
+
+from .._arrays import dispatched
+from .._arrays.dispatched import Dispatched
+from .._arrays.meta import Meta
+from .._arrays.sparse import Coo, Csr
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
-from .dispatched import Dispatched
+from .layout import sparse_coo, sparse_csr, strided
 from .node import (
+    INFERENCE,
     LEAF,
     AccumulateGrad,
     Handle,
@@ -25,11 +31,18 @@ from .node import (
     marks_leaf,
     shown,
 )
-from .saved_tensors import INFERENCE
 from .size import Size, of_shape
-from .sparse_arrays import Coo, Csr
-from .state import L, S
+from .state import process_state, thread_state
 from .user_warnings import warn
+
+construct: Any = None
+"""What a call of a class of tensors makes (_ops/legacy.py puts it here)."""
+function_default: Any = None
+"""What a subclass does when it is asked instead of a function (overrides.py puts it here)."""
+run_backward: Any = None
+"""`Tensor.backward` (backward.py puts it here)."""
+subclassed: list[Callable[[type], None]] = []
+"""Called with each new subclass of `Tensor`."""
 
 
 def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -73,36 +86,26 @@ class Tensor(metaclass=Named):
     """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from .._ops.creation import legacy_constructor
-
-        return legacy_constructor(cls, *args, **kwargs)
+        return construct(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A class that may be asked instead of functions makes them look."""
         super().__init_subclass__(**kwargs)
         if dispatches(cls):
-            from ..utils import _python_dispatch  # noqa: F401
-
             for name in [n for n, x in vars(cls).items() if inspect.ismemberdescriptor(x)]:
                 delattr(cls, name)  # so that what is kept there is shared with copies, as all attributes are
-        if cls.__torch_function__ is not disabled:
-            from .overrides import activate
-
-            activate()
+        for notice in subclassed:
+            notice(cls)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What operations on instances of a subclass give: instances of it."""
-        from .overrides import default
-
-        return default(cls, func, types, args, kwargs)
+        return function_default(cls, func, types, args, kwargs)
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What an operation gives on the memory of instances."""
-        from ..utils._python_dispatch import default
-
-        return default(func, args, kwargs)
+        return dispatched.default(func, args, kwargs)
 
     def meta(self) -> TensorMeta:
         """The tensor's `TensorMeta`, made at first need."""
@@ -114,34 +117,37 @@ class Tensor(metaclass=Named):
 
     @property
     def dtype(self) -> dtypes.dtype:
+        """The type of the elements."""
         return dtypes.FROM_NUMPY[self._raw.dtype]
 
     @property
     def shape(self) -> Size:
+        """The size of each dimension."""
         return of_shape(self._raw.shape)
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return int(self._raw.ndim)
 
     @property
     def device(self) -> Any:
+        """`cpu`, or `meta` for a tensor without memory."""
         return META if self._raw.__class__ is Meta else CPU
 
     @property
     def layout(self) -> Any:
-        from .layout import sparse_coo, sparse_csr, strided
-
+        """`torch.strided`, or the layout of a sparse tensor."""
         return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
-    is_sparse = property(lambda self: self._raw.__class__ is Coo)
-    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr)
-    is_meta = property(lambda self: self._raw.__class__ is Meta)
-    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False)
-    is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = property(lambda self: False)
-    is_cpu = property(lambda self: self._raw.__class__ is not Meta)
-    itemsize = property(lambda self: self.dtype.itemsize)
-    nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)
+    is_sparse = property(lambda self: self._raw.__class__ is Coo, doc="Whether the layout is `torch.sparse_coo`.")
+    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr, doc="Whether the layout is `torch.sparse_csr`.")
+    is_meta = property(lambda self: self._raw.__class__ is Meta, doc="Whether the tensor has no memory.")
+    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False, doc="False in this engine.")
+    is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = is_cuda
+    is_cpu = property(lambda self: self._raw.__class__ is not Meta, doc="Whether the elements are in main memory.")
+    itemsize = property(lambda self: self.dtype.itemsize, doc="The bytes of one element.")
+    nbytes = property(lambda self: self._raw.size * self.dtype.itemsize, doc="The bytes of all elements.")
 
     @property
     def _version(self) -> int:
@@ -152,12 +158,17 @@ class Tensor(metaclass=Named):
 
     @property
     def name(self) -> str | None:
+        """The name that was given to this tensor, or None."""
         return None if self._meta is None else self._meta.name
 
     # -- the graph
 
     @property
     def requires_grad(self) -> bool:
+        """Whether gradients with respect to this tensor are computed.
+
+        Setting it is an error for what an operation made, and for integers and booleans.
+        """
         edge = self._edge
         if edge.__class__ is View:
             # Also a view made without recording, which has no history, asks for what its base does.
@@ -177,7 +188,7 @@ class Tensor(metaclass=Named):
             return
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-        if self.is_inference() and not L.inference:
+        if self.is_inference() and not thread_state.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if view is None:
             self._edge = LEAF
@@ -188,20 +199,20 @@ class Tensor(metaclass=Named):
         """Ask for (or stop asking for) the gradient of this leaf."""
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING and requires_grad:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if L.levels and requires_grad:
-            from .interpreter_stack import refuse_call
-
-            refuse_call("requires_grad_")
+        if thread_state.levels and requires_grad:
+            thread_state.levels[-1].refuse_call("requires_grad_")
         if not requires_grad or has_no_history(self):
             self.requires_grad = requires_grad
         return self
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor: its gradient is accumulated in `grad`."""
         return has_no_history(self) if self._edge.__class__ is not View else self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
+        """The node of the graph that made this tensor; None for a leaf."""
         edge = self._edge
         if edge is None or marks_leaf(edge):
             return None
@@ -210,11 +221,13 @@ class Tensor(metaclass=Named):
 
     @property
     def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
         edge = None if marks_leaf(self._edge) else edge_of(self)
         return 0 if edge is None else shown(edge)[1]
 
     @property
     def grad(self) -> Tensor | None:
+        """The gradient that backward passes have accumulated for this leaf; None before the first."""
         meta = self._meta
         found = None if meta is None else meta.grad
         if found is None and not has_no_history(self) and not (meta is not None and meta.retains):
@@ -235,12 +248,12 @@ class Tensor(metaclass=Named):
 
     @property
     def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this tensor, which is no leaf."""
         return self._meta is not None and self._meta.retains
 
     @property
     def data(self) -> Tensor:
-        from .views import share
-
+        """The same memory outside of the graph; changes of it are not seen by version checks."""
         return share(self, counts=False)
 
     @data.setter
@@ -249,7 +262,8 @@ class Tensor(metaclass=Named):
             raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
         if self.is_meta is not new.is_meta:
             raise RuntimeError(
-                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+                "type."
             )
         if self.requires_grad and dtypes.CATEGORY[new._raw.dtype] < dtypes.FLOATING:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
@@ -259,26 +273,23 @@ class Tensor(metaclass=Named):
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
-        from .views import share
 
-        if S.special and L.watcher is not None:
-            found = L.watcher.detached(self)
+        if process_state.special and thread_state.watcher is not None:
+            found = thread_state.watcher.detached(self)
             if found is not None:
                 return found
         return share(self, counts=True)
 
     def detach_(self) -> Tensor:
         """Leave the graph; a view cannot."""
-        if L.levels:
-            from .interpreter_stack import refuse_captured
-
-            refuse_captured(self, "detach_")
+        if thread_state.levels:
+            thread_state.levels[-1].refuse_captured(self, "detach_")
         if self._edge.__class__ is View:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() "
-                "cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
-                "torch/optim/optimizer.py as a solution."
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution."
             )
         self._edge = None
         return self
@@ -294,6 +305,7 @@ class Tensor(metaclass=Named):
         warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
 
     def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
         return self._counter is INFERENCE
 
     @property
@@ -315,9 +327,7 @@ class Tensor(metaclass=Named):
         >>> x.grad
         tensor(6.)
         """
-        from .backward import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # -- hooks
 
@@ -351,10 +361,8 @@ class Tensor(metaclass=Named):
         """Keep the gradient of this non-leaf tensor in `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if L.levels:
-            from .interpreter_stack import refuse_call
-
-            refuse_call("retain_grad")
+        if thread_state.levels:
+            thread_state.levels[-1].refuse_call("retain_grad")
         if has_no_history(self) or self.retains_grad:
             return
         self.meta().retains = True
@@ -373,7 +381,8 @@ def dispatches(kind: type) -> bool:
 
 
 class Wrapped(Tensor):
-    """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see transforms.py)."""
+    """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see
+    transforms.py)."""
 
     __slots__ = ()
     __torch_function__ = disabled
@@ -391,11 +400,14 @@ class Wrapped(Tensor):
 
 def may_follow(x: Tensor) -> bool:
     """Whether someone may want derivatives by `x`, backward or forward."""
-    return isinstance(x, Wrapped) or (L.grad and x.requires_grad)
+    return isinstance(x, Wrapped) or (thread_state.grad and x.requires_grad)
 
 
 _NO_LEAF = "you can only change requires_grad flags of leaf variables."
-_DETACH = "If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+_DETACH = (
+    "If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
+    "var.detach()."
+)
 
 new: Callable[[type[Tensor]], Any] = object.__new__
 """What `make` allocates tensors with; another while transforms run (see interpreter_stack.py)."""
@@ -416,9 +428,12 @@ def make(raw: Any, edge: Any = None) -> Tensor:
     return tensor
 
 
+dispatched.make = make
+
+
 def inference_result(tensor: Tensor) -> Tensor:
     """Mark what was made inside `inference_mode`."""
-    if L.inference:
+    if thread_state.inference:
         tensor._counter = INFERENCE
     return tensor
 
@@ -430,22 +445,22 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad._raw.shape != tensor._raw.shape and grad.dtype is tensor.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size '{list(tensor._raw.shape)}'. "
-            "Please ensure that the gradient and the tensor are the same size"
+            f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size "
+            f"'{list(tensor._raw.shape)}'. Please ensure that the gradient and the tensor are the same size"
         )
     if grad.is_meta is not tensor.is_meta:
         raise RuntimeError(
-            f"attempting to assign a gradient with device type '{grad.device}' to a tensor with device type '{tensor.device}'. Please "
-            "ensure that the gradient and the tensor are on the same device"
+            f"attempting to assign a gradient with device type '{grad.device}' to a tensor with device type "
+            f"'{tensor.device}'. Please ensure that the gradient and the tensor are on the same device"
         )
     if grad.dtype is not tensor.dtype:
         name = grad._raw.dtype.name
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{_C_TYPES.get(name, name)}' to a tensor with grad_dtype "
-            f"'{dtypes.cpp_name(tensor._raw.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
-            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume "
-            "they match."
+            f"'{dtypes.cpp_name(tensor._raw.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the "
+            "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
+            "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
+            "downstream systems that assume they match."
         )
 
 
@@ -467,8 +482,38 @@ _C_TYPES = {
 def _warn_non_leaf_grad() -> None:
 
     warn(
-        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-        "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-        ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-        "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+        "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+        "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
     )
+
+
+def materialize(tensor: Tensor) -> Any:
+    """The tensor's memory as an array that others may share."""
+    if isinstance(tensor._raw, np.generic):
+        tensor._raw = np.array(tensor._raw)
+    return tensor._raw
+
+
+def counter(tensor: Tensor) -> list[int]:
+    """The tensor's version counter, made at first need."""
+    if tensor._counter is None:
+        tensor._counter = [0]
+    return tensor._counter
+
+
+def share(tensor: Tensor, counts: bool) -> Tensor:
+    """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
+    if isinstance(tensor, Wrapped):
+        alias = tensor._shared(counts)
+    else:
+        raw = materialize(tensor)
+        alias = make(raw if raw.__class__ is not Dispatched else raw.detached(tensor))
+        if counts:
+            alias._counter = counter(tensor)
+        if tensor.is_inference():
+            alias._counter = INFERENCE
+    if thread_state.levels:
+        alias._born = getattr(tensor, "_born", None)
+    return alias

@@ -1,25 +1,21 @@
 """Transforms: levels, the tensors that they wrap, and the way of an operation to the highest level among its arguments.
 
-Forward mode (`Dual`) and batching (`Batched`) are interpreters above the one tape: an operation that meets a wrapped tensor
-is done by the highest level among its arguments, with operations of lower levels, down to the ordinary ones.
+Forward mode (`Dual`) and batching (`Batched`) are interpreters above the one tape: an operation that meets a wrapped
+tensor is done by the highest level among its arguments, with operations of lower levels, down to the ordinary ones.
 Reverse mode needs no wrapper: see reverse.py.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import dispatch
+from .._arrays.stand_in import NO_MEMORY, StandIn
 from .device_dispatch import kernels
-from .interpreter_stack import BatchLevel, Level, belongs_here, below, born_with, new, refuse_call, refuse_captured
+from .interpreter_stack import BatchLevel, Level, new, refuse_call
 from .node import View
-from .op_traits import RANDOM
-from .stand_in import NO_MEMORY, StandIn
-from .state import L
-from .tensor import Tensor, Wrapped, make
-from .views import share
+from .state import thread_state
+from .tensor import Tensor, Wrapped, make, share
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -117,12 +113,12 @@ class Batched(Wrapped):
         raise RuntimeError("requires_grad_() of a tensor whose vmap is over")
 
     def register_hook(self, hook: Any) -> Any:
-        if self._level is L.levels[-1]:
+        if self._level is thread_state.levels[-1]:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         raise NotImplementedError("register_hook of a tensor under vmap is not available in autograph's engine")
 
     def retain_grad(self) -> None:
-        if self._level is L.levels[-1]:
+        if self._level is thread_state.levels[-1]:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         refuse_call("retain_grad")
         raise NotImplementedError("retain_grad of a tensor under vmap is not available in autograph's engine")
@@ -147,7 +143,8 @@ def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:
 
 
 def beside(x: Tensor, run: Callable[..., Tensor], size: tuple[int, ...] | None = None) -> Tensor:
-    """A new tensor for each sample of `x`: what `run(tensor)`, or `run(tensor, size)`, makes beside the plain tensor."""
+    """A new tensor for each sample of `x`: what `run(tensor)`, or `run(tensor, size)`, makes beside the plain
+    tensor."""
     if isinstance(x, Batched):
         given = None if size is None else (x._level.size, *size)
         return batched(x._level, beside(x._value, run, given), x._bdim if size is None else 0)
@@ -187,37 +184,6 @@ def inplace_name(op: Operation) -> str:
     """How PyTorch names the in-place form of an operation: `add_.Tensor`."""
     overload = op.schema.overload or ("Tensor" if op.promotes and len(op.tensors) > 1 else "")
     return f"{op.name.rstrip('_')}_.{overload}".rstrip(".")
-
-
-def interpret(op: Operation, args: tuple[Any, ...], *, inplace: bool = False) -> Any:
-    """`op` by the highest level among its arguments, into the first one if `inplace`; NotImplemented if there is none."""
-    if inplace:
-        refuse_captured(args[0], inplace_name(op))
-    if op.identifier in RANDOM:
-        from . import randomness
-
-        found = randomness.run(op, args, inplace=inplace)
-        if found is not NotImplemented:
-            return found if inplace else belongs_here(found)
-    level = top_level(args)
-    if level is None:
-        return NotImplemented
-    with below(level):
-        found = level.inplace(op, args) if inplace else level.run(op, args)
-    return found if inplace else born_with(args[0], found) if op.view else belongs_here(found)
-
-
-def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
-    """NotImplemented where no level is among the arguments; else the error that `out=` is not for it."""
-    level = top_level((*args, out))
-    if level is None:
-        return NotImplemented
-    raise level.refuse_out(op.name)
-
-
-dispatch.Transforms.operation = staticmethod(interpret)
-dispatch.Transforms.inplace = staticmethod(functools.partial(interpret, inplace=True))
-dispatch.Transforms.out = staticmethod(interpret_out)
 
 
 def core(x: Tensor) -> Tensor:

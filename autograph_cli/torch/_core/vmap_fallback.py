@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from .interpreter_stack import BatchLevel, below
 from .operation import operations
-from .state import L
+from .state import thread_state
 from .tensor import Tensor, Wrapped
 from .transforms import Batched, batched, top_level
 
@@ -20,7 +20,7 @@ def by_samples(run: F) -> F:
 
     @functools.wraps(run)
     def looped(*args: Any, **kwargs: Any) -> Any:
-        level = top_level((*args, *kwargs.values())) if L.levels else None
+        level = top_level((*args, *kwargs.values())) if thread_state.levels else None
         if not isinstance(level, BatchLevel):
             return run(*args, **kwargs)
         if not level.size:

@@ -105,7 +105,8 @@ class Convolution:
     def images(
         self, columns: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
     ) -> Any:
-        """The sum of all `out` windows at their places: the adjoint of `columns`. One addition per element of the kernel."""
+        """The sum of all `out` windows at their places: the adjoint of `columns`. One addition per element of the
+        kernel."""
         n, c = columns.shape[:2]
         columns = columns.reshape(n, c, *kernel, *out)
         image = self.xp.zeros((n, c, *(m + 2 * p for m, p in zip(size, padding, strict=True))), columns.dtype)
@@ -144,7 +145,8 @@ class Convolution:
     def _spread_densely(
         self, a: Any, rows: Any, c: int, size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes
     ) -> Any:
-        """`_spread` for stride 1: with lines as wide as the image's, an element of the kernel is one shift of a whole plane."""
+        """`_spread` for stride 1: with lines as wide as the image's, an element of the kernel is one shift of a whole
+        plane."""
         n, o = a.shape[:2]
         wide = tuple(m + 2 * p for m, p in zip(size, padding, strict=True))
         lines = self.xp.zeros((n, o, a.shape[2], *wide[1:]), a.dtype)

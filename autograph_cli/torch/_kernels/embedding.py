@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.sparse_arrays import Coo
-from .meta import readable
+from .._arrays.meta import readable
+from .._arrays.sparse import Coo
 
 SUM, MEAN, MAX = 0, 1, 2
 
@@ -67,7 +67,8 @@ class Embedding:
         include_last_offset: bool,
         padding_idx: int,
     ) -> Any:
-        """The bags, the bag of each index, the sizes of the bags without padding, and for 'max' where each maximum is from."""
+        """The bags, the bag of each index, the sizes of the bags without padding, and for 'max' where each maximum is
+        from."""
         if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
             raise RuntimeError(
                 f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .half_precision import widened
+
 _FEW = 128
 """Elements for which it does not pay to work out where each lies."""
 
@@ -60,8 +62,8 @@ class Indexing:
             raise self._index_error(a, indices) from None
         except ValueError:
             raise RuntimeError(
-                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-                f"{list(a[places].shape)}"
+                f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+                f"shape {list(a[places].shape)}"
             ) from None
         return out
 
@@ -87,7 +89,8 @@ class Indexing:
         self.xp.add.at(out.reshape(-1), lie.reshape(-1), every.reshape(-1))
 
     def _positions(self, a: Any, places: Any, count: int) -> Any:
-        """Where what `a[places]` reads lies in the memory of `a`, with all its elements last; None where that is not simple."""
+        """Where what `a[places]` reads lies in the memory of `a`, with all its elements last; None where that is not
+        simple."""
         lead = sum(1 for p in places if p.__class__ is slice)
         rest = places[lead:]
         if count < _FEW or a.__class__ is not np.ndarray or not a.flags.c_contiguous or (lead and len(rest) != 1):
@@ -139,6 +142,7 @@ class Indexing:
     def scatter_value(self, a: Any, dim: int, index: Any, value: Any) -> Any:
         return self._written(a, dim, index, self.held(value, a), self._put)
 
+    @widened
     def scatter_add(self, a: Any, dim: int, index: Any, src: Any) -> Any:
         return self._written(a, dim, index, src, self.added_at)
 

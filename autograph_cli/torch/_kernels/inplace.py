@@ -1,4 +1,5 @@
-"""In-place arithmetic on raw arrays: what optimizers are written in. A name that ends in `_` changes its first argument.
+"""In-place arithmetic on raw arrays: what optimizers are written in. A name that ends in `_` changes its first
+argument.
 
 Numbers are Python floats or NumPy scalars; each is rounded to the dtype once and kept, for loops use the same ones.
 """
@@ -32,7 +33,8 @@ class Updates:
         return found
 
     def opened(self, raw: Any) -> Any:
-        """An array of real numbers, with a dimension at least, that stands for `raw` (and is its memory, if it can be)."""
+        """An array of real numbers, with a dimension at least, that stands for `raw` (and is its memory, if it can
+        be)."""
         raw = self.xp.array(raw).reshape(1) if raw.ndim == 0 else raw
         return raw[..., None].view(self.dtype) if raw.dtype.kind == "c" else raw
 

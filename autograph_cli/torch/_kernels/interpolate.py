@@ -178,7 +178,8 @@ class Sampling:
         return cubic(distance, a, self.xp), first * sign * scale, second * scale * scale
 
     def _corners_of(self, a: Any, grid: Any, mode: int, padding: int, corners: bool) -> Any:
-        """For each combination of taps: flat places (N, points), whether they count, and the weights of each dimension."""
+        """For each combination of taps: flat places (N, points), whether they count, and the weights of each
+        dimension."""
         n, size = grid.shape[0], a.shape[2:]
         flat = grid.reshape(n, -1, len(size))
         lines = [self._line_taps(flat[..., len(size) - 1 - d], m, mode, padding, corners) for d, m in enumerate(size)]

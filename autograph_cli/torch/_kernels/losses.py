@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .meta import readable
+from .._arrays.meta import readable
+from .half_precision import widened
 
 MEAN, SUM = 1, 2
 
@@ -106,6 +107,7 @@ class Losses:
             return places, None if weight is None else weight[places]
         return places, known.astype(a.dtype) * (self.number(1, a) if weight is None else weight[places])
 
+    @widened
     def nll_loss_forward(self, a: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
         """Minus the entry of each target, and the sum of the weights that the mean divides by."""
         if a.ndim == 1:
@@ -215,7 +217,8 @@ class Losses:
     # ---------------------------------------------------------------- sequences
 
     def _ctc_states(self, a: Any, targets: Any, target_lengths: Any, blank: int) -> tuple[Any, Any, Any, Any]:
-        """Labels with blanks between them (N, states), where a state may be entered from two before, and the lengths."""
+        """Labels with blanks between them (N, states), where a state may be entered from two before, and the
+        lengths."""
         n = a.shape[1]
         lengths = self.xp.asarray(target_lengths, "int64")
         longest = int(lengths.max()) if n else 0

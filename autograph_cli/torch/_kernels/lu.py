@@ -1,4 +1,5 @@
-"""LU factors and triangular systems over batches, which NumPy's LAPACK does not offer: by blocks, so that products do the work."""
+"""LU factors and triangular systems over batches, which NumPy's LAPACK does not offer: by blocks, so that products do
+the work."""
 
 from __future__ import annotations
 
@@ -92,7 +93,8 @@ class Triangles:
     # ---------------------------------------------------------------- LU
 
     def lu_factor(self, a: Any) -> tuple[Any, Any, Any]:
-        """L and U in one matrix, the row that was swapped with each one (from 1), and the first zero pivot (0: none)."""
+        """L and U in one matrix, the row that was swapped with each one (from 1), and the first zero pivot (0:
+        none)."""
         xp = self.xp
         lu = xp.array(a, order="C")
         m, n = lu.shape[-2:]

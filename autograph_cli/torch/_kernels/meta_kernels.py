@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import L
-from . import Kernels, cpu, meta_functions  # noqa: F401  (the rules are found by NumPy's own dispatch)
+from .._arrays.meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
+from .._core.state import thread_state
+from . import Kernels, cpu
 from .bessel import Bessel
 from .embedding import MAX
-from .meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .polynomials import Polynomials
 from .special import Special
 
@@ -135,7 +135,7 @@ class MetaKernels(Kernels):
             return Meta(
                 (int(np.count_nonzero(np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape)))),), a.dtype
             )
-        if L.walk is None:
+        if thread_state.walk is None:
             raise NotImplementedError(NO_DATA)
         return Meta((self.xp.broadcast_arrays(a, mask)[0].size,), a.dtype)
 

@@ -9,10 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
+from .._arrays.meta import readable
+from .._core.dtypes import (
+    FLOAT8,
+    FROM_NUMPY,
+    cast_number,
+    check_held,
+    cpp_name,
+    number_dtype,
+    result_dtype,
+    to_float8,
+)
 from .._core.memory_format import empty_as
-from .._core.state import S
-from .meta import readable
+from .._core.state import process_state
 
 _REAL = (np.floating, np.integer, np.bool_)
 _MANY = 4_096
@@ -24,10 +33,10 @@ def check_addcdiv(x: Any, y: Any) -> None:
     if x.dtype.kind in "biu" and y.dtype.kind in "biu":
         formula = "(input + value * tensor1 / tensor2)"
         raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
-            "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-            f"tensor2)).to(input.dtype) for integer inputs and as {formula} for float inputs. The future addcdiv behavior is just the "
-            f"latter implementation: {formula}, for all dtypes."
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+            "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value "
+            f"* torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as {formula} for float inputs. "
+            f"The future addcdiv behavior is just the latter implementation: {formula}, for all dtypes."
         )
 
 
@@ -107,8 +116,8 @@ class Pointwise:
     def neg(self, a: Any) -> Any:
         if a.dtype.kind == "b":
             raise RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
-                "or `logical_not()` operator instead."
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                "use the `~` or `logical_not()` operator instead."
             )
         return -a
 
@@ -131,8 +140,8 @@ class Pointwise:
         kind = a.dtype.kind
         if kind == "b":
             raise RuntimeError(
-                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
-                "instead."
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+                "operator instead."
             )
         if kind == "c":
             return self._complex_sub(a, b if alpha == 1 else b * self.number(alpha, b))
@@ -140,17 +149,18 @@ class Pointwise:
 
     def add_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
+            a = a.astype(process_state.default_dtype)
         return a + self.number(other * alpha, a)
 
     def sub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
+            a = a.astype(process_state.default_dtype)
         other = self.number(other * alpha, a)
         return a - other if a.dtype.kind != "c" else self._complex_sub(a, other)
 
     def _complex_sub(self, a: Any, b: Any) -> Any:
-        """PyTorch adds the product with -1: zeros have other signs than by subtraction, so roots may lie on the other branch."""
+        """PyTorch adds the product with -1: zeros have other signs than by subtraction, so roots may lie on the other
+        branch."""
         return a + self.number(-1, b) * b
 
     def rsub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
@@ -174,17 +184,17 @@ class Pointwise:
 
     def div(self, a: Any, b: Any) -> Any:
         if a.dtype.kind in "biu":
-            a, b = a.astype(S.default_dtype), b.astype(S.default_dtype)
+            a, b = a.astype(process_state.default_dtype), b.astype(process_state.default_dtype)
         return a / b
 
     def div_Scalar(self, a: Any, other: Any) -> Any:
         if a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
+            a = a.astype(process_state.default_dtype)
         return a / self.number(other, a)
 
     def mul_Scalar(self, a: Any, other: Any) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
+            a = a.astype(process_state.default_dtype)
         elif other.__class__ is complex and a.dtype.kind != "c":
             a, other = self.with_number(a, other)
         return a * self.number(other, a)
@@ -202,7 +212,8 @@ class Pointwise:
         return self.from_parts(size, self.xp.arctan2(y, x + one))
 
     def from_parts(self, real: Any, imag: Any) -> Any:
-        """Complex numbers of their parts; a sum with an imaginary number would lose signs of zeros, and make infinity nan."""
+        """Complex numbers of their parts; a sum with an imaginary number would lose signs of zeros, and make infinity
+        nan."""
         made = self.xp.empty_like(real + imag, FROM_NUMPY[real.dtype].to_complex().numpy)
         made.real[...] = real
         made.imag[...] = imag
@@ -293,7 +304,7 @@ class Pointwise:
 
     def angle(self, a: Any) -> Any:
         if a.dtype.kind in "biu":
-            a = a.astype(S.default_dtype)
+            a = a.astype(process_state.default_dtype)
         return (
             self.xp.arctan2(a.imag, a.real)
             if a.dtype.kind == "c"
@@ -323,7 +334,8 @@ class Pointwise:
         return self.chosen(condition, a, b)
 
     def chosen(self, mask: Any, a: Any, b: Any) -> Any:
-        """`a` where `mask` holds, `b` elsewhere: bits masked by bits, several times faster than the backend's selection."""
+        """`a` where `mask` holds, `b` elsewhere: bits masked by bits, several times faster than the backend's
+        selection."""
         if mask.ndim == 0 or mask.size < 256 or a.dtype.kind != "f" or mask.dtype.kind != "b":
             return self.xp.where(mask, a, b)[()]
         whole = self.xp.dtype(f"i{a.itemsize}")
@@ -398,7 +410,8 @@ class Pointwise:
         return self.between(a, 0, math.inf)
 
     def between(self, a: Any, low: Any, high: Any) -> Any:
-        """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a number."""
+        """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a
+        number."""
         kind = a.dtype.kind
         if kind != "f" or a.size < _MANY:
             if kind == "c":
@@ -477,6 +490,8 @@ class Pointwise:
     def cast(self, a: Any, dtype: Any) -> Any:
         if a.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
             a = a.real
+        if np.dtype(dtype) in FLOAT8:
+            return to_float8(a, np.dtype(dtype))
         if 0 not in a.strides:
             return a.astype(dtype)
         made = empty_as(a, dtype)

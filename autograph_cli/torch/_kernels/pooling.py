@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .meta import readable
+from .._arrays.meta import readable
+from .half_precision import widened
 
 Sizes = tuple[int, ...]
 _FEW = 1 << 10
@@ -20,8 +21,8 @@ def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
     """The spatial shape that pooling gives; with `ceil`, windows may hang over the right edge."""
     out = []
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
-        room = n + 2 * p - d * (k - 1) - 1
-        m = (room + (s - 1 if ceil else 0)) // s + 1
+        span = n + 2 * p - d * (k - 1) - 1
+        m = (span + (s - 1 if ceil else 0)) // s + 1
         out.append(m - 1 if ceil and (m - 1) * s >= n + p else m)
     return tuple(out)
 
@@ -131,7 +132,8 @@ class Pooling:
         return best, self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
 
     def _max_of_few(self, candidates: list[Any], whole: bool) -> Any:
-        """The largest of the candidates and which one it is; None where a frame or what is no number may be in the way."""
+        """The largest of the candidates and which one it is; None where a frame or what is no number may be in the
+        way."""
         windows = np.stack(candidates, -1)
         best = np.maximum.reduce(windows, axis=-1)
         total = np.add.reduce(best, axis=None)
@@ -195,6 +197,7 @@ class Pooling:
 
     # ---------------------------------------------------------------- averages
 
+    @widened
     def avg_pool(
         self, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
@@ -208,6 +211,7 @@ class Pooling:
 
     avg_pool2d = avg_pool3d = avg_pool
 
+    @widened
     def avg_pool_backward(
         self, grad: Any, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
@@ -233,12 +237,15 @@ class Pooling:
                 a = self.xp.moveaxis(self.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)
         return self.xp.ascontiguousarray(a)
 
+    @widened
     def _adaptive_avg_pool2d(self, a: Any, size: Any) -> Any:
         return self.along(a, [_averaging(n, m, a.dtype) for n, m in zip(a.shape[-len(size) :], size, strict=True)])
 
+    @widened
     def _adaptive_avg_pool2d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 2)
 
+    @widened
     def _adaptive_avg_pool3d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 3)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .half_precision import NARROW
+from .half_precision import NARROW, widened
 
 LARGE = 1 << 12
 """Elements from which sums are left to BLAS."""
@@ -58,6 +58,7 @@ class Reduction:
 
     mean_dim = mean
 
+    @widened
     def var(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         folded = tuple(range(a.ndim)) if dim is None else tuple(dim)
         count = math.prod([a.shape[d] for d in folded]) if a.ndim else 1
@@ -67,6 +68,7 @@ class Reduction:
         freedom = total.dtype.type(max(count - correction, 0))
         return total / freedom
 
+    @widened
     def std(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         return self.xp.sqrt(self.var(a, dim, correction, keepdim))
 
@@ -104,6 +106,7 @@ class Reduction:
             return self.cumsum(a, dim, np.dtype(np.float32)).astype(wanted)
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
+    @widened
     def cumprod(self, a: Any, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
@@ -118,6 +121,7 @@ class Reduction:
         total = self.xp.log(self.sum(self.xp.exp(a - top), dim, keepdim))
         return total + (top if keepdim else top.squeeze(dim))
 
+    @widened
     def logcumsumexp(self, a: Any, dim: int) -> Any:
         if a.ndim == 0:
             return a
@@ -153,6 +157,7 @@ class Reduction:
             return a[()]
         return self.xp.min(a, axis=dim, keepdims=keepdim)
 
+    @widened
     def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is not None:
             a = a.astype(dtype)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
 from .._core.dtypes import result_dtype
-from .._core.views import as_strided_raw, in_shape, spanned
 
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
@@ -24,8 +24,8 @@ class Movement:
             return in_shape(a, tuple(size))
         except (AttributeError, ValueError):
             raise RuntimeError(
-                "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-                "contiguous subspaces). Use .reshape(...) instead."
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
 
     def reshape(self, a: Any, size: Any) -> Any:
@@ -42,7 +42,7 @@ class Movement:
         if a.flags.c_contiguous:
             # The constructor takes a fraction of the time of as_strided.
             return self.xp.ndarray(size, a.dtype, a, 0, strides)
-        return self.xp.lib.stride_tricks.as_strided(a, size, strides)
+        return strided(a, size, strides, self.xp)
 
     def permute(self, a: Any, dims: Any) -> Any:
         return a.transpose(dims)
@@ -56,7 +56,8 @@ class Movement:
     def unsqueeze(self, a: Any, dim: int) -> Any:
         shape = a.shape
         if 1 not in shape and a.__class__ is self.xp.ndarray and (dim < len(shape) or a.flags.c_contiguous):
-            # `reshape` gives the new dimension the stride that PyTorch gives it; an index gives it none, but leaves the others alone.
+            # `reshape` gives the new dimension the stride that PyTorch gives it; an index gives it none, but leaves the
+            # others alone.
             return a.reshape((*shape[:dim], 1, *shape[dim:]))
         return a[(slice(None),) * dim + (None, ...)]
 
@@ -96,7 +97,7 @@ class Movement:
                 for d in range(a.ndim)
             )
         ]
-        return self.xp.lib.stride_tricks.as_strided(start, window.shape, step)
+        return strided(start, window.shape, step, self.xp)
 
     def diagonal_backward(self, grad: Any, sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
         out = self.xp.zeros(sizes, grad.dtype)
@@ -166,7 +167,7 @@ class Movement:
         count = (a.shape[dim] - size) // step + 1
         shape = (*a.shape[:dim], count, *a.shape[dim + 1 :], size)
         strides = (*a.strides[:dim], a.strides[dim] * step, *a.strides[dim + 1 :], a.strides[dim])
-        return self.xp.lib.stride_tricks.as_strided(a, shape, strides)
+        return strided(a, shape, strides, self.xp)
 
     def unfold_backward(self, grad: Any, sizes: Any, dim: int, size: int, step: int) -> Any:
         if not sizes:
@@ -294,5 +295,6 @@ class Movement:
 
 
 def _row_major(raw: Any) -> Any:
-    """Rows one after the other, as PyTorch lays out what it joins; images (4 and 5 dimensions) may keep their format."""
+    """Rows one after the other, as PyTorch lays out what it joins; images (4 and 5 dimensions) may keep their
+    format."""
     return raw if raw.ndim in (4, 5) or raw.flags.c_contiguous else raw.copy("C")

@@ -7,55 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from .._core.sparse_arrays import Coo, Csr, Sparse, add
+from .._arrays.sparse import Coo, Csr, Sparse, add
 
 rules: dict[str, Callable[..., Any]] = {}
 """By the operation's name: a function of the kernels and of the operation's arguments."""
-ZERO_TO_ZERO = frozenset(
-    [
-        "abs",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "ceil",
-        "erf",
-        "erfinv",
-        "expm1",
-        "floor",
-        "isinf",
-        "isnan",
-        "isneginf",
-        "isposinf",
-        "log1p",
-        "neg",
-        "relu",
-        "round",
-        "sgn",
-        "sign",
-        "sin",
-        "sinh",
-        "sqrt",
-        "square",
-        "tan",
-        "tanh",
-        "trunc",
-    ]
-)
-"""Functions of one number that are zero where it is: they are computed on the values that are kept."""
 
 
 def computed(op: Any, kernels: Any, kernel: Callable[..., Any], raws: list[Any]) -> Any:
     """What an operation makes of arguments of which some are sparse; NotImplementedError where there is no rule."""
-    if op.name in ZERO_TO_ZERO:
-        a = raws[0] if op.name == "neg" or isinstance(raws[0], Csr) else raws[0].coalesce()
+    if op.zero_to_zero:
+        a = raws[0] if op.linear or isinstance(raws[0], Csr) else raws[0].coalesce()
         return a.with_values(kernel(a.values, *raws[1:]))
     rule = rules.get(op.identifier) or rules.get(op.name)
     if rule is None:
         layout = "SparseCsrCPU" if any(isinstance(raw, Csr) for raw in raws) else "SparseCPU"
         raise NotImplementedError(
-            f"Could not run 'aten::{op.name}' with arguments from the '{layout}' backend: sparse tensors have few operations, use "
-            "tensor.to_dense()"
+            f"Could not run 'aten::{op.name}' with arguments from the '{layout}' backend: sparse tensors have few "
+            "operations, use tensor.to_dense()"
         )
     return rule(kernels, *raws)
 
@@ -102,8 +70,8 @@ def _mul(f: Any, a: Any, b: Any) -> Any:
     x, y = a.coo().coalesce(), b.coo().coalesce()
     if x.shape != y.shape or len(x.indices) != len(y.indices):
         raise RuntimeError(
-            "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse dimensions, and "
-            "shape of sparse dimensions"
+            "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "
+            "dimensions, and shape of sparse dimensions"
         )
     _, i, j = np.intersect1d(x.flat(), y.flat(), assume_unique=True, return_indices=True)
     return as_first(Coo(x.indices[:, i], x.values[i] * y.values[j], x.shape, True), a)

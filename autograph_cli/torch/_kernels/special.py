@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core.dtypes import cpp_name
-from .._core.state import S
+from .._core.state import process_state
 from . import _series as series
 
 Pieces = tuple[Any, Callable[[Any], Any]]
@@ -42,7 +42,7 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def kernel(self: Any, *arrays: Any) -> Any:
         kinds = [a.dtype for a in arrays if hasattr(a, "dtype")]
-        kind = next((k for k in kinds if k.kind not in "biu"), S.default_dtype)
+        kind = next((k for k in kinds if k.kind not in "biu"), process_state.default_dtype)
         if kind.kind == "c":
             name = f"{run.__name__}_vml" if run.__name__ in ("erf", "erfc", "erfinv", "lgamma") else run.__name__
             name = name.removeprefix("special_")
@@ -63,7 +63,7 @@ def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
 
 def as_floating(a: Any) -> Any:
     """Integers and booleans as the default dtype, before a number beside them takes their dtype."""
-    return a.astype(S.default_dtype) if a.dtype.kind in "biu" else a
+    return a.astype(process_state.default_dtype) if a.dtype.kind in "biu" else a
 
 
 def number_first(name: str) -> Callable[..., Any]:
@@ -88,10 +88,10 @@ class Special:
     number: Any
     error_function: Any
 
-    def piecewise(self, x: Any, *pieces: Pieces) -> Any:
+    def piecewise(self, x: Any, *cases: Pieces) -> Any:
         """A function by pieces, each computed only where its condition holds; nan where none does."""
         out = self.xp.full(x.shape, math.nan)
-        for where, function in pieces:
+        for where, function in cases:
             if where.any():
                 out[where] = function(x[where])
         return out
@@ -114,7 +114,8 @@ class Special:
         return self._erfcx(x) * self._exp_square(x, -1)
 
     def _library(self, name: str, x: Any, series: Callable[[Any], Any]) -> Any:
-        """A function of C's library where arrays are NumPy's (it is faster than NumPy can add up a series), else the series."""
+        """A function of C's library where arrays are NumPy's (it is faster than NumPy can add up a series), else the
+        series."""
         if isinstance(x, np.ndarray):
             try:
                 return np.fromiter(map(getattr(math, name), x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
@@ -298,7 +299,9 @@ class Special:
     def polygamma(self, n: int, x: Any) -> Any:
         if n < 2:
             return self._trigamma(x) if n else self.digamma(x)
-        zeta = self.special_zeta(self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind == "f" else S.default_dtype), x)
+        zeta = self.special_zeta(
+            self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind == "f" else process_state.default_dtype), x
+        )
         return zeta * zeta.dtype.type((1 if n % 2 else -1) * math.factorial(n))
 
     @widened
@@ -353,7 +356,8 @@ class Special:
         return self._incomplete(a, x, 1.0)
 
     def _incomplete(self, a: Any, x: Any, upper: float) -> Any:
-        """The lower (upper = 0) or upper regularized function: a series left of the peak, a continued fraction right of it."""
+        """The lower (upper = 0) or upper regularized function: a series left of the peak, a continued fraction right of
+        it."""
         xp = self.xp
         a, x = xp.broadcast_arrays(a, x)
         out = xp.full(a.shape, math.nan)

@@ -1,8 +1,9 @@
-"""How gamma and beta variates move with their shape when their place in the distribution stays: by mathematics, to rounding.
+"""How gamma and beta variates move with their shape when their place in the distribution stays: by mathematics, to
+rounding.
 
-A variate x with distribution function F(x; a) moves by dx/da = -(dF/da) / (dF/dx). With the density p and the mean m of log t,
-that is the integral of p(t) / p(x) * (m - log t) from the lower end to x, or of the negative from x to the upper end. Where
-log x < m the first has one sign throughout, else the second, so nothing cancels.
+A variate x with distribution function F(x; a) moves by dx/da = -(dF/da) / (dF/dx). With the density p and the mean m of
+log t, that is the integral of p(t) / p(x) * (m - log t) from the lower end to x, or of the negative from x to the upper
+end. Where log x < m the first has one sign throughout, else the second, so nothing cancels.
 
 PyTorch has fits for both, which are right to about three digits.
 """

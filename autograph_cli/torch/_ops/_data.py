@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.state import S
+from .._core.state import process_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
 
@@ -25,7 +25,7 @@ def array_of(data: Any, dtype: np.dtype[Any] | None) -> Any:
     Raises ValueError for ragged sequences, TypeError or RuntimeError for what is no number.
     """
     if isinstance(data, float) and not isinstance(data, np.generic):
-        return _scalar(data, dtype or S.default_dtype)
+        return _scalar(data, dtype or process_state.default_dtype)
     if isinstance(data, np.ndarray):
         known = supported(data)
         return cast(np.array(data, known), dtype or known)[()]
@@ -44,7 +44,7 @@ def supported(array: Any) -> np.dtype[Any]:
     """The engine's dtype of a NumPy array; TypeError where it has none, ValueError for the other byte order."""
     found = dtypes.FROM_NUMPY.get(array.dtype)
     if found is not None:
-        return found.numpy
+        return dtypes.numpy_dtype(found)
     if array.dtype.newbyteorder("=") in dtypes.FROM_NUMPY:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
@@ -63,7 +63,7 @@ def cast(array: Any, dtype: np.dtype[Any]) -> Any:
     if array.dtype.kind == "c" and dtypes.CATEGORY[dtype] not in (dtypes.COMPLEX, dtypes.BOOLEAN):
         array = array.real
     with np.errstate(all="ignore"):
-        return array.astype(dtype)
+        return dtypes.cast(array, dtype)
 
 
 # ---------------------------------------------------------------- shape
@@ -112,7 +112,7 @@ def _warn_slow() -> None:
 
 def _infer(flat: Sequence[Any], data: Any) -> np.dtype[Any]:
     if not flat:
-        return supported(np.asarray(data)) if isinstance(data, np.ndarray) else S.default_dtype
+        return supported(np.asarray(data)) if isinstance(data, np.ndarray) else process_state.default_dtype
     kinds = set(map(type, flat))
     if kinds <= dtypes.PYTHON_CATEGORY.keys():
         return _by_category(max(dtypes.PYTHON_CATEGORY[k] for k in kinds))
@@ -124,7 +124,7 @@ def _infer(flat: Sequence[Any], data: Any) -> np.dtype[Any]:
 
 
 def _by_category(category: int) -> np.dtype[Any]:
-    plain = (dtypes.bool_.numpy, dtypes.int64.numpy, S.default_dtype)
+    plain = (dtypes.bool_.numpy, dtypes.int64.numpy, process_state.default_dtype)
     return dtypes.complex_default() if category == dtypes.COMPLEX else plain[category]
 
 
@@ -170,6 +170,8 @@ def _filled(flat: Sequence[Any], dtype: np.dtype[Any]) -> Any:
 
 def narrow(array: Any, dtype: np.dtype[Any]) -> Any:
     """A cast of floats as C++ makes it: to 16 bits by way of float32."""
+    if dtype in dtypes.FLOAT8:
+        return dtypes.to_float8(array, dtype)
     with np.errstate(over="ignore"):
         return (array.astype(np.float32) if dtype.itemsize == 2 else array).astype(dtype, copy=False)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core.stand_in import whole
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core.tensor import Tensor
-from .._kernels.meta import readable
 
 
 def check_index(name: str, index: Tensor) -> None:
@@ -46,10 +46,13 @@ def _too_large(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | 
     shape, mine = list(index._raw.shape), list(input._raw.shape)
     if src is not None:
         return (
-            f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim} and to be no larger size than src "
-            f"{list(src._raw.shape)}"
+            f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim} and to be no larger "
+            f"size than src {list(src._raw.shape)}"
         )
     if name == "gather":
         d = next(d for d, (n, m) in enumerate(zip(shape, mine, strict=True)) if d != dim and n > m)
-        return f"Size does not match at dimension {d} expected index {shape} to be no larger than self {mine} apart from dimension {dim}"
+        return (
+            f"Size does not match at dimension {d} expected index {shape} to be no larger than self {mine} apart "
+            f"from dimension {dim}"
+        )
     return f"Expected index {shape} to be no larger than self {mine} apart from dimension {dim}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core import dtypes
+from .._core.inplace import run_inplace
 from .._core.operation import operations
-from .._core.stand_in import whole
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
-from .._kernels.meta import readable
 from . import arithmetic, views
 from ._errors import LinAlgError
 
@@ -18,8 +18,8 @@ def same_dtype(b: Tensor, A: Tensor) -> None:
     """RuntimeError unless both sides of a system have one dtype."""
     if b._raw.dtype != A._raw.dtype:
         raise RuntimeError(
-            f"Expected b and A to have the same dtype, but found b of type {dtypes.cpp_name(b._raw.dtype)} and A of type "
-            f"{dtypes.cpp_name(A._raw.dtype)} instead."
+            f"Expected b and A to have the same dtype, but found b of type {dtypes.cpp_name(b._raw.dtype)} and A of "
+            f"type {dtypes.cpp_name(A._raw.dtype)} instead."
         )
 
 
@@ -85,7 +85,8 @@ def check_square(name: str, x: Tensor, what: str = "A", square: bool = True) -> 
         raise RuntimeError(f"{name}: The input tensor {what} must have at least 2 dimensions.")
     if square and x._raw.shape[-1] != x._raw.shape[-2]:
         raise RuntimeError(
-            f"{name}: {what} must be batches of square matrices, but they are {x._raw.shape[-2]} by {x._raw.shape[-1]} matrices"
+            f"{name}: {what} must be batches of square matrices, but they are {x._raw.shape[-2]} by {x._raw.shape[-1]} "
+            "matrices"
         )
 
 

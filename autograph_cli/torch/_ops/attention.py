@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._core import batching, batching_layers, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
@@ -21,6 +21,7 @@ from .dropout import dropout
 safe_softmax = operation(
     "_safe_softmax(Tensor self, int dim)",
     node="SafeSoftmaxBackward0",
+    batch=batching.leading,
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )
 KERNELS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
@@ -32,6 +33,7 @@ flash_attention = operation(
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     nondifferentiable=("logsumexp",),
     saved={"dropout_p": lambda: 0.0},
+    batch=batching_layers.attention,
     joint={
         ("query", "key", "value"): lambda f, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale: (
             f._scaled_dot_product_flash_attention_for_cpu_backward(
@@ -41,13 +43,16 @@ flash_attention = operation(
     },
 )
 operation(
-    f"{_FLASH}_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor output, Tensor logsumexp, bool is_causal, "
-    "Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)",
-    node="NotImplemented",
+    f"{_FLASH}_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor output, Tensor logsumexp, bool "
+    "is_causal, Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)",
+    has_derivative=False,
+    batch=batching_layers.attention_backward,
+    saves_all=True,
     **{name: no_derivative(f"{_FLASH}_backward") for name in ("grad_out", "query", "key", "value", "output")},
 )
 trilinear = operation(
     "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim)",
+    linear="each",
     i1=lambda f, grad, i2, i3, expand1, expand2, expand3, sumdim: f._trilinear(
         grad, i2, i3, sumdim, expand2, expand3, expand1
     ),
@@ -95,8 +100,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 _NO_KERNEL = "No available kernel.  Aborting execution."
 _NO_BACKEND = (
-    "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel and the "
-    "fused kernels."
+    "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
+    "kernel and the fused kernels."
 )
 
 
@@ -154,7 +159,7 @@ def _attend(
     return linear.matmul(weights, value), weights
 
 
-@autocasts("scaled_dot_product_attention")
+@autocasts("lower_precision_fp")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -167,18 +172,18 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query @ key.T * scale + mask) @ value; `scale` is 1 / sqrt(features) unless given.
 
-    A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal` that the fused kernel does not take,
-    for dtypes that differ, or where `KERNELS` leave none to take.
+    A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal` that the fused kernel
+    does not take, for dtypes that differ, or where `KERNELS` leave none to take.
     """
     if not query._raw.dtype == key._raw.dtype == value._raw.dtype:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {in_c(query)} key.dtype: {in_c(key)} and "
-            f"value.dtype: {in_c(value)} instead."
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {in_c(query)} key.dtype: "
+            f"{in_c(key)} and value.dtype: {in_c(value)} instead."
         )
     if min(t.ndim for t in (query, key, value)) < 2:
         raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim}, key.dim: "
-            f"{key.ndim} and value.dim: {value.ndim} instead."
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim}, "
+            f"key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
     if enable_gqa:
         heads = query._raw.shape[-3]

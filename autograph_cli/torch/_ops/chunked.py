@@ -67,8 +67,8 @@ def linear_cross_entropy(
 ) -> Tensor:
     """The cross entropy of a linear layer's results; `linear_weight` is (C, ..., in) for losses of more dimensions.
 
-    With `options` (of class `nn.LinearCrossEntropyOptions`) some rows are computed at a time, where the arguments allow it. RuntimeError for shapes that do not go
-    together.
+    With `options` (of class `nn.LinearCrossEntropyOptions`) some rows are computed at a time, where the arguments allow
+    it. RuntimeError for shapes that do not go together.
     """
     _check_layer(input, linear_weight, linear_bias)
     if ignore_index is not None and target._raw.dtype.kind == "f":
@@ -76,8 +76,8 @@ def linear_cross_entropy(
     inner, ignored = linear_weight._raw.shape[-1], -100 if ignore_index is None else ignore_index
     if inner != input._raw.shape[-1]:
         raise RuntimeError(
-            f"expected equal input and linear_weight last dimensions (in_features), got {input._raw.shape[-1]} and {inner}, "
-            "respectively"
+            f"expected equal input and linear_weight last dimensions (in_features), got {input._raw.shape[-1]} and "
+            f"{inner}, respectively"
         )
     features = linear_weight._raw.shape[:-1]
     if options is not None and _can_chunk(target, reduction, label_smoothing, features[1:], linear_bias):
@@ -98,8 +98,8 @@ def _check_layer(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     features, inner = weight._raw.shape[:-1], weight._raw.shape[-1]
     if len(features) > 1 and input.ndim == 1:
         raise RuntimeError(
-            f"K-dimensional loss defined by linear_weight shape {tuple(weight._raw.shape)} requires batched input, (N, {inner}), "
-            f"got unbatched input with shape {tuple(input._raw.shape)}"
+            f"K-dimensional loss defined by linear_weight shape {tuple(weight._raw.shape)} requires batched input, (N, "
+            f"{inner}), got unbatched input with shape {tuple(input._raw.shape)}"
         )
     if bias is not None and bias._raw.shape != features:
         raise RuntimeError(f"expected linear_bias shape {tuple(features)}, got {tuple(bias._raw.shape)}")
@@ -109,9 +109,9 @@ def _can_chunk(target: Tensor, reduction: str, smoothing: float, out_features: A
     if reduction in REDUCTIONS and smoothing == 0 and target._raw.dtype.name == "int64" and not out_features:
         return True
     warn(
-        "linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, label_smoothing == 0, "
-        f"target.dtype == int64, out_features == (). Got reduction={reduction!r}, label_smoothing={smoothing}, "
-        f"target.dtype={target.dtype}, out_features={tuple(out_features)}, tracing=False, "
+        "linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
+        f"label_smoothing == 0, target.dtype == int64, out_features == (). Got reduction={reduction!r}, "
+        f"label_smoothing={smoothing}, target.dtype={target.dtype}, out_features={tuple(out_features)}, tracing=False, "
         f"linear_bias.shape={None if bias is None else tuple(bias._raw.shape)}."
     )
     return False

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import batching_rules
 from .._core.autocast import autocasts
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
@@ -19,21 +20,26 @@ from .losses import MEAN, NONE, SUM, reduced, reduction_code, reduction_name
 from .nonlinear import logsigmoid
 
 
-def _nll(name: str, node: str) -> Any:
+def _nll(name: str, node: str, **traits: Any) -> Any:
     """The negative log likelihood, and its backward."""
     run = operation(
         f"{name}_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> "
         "(Tensor output, Tensor total_weight)",
         node=f"{node}Backward0",
         nondifferentiable=("total_weight",),
+        autocast="fp32",
+        batch=batching_rules.nll,
+        **traits,
         self=lambda f, grad, self, target, weight, reduction, ignore_index, total_weight: getattr(
             f, f"{name}_backward"
         )(grad, self, target, weight, reduction, ignore_index, total_weight),
     )
     operation(
-        f"{name}_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, "
-        "Tensor total_weight)",
+        f"{name}_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int "
+        "ignore_index, Tensor total_weight)",
         node=f"{node}BackwardBackward0",
+        batch=batching_rules.nll_backward,
+        saves_all=True,
         grad_output=lambda f, grad, target, weight, reduction, ignore_index: getattr(f, f"{name}_forward")(
             grad, target, weight, reduction, ignore_index
         )[0],
@@ -42,17 +48,21 @@ def _nll(name: str, node: str) -> Any:
     return run
 
 
-nll, nll2d = _nll("nll_loss", "NllLoss"), _nll("nll_loss2d", "NllLoss2D")
+nll = _nll("nll_loss", "NllLoss", refuses={"biuc": "nll_loss_out_frame"})
+nll2d = _nll("nll_loss2d", "NllLoss2D")
 multi_margin = operation(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1)",
+    autocast="fp32",
+    refuses={"biuce": "multi_margin_loss_cpu_kernel"},
     self=lambda f, grad, self, target, p, margin, weight, reduction: f.multi_margin_loss_backward(
         grad, self, target, p, margin, weight, reduction
     ),
 )
 operation(
-    "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight, "
-    "int reduction)",
-    node="NotImplemented",
+    "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? "
+    "weight, int reduction)",
+    has_derivative=False,
+    saves_all=True,
     grad_output=no_derivative("multi_margin_loss_backward"),
     self=no_derivative("multi_margin_loss_backward"),
 )
@@ -60,19 +70,41 @@ multilabel_margin = operation(
     "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
     node="MultilabelMarginLossBackward0",
     nondifferentiable=("is_target",),
+    autocast="fp32",
+    refuses={"biuce": "multilabel_margin_loss_forward_out_frame"},
     self=lambda f, grad, self, target, reduction, is_target: f.multilabel_margin_loss_backward(
         grad, self, target, reduction, is_target
     ),
 )
 operation(
     "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target)",
-    node="NotImplemented",
+    has_derivative=False,
+    saves_all=True,
     grad_output=no_derivative("multilabel_margin_loss_backward"),
     self=no_derivative("multilabel_margin_loss_backward"),
 )
+
+
+def _ctc_loss_log_probs(
+    f: Any,
+    grad: Any,
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    neg_log_likelihood: Any,
+    log_alpha: Any,
+    blank: Any,
+    zero_infinity: Any,
+) -> Any:
+    return f._ctc_loss_backward(
+        grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
+    )
+
+
 ctc = operation(
-    "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, bool zero_infinity) -> "
-    "(Tensor neg_log_likelihood, Tensor log_alpha)",
+    "_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, bool "
+    "zero_infinity) -> (Tensor neg_log_likelihood, Tensor log_alpha)",
     node="CtcLossBackward0",
     saved={
         "neg_log_likelihood": None,
@@ -81,16 +113,13 @@ ctc = operation(
         "result1": "log_alpha",
     },
     nondifferentiable=("log_alpha",),
-    log_probs=lambda f, grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity: (
-        f._ctc_loss_backward(
-            grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity
-        )
-    ),
+    log_probs=_ctc_loss_log_probs,
 )
 operation(
-    "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
-    "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)",
-    node="NotImplemented",
+    "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
+    "target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)",
+    has_derivative=False,
+    saves_all=True,
     grad_output=no_derivative("_ctc_loss_backward"),
     log_probs=no_derivative("_ctc_loss_backward"),
     neg_log_likelihood=no_derivative("_ctc_loss_backward"),
@@ -113,8 +142,8 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_kind(target)}")
     if weight is not None and weight._raw.shape != (classes,):
         raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
-            f"{list(weight._raw.shape)}"
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight._raw.shape)}"
         )
     same_scalar(input, weight)
 
@@ -166,7 +195,7 @@ def nll_loss(
     )
 
 
-@autocasts("cross_entropy_loss")
+@autocasts("fp32")
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -228,8 +257,8 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
     classes = input._raw.shape[d]
     if weight is not None and weight._raw.shape != (classes,):
         raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight tensor "
-            f"of shape: {list(weight._raw.shape)}"
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
+            f"weight tensor of shape: {list(weight._raw.shape)}"
         )
     scores = activations.log_softmax(input, d)
     if smoothing:
@@ -247,7 +276,7 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
 # ---------------------------------------------------------------- margins
 
 
-@autocasts("multi_margin_loss")
+@autocasts("fp32")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -282,8 +311,8 @@ def _check_margin(input: Tensor, target: Tensor) -> None:
     rows = shape[0] if len(shape) == 2 else 1
     if target.ndim > 1 or target._raw.size != rows:
         raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected "
-            f"target size [{rows}], but got {size}. Input has shape {list(shape)}."
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{rows}], but got {size}. Input has shape {list(shape)}."
         )
 
 
@@ -296,7 +325,7 @@ def _check_long(target: Tensor) -> None:
         raise RuntimeError(f"expected scalar type Long but found {_kind(target)}")
 
 
-@autocasts("multilabel_margin_loss")
+@autocasts("fp32")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
@@ -337,7 +366,7 @@ def _lengths(x: Any) -> tuple[int, ...]:
 
 
 @composite(method=False)
-@autocasts("ctc_loss")
+@autocasts("fp32")
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -376,7 +405,8 @@ def _check_ctc(a: Tensor, targets: Tensor, ends: Any, lengths: Any, blank: int) 
     for end in ends:
         if not 0 <= end <= t:
             raise RuntimeError(
-                f"Expected input_lengths to have value at most {t}, but got value {end} (while checking arguments for ctc_loss_cpu)"
+                f"Expected input_lengths to have value at most {t}, but got value {end} (while checking arguments for "
+                "ctc_loss_cpu)"
             )
     if any(m < 0 for m in lengths):
         raise RuntimeError("target_lengths must be non-negative")

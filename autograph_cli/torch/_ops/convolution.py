@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching, batching_layers
 from .._core.autocast import autocasts
 from .._core.dims import given_sizes
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import c_name
+from .._core.memory_format import channels_last
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -22,9 +24,18 @@ from .unary import resolve_conj
 Sizes = tuple[int, ...]
 
 convolution = operation(
-    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, "
-    "int[] output_padding, int groups)",
+    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
+    "transposed, int[] output_padding, int groups)",
+    doc=(
+        "A convolution of any number of spatial dimensions, with every option: what `conv1d` to "
+        "`conv_transpose3d` call.\n\n"
+        "Shapes: input (N, C_in, *), weight (C_out, C_in / groups, *) or, if `transposed`, (C_in, C_out / "
+        "groups, *); the result is\n"
+        "(N, C_out, *). RuntimeError if they do not fit."
+    ),
     saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
+    memory_format=lambda result, image, weight, *_: channels_last(result, image, weight),
+    batch=batching_layers.convolution,
     joint={
         (
             "input",
@@ -38,55 +49,25 @@ convolution = operation(
         )
     },
 )
-convolution_backward = operation(
-    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, "
-    "bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    node="ConvolutionBackwardBackward0",
-    joint={
-        (
-            "grad_output",
-            "input",
-            "weight",
-        ): lambda f, grads, grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, mask: (
-            convolution_twice(
-                f,
-                grads,
-                grad_output,
-                input,
-                weight,
-                (stride, padding, dilation, transposed, output_padding, groups),
-                mask,
-            )
-        )
-    },
-)
-im2col = operation(
-    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
-    node="Im2ColBackward0",
-    saved={
-        "self_sizes": None,
-        "self_sym_argsize_minus_1": lambda self_sizes: self_sizes[-1],
-        "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
-    },
-    self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
-        grad, self_sizes[-2:], kernel_size, dilation, padding, stride
-    ),
-)
-col2im = operation(
-    "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
-    node="Col2ImBackward0",
-    self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
-)
 
 
-def wanted(mask: Any, results: Any) -> tuple[Any, ...]:
-    """The results that were asked for, None in place of the others."""
-    return tuple(result if want else None for want, result in zip(mask, results, strict=True))
-
-
-def convolution_twice(f: Any, grads: Any, grad_output: Any, input: Any, weight: Any, geometry: Any, mask: Any) -> Any:
+def convolution_twice(
+    f: Any,
+    grads: Any,
+    grad_output: Any,
+    input: Any,
+    weight: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: Any,
+    output_padding: Any,
+    groups: Any,
+    mask: Any,
+) -> Any:
     """The gradients of a convolution's own gradients: it is linear in the image and in the weight."""
     by_input, by_weight, by_bias = grads
+    geometry = (stride, padding, dilation, transposed, output_padding, groups)
     none = (None, None, None)
     outer = None
     if mask[0]:
@@ -112,6 +93,48 @@ def convolution_twice(f: Any, grads: Any, grad_output: Any, input: Any, weight: 
         else f.convolution_backward(grad_output, by_input, weight, *geometry, (False, True, False))
     )
     return outer, image[0], kernel[1]
+
+
+convolution_backward = operation(
+    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] "
+    "dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    node="ConvolutionBackwardBackward0",
+    batch=batching_layers.convolution_backward,
+    joint={
+        (
+            "grad_output",
+            "input",
+            "weight",
+        ): convolution_twice
+    },
+)
+im2col = operation(
+    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
+    node="Im2ColBackward0",
+    saved={
+        "self_sizes": None,
+        "self_sym_argsize_minus_1": lambda self_sizes: self_sizes[-1],
+        "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
+    },
+    linear=True,
+    refuses={"iu": "im2col_out_cpu"},
+    batch=batching.folded,
+    self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
+        grad, self_sizes[-2:], kernel_size, dilation, padding, stride
+    ),
+)
+col2im = operation(
+    "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
+    node="Col2ImBackward0",
+    linear=True,
+    batch=batching.folded,
+    self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
+)
+
+
+def wanted(mask: Any, results: Any) -> tuple[Any, ...]:
+    """The results that were asked for, None in place of the others."""
+    return tuple(result if want else None for want, result in zip(mask, results, strict=True))
 
 
 # ---------------------------------------------------------------- functions
@@ -156,8 +179,8 @@ def _check(
         raise RuntimeError("weight should have at least three dimensions")
     if weight.ndim != dim + 2:
         raise RuntimeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight{list(weight._raw.shape)}, but got "
-            f"{dim + 2}-dimensional input of size {list(input._raw.shape)} instead"
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight{list(weight._raw.shape)}, "
+            f"but got {dim + 2}-dimensional input of size {list(input._raw.shape)} instead"
         )
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
@@ -173,8 +196,8 @@ def _check(
     channels = weight._raw.shape[1] * groups if transposed else weight._raw.shape[0]
     if bias is not None and (bias.ndim != 1 or bias._raw.shape[0] != channels):
         raise RuntimeError(
-            f"Given {'transposed=1, ' * transposed}weight of size {list(weight._raw.shape)}, expected bias to be 1-dimensional "
-            f"with {channels} elements, but got bias of size {list(bias._raw.shape)} instead"
+            f"Given {'transposed=1, ' * transposed}weight of size {list(weight._raw.shape)}, expected bias to be "
+            f"1-dimensional with {channels} elements, but got bias of size {list(bias._raw.shape)} instead"
         )
 
 
@@ -186,8 +209,8 @@ def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size
         )
     if not transposed and shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
-            f"{list(shape)} instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size {list(shape)} instead"
         )
     want = shape[0] if transposed else shape[1] * groups
     if have != want:
@@ -238,7 +261,8 @@ def _same(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple
     total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(t % 2 for t in total):
         warn_once(
-            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+            "input be created"
         )
         extra = [x for t in reversed(total) for x in (0, t % 2)]
         input = constant_pad(input, tuple(extra), 0)
@@ -281,8 +305,8 @@ def _check_size(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> 
         padded = " x ".join(str(n + 2 * p) for n, p in zip(size, padding, strict=True))
         shown = " x ".join(str(d * (k - 1) + 1) for k, d in zip(kernel, dilation, strict=True))
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({padded}). Kernel size: ({shown}). Kernel size can't be greater than "
-            "actual input size"
+            f"Calculated padded input size per channel: ({padded}). Kernel size: ({shown}). Kernel size can't be "
+            "greater than actual input size"
         )
 
 
@@ -308,7 +332,7 @@ def _convolve_back(
 
 
 @composite(method=False)
-@autocasts("conv1d")
+@autocasts("lower_precision_fp")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -323,7 +347,7 @@ def conv1d(
 
 
 @composite(method=False)
-@autocasts("conv2d")
+@autocasts("lower_precision_fp")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -343,7 +367,7 @@ def conv2d(
 
 
 @composite(method=False)
-@autocasts("conv3d")
+@autocasts("lower_precision_fp")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -358,7 +382,7 @@ def conv3d(
 
 
 @composite(method=False)
-@autocasts("conv_transpose1d")
+@autocasts("lower_precision_fp")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -374,7 +398,7 @@ def conv_transpose1d(
 
 
 @composite(method=False)
-@autocasts("conv_transpose2d")
+@autocasts("lower_precision_fp")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -390,7 +414,7 @@ def conv_transpose2d(
 
 
 @composite(method=False)
-@autocasts("conv_transpose3d")
+@autocasts("lower_precision_fp")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
@@ -419,7 +443,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     if min(size) < 1:
         raise RuntimeError(
             f"Given input with spatial size {input._raw.shape[-2:]}, kernel_size={kernel}, dilation={dilation}, "
-            f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must be at least one."
+            f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must be "
+            "at least one."
         )
     return _windowed(im2col, input, 4, kernel, dilation, padding, stride)
 

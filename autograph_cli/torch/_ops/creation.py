@@ -7,22 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
+from .._arrays.sparse import Sparse
+from .._arrays.storages import empty_strided as new_strided
 from .._core import device as devices
 from .._core import dispatch, dtypes
 from .._core import layout as layouts
 from .._core.autocast import autocasts
 from .._core.device_dispatch import formula_kernels, without_memory
+from .._core.docstrings import documented
 from .._core.memory_format import empty_as
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
-from .._core.sparse_arrays import Sparse
-from .._core.state import L, S
+from .._core.state import process_state, thread_state
 from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
-from .._kernels.meta import Meta
+from .._core.wrapped_numbers import numbers_made
 from ._data import array_of, cast, supported
-from .legacy import legacy_constructor  # noqa: F401  (Tensor() asks for it here)
 
 # ---------------------------------------------------------------- arguments
 
@@ -33,7 +35,7 @@ def target_dtype(dtype: Any, otherwise: Any = None) -> np.dtype[Any]:
     Python's float and complex are those of 64 bits here, whatever the default dtype.
     """
     if dtype is None:
-        return S.default_dtype if otherwise is None else otherwise
+        return process_state.default_dtype if otherwise is None else otherwise
     wide = {float: dtypes.float64, complex: dtypes.complex128}.get(dtype, dtype)
     return dtypes.numpy_dtype(wide)
 
@@ -43,10 +45,10 @@ def placed(
 ) -> Any:
     """The dtype of a tensor to make, after the place where it is to live was checked."""
     if device is not None:
-        if devices.check(device).type == "meta" and not L.on_meta:
+        if devices.check(device).type == "meta" and not thread_state.on_meta:
             raise NotImplementedError(f"{name}(): a device other than the CPU has to be given by name")
-    elif S.default_device is not None:
-        devices.check(S.default_device)
+    elif process_state.default_device is not None:
+        devices.check(process_state.default_device)
     if layout is not None and layout is not layouts.strided:
         raise RuntimeError(
             f"{name}(...) is not implemented for {layout} layout: autograph's engine has dense tensors only"
@@ -122,7 +124,7 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
     if out is not None:
         dispatch.put(out, raw[()])
         return out
-    if S.reserved and L.on_meta:
+    if process_state.reserved and thread_state.on_meta:
         raw = without_memory(raw)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -232,8 +234,8 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
-    if a.__class__ is Meta or (S.reserved and L.on_meta):
-        return (dispatch.kernels() if L.on_meta else dispatch.kernels(a)).xp.empty_like(
+    if a.__class__ is Meta or (process_state.reserved and thread_state.on_meta):
+        return (dispatch.kernels() if thread_state.on_meta else dispatch.kernels(a)).xp.empty_like(
             a, dtype=dtype, order="K", subok=False
         )
     return empty_as(a, dtype) if a.ndim else dispatch.kernels().xp.empty_like(a, dtype=dtype, subok=False)
@@ -253,7 +255,7 @@ def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
     return dispatch.kernels().xp.empty(moved, dtype).transpose(order)
 
 
-def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
+def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any], content: str) -> None:
     def make_new(
         *size: Any,
         dtype: Any = None,
@@ -300,16 +302,18 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
         return finish(f"{name}_like", new, requires_grad)
 
     def make_beside(self: Tensor, *size: Any, dtype: Any = None, **keyword: Any) -> Tensor:
-        """Of the dtype of `self`, unless another is asked for."""
         wanted = self.dtype if dtype is None else dtype
         if isinstance(self, Wrapped):
             shape = lengths(name, size, keyword.pop("size", None))
             return beside(self, lambda _, size: make_new(size, dtype=wanted, **keyword), shape)
         return make_new(*size, dtype=wanted, **keyword)
 
-    for public, run in ((name, make_new), (f"{name}_like", make_like), (f"new_{name}", make_beside)):
-        run.__name__ = run.__qualname__ = public
-    functions[name], functions[f"{name}_like"], methods[f"new_{name}"] = make_new, make_like, make_beside
+    like, beside_self = f"{name}_like", f"new_{name}"
+    sizes = "TypeError for a size that is no integer, RuntimeError for a negative one."
+    functions[name] = documented(make_new, f"A tensor of the shape `size` with {content}.\n\n{sizes}", name)
+    functions[like] = documented(make_like, f"A tensor of the shape and dtype of `input` with {content}.", like)
+    doc = f"A tensor of the shape `size` and, unless another is asked for, this dtype with {content}.\n\n{sizes}"
+    methods[beside_self] = documented(make_beside, doc, beside_self)
 
 
 def _tensor(name: str, x: Any) -> Tensor:
@@ -318,9 +322,9 @@ def _tensor(name: str, x: Any) -> Tensor:
     return x
 
 
-_factory("empty", lambda shape, dtype: dispatch.kernels().xp.empty(shape, dtype))
-_factory("zeros", lambda shape, dtype: dispatch.kernels().zeros(shape, dtype))
-_factory("ones", lambda shape, dtype: dispatch.kernels().ones(shape, dtype))
+_factory("empty", lambda shape, dtype: dispatch.kernels().xp.empty(shape, dtype), "whatever is in its memory")
+_factory("zeros", lambda shape, dtype: dispatch.kernels().zeros(shape, dtype), "every element 0")
+_factory("ones", lambda shape, dtype: dispatch.kernels().ones(shape, dtype), "every element 1")
 
 
 @composite(method=False)
@@ -359,7 +363,7 @@ def full_like(
 
 
 def _filled(raw: Any, value: Any) -> Any:
-    if raw.ndim == 0 and not L.on_meta:
+    if raw.ndim == 0 and not thread_state.on_meta:
         return value
     raw[...] = value
     return raw
@@ -408,12 +412,8 @@ def empty_strided(
     requires_grad: bool = False,
 ) -> Tensor:
     """New memory of a shape whose elements lie `stride` apart."""
-    from .._core import views
-
     wanted = placed("empty_strided", dtype, layout, device, pin_memory)
-    return finish(
-        "empty_strided", views.empty_strided(lengths("empty_strided", (size,)), tuple(stride), wanted), requires_grad
-    )
+    return finish("empty_strided", new_strided(lengths("empty_strided", (size,)), tuple(stride), wanted), requires_grad)
 
 
 @composite(method=False)
@@ -476,6 +476,8 @@ def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
 complex_op = operation(
     "complex(Tensor real, Tensor imag)",
     "from_parts",
+    pointwise=True,
+    linear=True,
     joint={
         ("real", "imag"): lambda f, grad, real, imag, mask: (
             f.real(grad) if mask[0] else None,
@@ -486,6 +488,8 @@ complex_op = operation(
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)",
     lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
+    pointwise=True,
+    autocast="fp32",
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )
 
@@ -498,7 +502,7 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 
 
 @composite(method=False, out=True)
-@autocasts("polar")
+@autocasts("fp32")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of a size and an angle in radians."""
     _check_parts("polar", abs, angle)
@@ -515,23 +519,25 @@ def set_default_dtype(d: Any) -> None:
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
-    S.default_dtype = d.numpy
-    dispatch._numbers.clear()
+    if d.numpy in dtypes.FLOAT8:
+        raise TypeError(f"couldn't find storage object {d.legacy.removesuffix('Tensor')}Storage")
+    process_state.default_dtype = d.numpy
+    numbers_made.clear()
 
 
 @composite(method=False)
 def get_default_dtype() -> Any:
     """The dtype that float tensors get if none is named."""
-    return dtypes.FROM_NUMPY[S.default_dtype]
+    return dtypes.FROM_NUMPY[process_state.default_dtype]
 
 
 @composite(method=False)
 def set_default_device(device: Any) -> None:
     """The device of tensors that name none; RuntimeError if the engine does not have it."""
-    S.default_device = None if device is None else devices.check(device)
+    process_state.default_device = None if device is None else devices.check(device)
 
 
 @composite(method=False)
 def get_default_device() -> Any:
     """The device that tensors get if none is named."""
-    return devices.CPU if S.default_device is None else S.default_device
+    return devices.CPU if process_state.default_device is None else process_state.default_device

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims
 from .._core.autocast import autocasts
 from .._core.device_dispatch import is_meta
+from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
 from .._core.user_warnings import warn_once
-from .._kernels.meta import readable
 from . import views
 from ._errors import not_implemented
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, row, same_dtype
@@ -20,14 +22,20 @@ from .results import named_result
 cholesky_ex_op = operation(
     "linalg_cholesky_ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)",
     nondifferentiable=("info",),
+    autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grad, upper, L: cholesky_gradient(f, grad, upper, L),
 )
 cholesky_op = operation(
     "cholesky(Tensor self, bool upper=False)",
+    autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grad, upper, result: cholesky_gradient(f, grad, upper, result),
 )
 cholesky_solve_op = operation(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False)",
+    autocast="fp32",
+    batch=batching.leading,
     joint={
         ("self", "input2"): lambda f, grad, self, input2, result, upper, mask: cholesky_solve_gradients(
             f, grad, input2, result, upper, mask
@@ -36,29 +44,42 @@ cholesky_solve_op = operation(
 )
 cholesky_inverse_op = operation(
     "cholesky_inverse(Tensor self, bool upper=False)",
+    autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grad, self, upper, result: cholesky_inverse_gradient(f, grad, self, upper, result),
 )
 qr_op = operation(
     "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
+    autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grads, Q, R, mode: qr_gradient(f, grads, Q, R, mode),
 )
 svd_op = operation(
     "linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor Vh)",
     saved={"S_sym_argsize_minus_1": lambda A_sizes: min(A_sizes[-2:])},
     node="LinalgSvdBackward0",
+    autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grads, full_matrices, U, S, Vh: svd_gradient(f, grads, full_matrices, U, S, Vh),
 )
 eigh_op = operation(
     "linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
     node="LinalgEighBackward0",
+    autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grads, eigenvalues, eigenvectors: eig_gradient(f, grads, eigenvalues, eigenvectors, True),
 )
 eig_op = operation(
     "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grads, eigenvalues, eigenvectors: eig_gradient(f, grads, eigenvalues, eigenvectors, False),
 )
 geqrf_op = operation(
-    "geqrf(Tensor self) -> (Tensor a, Tensor tau)", self=lambda f, grads: not_implemented("geqrf")(f, grads)
+    "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
+    autocast="fp32",
+    batch=batching.leading,
+    self=lambda f, grads: not_implemented("geqrf")(f, grads),
 )
 
 
@@ -170,14 +191,12 @@ def _between(f: Any, by_u: Any, by_v: Any, S: Any) -> Any:
 
 
 def _check_phase(f: Any, x: Any) -> None:
-    from .._core.dispatch import kernels
-
     raw = getattr(x, "_raw", x)
     turning = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
     if readable(turning) and (turning > 1e-2).any():
         raise RuntimeError(
-            "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified "
-            "loss function depends on this phase term, making it ill-defined."
+            "svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. "
+            "The specified loss function depends on this phase term, making it ill-defined."
         )
 
 
@@ -210,15 +229,14 @@ def eig_gradient(f: Any, grads: Any, L: Any, V: Any, hermitian: bool) -> Any:
 
 
 def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
-    from .._core.dispatch import kernels
-
     raw = getattr(turned, "_raw", turned)
     if raw.dtype.kind != "c":
         return
     phase = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
     if readable(phase) and (phase > 1e-2).any():
         raise RuntimeError(
-            f"linalg_eig{'h' if hermitian else ''}_backward: The eigenvectors in the complex case are specified up to multiplication "
+            f"linalg_eig{'h' if hermitian else ''}_backward: The eigenvectors in the complex case are specified up to "
+            "multiplication "
             "by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined."
         )
 
@@ -242,12 +260,12 @@ eigh_result = named_result("linalg_eigh", "eigenvalues", "eigenvectors")
 eig_result = named_result("linalg_eig", "eigenvalues", "eigenvectors")
 geqrf_result = named_result("geqrf", "a", "tau")
 NOT_POSITIVE = (
-    "The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not "
-    "positive-definite)."
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+    "{} is not positive-definite)."
 )
 
 
-@autocasts("linalg_cholesky_ex")
+@autocasts("fp32")
 def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """As `linalg.cholesky`, with `info` instead of an error unless `check_errors`."""
     check_matrix("linalg.cholesky", A)
@@ -257,7 +275,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     return cholesky_ex_result(factor, info)
 
 
-@autocasts("linalg_cholesky")
+@autocasts("fp32")
 def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular L with L L**H = A; LinAlgError if A is not positive-definite.
 
@@ -273,17 +291,18 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("cholesky")
+@autocasts("fp32")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The older name of `torch.linalg.cholesky`."""
     warn_once(
-        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\n"
-        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\n"
-        "should be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid "
-        "(symmetric positive definite) inputs."
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+        "release.\n"
+        "L = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, "
+        "upper=True)\n"
+        "should be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for "
+        "all valid (symmetric positive definite) inputs."
     )
     check_matrix("cholesky", input)
-    from .._core.dispatch import kernels
 
     raw = whole(input._raw)
     check_info("cholesky", kernels(raw).linalg_cholesky_ex(raw, upper)[1], NOT_POSITIVE)
@@ -291,7 +310,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("cholesky_solve")
+@autocasts("fp32")
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X with A X = B, from A's Cholesky factor."""
     for x, shown in ((B, "b"), (L, "u")):
@@ -303,11 +322,10 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
         )
     if B._raw.shape[-2] != L._raw.shape[-2]:
         raise RuntimeError(
-            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._raw.shape[-1]} by {L._raw.shape[-1]} but each b matrix "
-            f"is {B._raw.shape[-2]} by {B._raw.shape[-1]}"
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._raw.shape[-1]} by {L._raw.shape[-1]} "
+            f"but each b matrix is {B._raw.shape[-2]} by {B._raw.shape[-1]}"
         )
     same_dtype(B, L)
-    from .._core import dims
 
     batch = dims.broadcast(B._raw.shape[:-2], L._raw.shape[:-2])
     B, L = (x if x._raw.shape[:-2] == batch else views.expand(x, (*batch, *x._raw.shape[-2:])) for x in (B, L))
@@ -315,14 +333,14 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("cholesky_inverse")
+@autocasts("fp32")
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given."""
     check_matrix("cholesky_inverse", L)
     return cholesky_inverse_op(L, upper)
 
 
-@autocasts("linalg_qr")
+@autocasts("fp32")
 def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and the upper triangular R with Q R = A."""
     check_matrix("linalg.qr", A, square=False)
@@ -334,19 +352,20 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
 
 
 @composite(out=True)
-@autocasts("qr")
+@autocasts("fp32")
 def qr(input: Tensor, some: bool = True) -> Any:
     """The older name of `torch.linalg.qr`."""
     warn_once(
-        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter "
-        "'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\n"
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe "
+        "boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould "
+        "be replaced with\n"
         "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
     )
     check_matrix("linalg.qr", input, square=False)
     return legacy_qr_result(*qr_op(input, "reduced" if some else "complete"))
 
 
-@autocasts("linalg_svd")
+@autocasts("fp32")
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with U diag(S) Vh = A, singular values descending.
 
@@ -358,7 +377,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     return svd_result(*svd_op(A, full_matrices, True))
 
 
-@autocasts("linalg_svdvals")
+@autocasts("fp32")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, descending."""
     check_matrix("linalg.svd", A, square=False)
@@ -366,7 +385,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("svd")
+@autocasts("fp32")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """The older form of `torch.linalg.svd`, with V instead of its conjugate transpose."""
     check_matrix("linalg.svd", input, square=False)
@@ -380,7 +399,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return legacy_svd_result(U, S, Vh.mH)
 
 
-@autocasts("linalg_eigh")
+@autocasts("fp32")
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """Eigenvalues, ascending, and eigenvectors of symmetric (Hermitian) matrices; one triangle is read."""
     check_matrix("linalg.eigh", A)
@@ -388,7 +407,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
     return eigh_result(*eigh_op(A, UPLO, True))
 
 
-@autocasts("linalg_eigvalsh")
+@autocasts("fp32")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, ascending."""
     check_matrix("linalg.eigvalsh", A)
@@ -401,14 +420,14 @@ def _check_uplo(UPLO: str) -> None:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
 
 
-@autocasts("linalg_eig")
+@autocasts("fp32")
 def eig(A: Tensor) -> Any:
     """Eigenvalues and eigenvectors, complex."""
     _check_finite(A)
     return eig_result(*eig_op(A))
 
 
-@autocasts("linalg_eigvals")
+@autocasts("fp32")
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues, complex."""
     _check_finite(A)
@@ -417,7 +436,6 @@ def eigvals(A: Tensor) -> Tensor:
 
 def _check_finite(A: Tensor) -> None:
     check_matrix("linalg.eig", A)
-    from .._core.dispatch import kernels
 
     raw = whole(A._raw)
     if readable(raw) and not kernels(raw).xp.isfinite(raw).all():
@@ -425,7 +443,7 @@ def _check_finite(A: Tensor) -> None:
 
 
 @composite(out=True)
-@autocasts("geqrf")
+@autocasts("fp32")
 def geqrf(input: Tensor) -> Any:
     """Householder reflectors and R in one matrix, and the reflectors' factors."""
     check_floating("geqrf", input)

@@ -7,13 +7,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays import dispatched
+from .._arrays.storages import empty_strided
 from .._core import device as devices
-from .._core import dispatched
 from .._core.device_dispatch import on_meta
 from .._core.registry import functions, methods
-from .._core.state import L, S
+from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, make
-from .._core.views import empty_strided
 from .conversion import strides, to_meta
 
 Maker = Callable[..., Any]
@@ -52,17 +52,17 @@ def placed_by_default(make_new: Maker) -> Maker:
 
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
-        if L.watcher is not None:
+        if thread_state.watcher is not None:
             found = dispatched.made(make_new.__name__, run, args, named)
             if found is not None:
                 return found
-        if S.default_device is None and "device" not in named and not S.reserved:
+        if process_state.default_device is None and "device" not in named and not process_state.reserved:
             return make_new(*args, **named)
         where = named.get("device") if named.get("out") is None else named["out"].device
         if where is None:
-            if S.default_device is None:
+            if process_state.default_device is None:
                 return make_new(*args, **named)
-            where = S.default_device
+            where = process_state.default_device
         if devices.check(where).type != "meta":
             return make_new(*args, **named)
         named.pop("device", None)
@@ -77,11 +77,11 @@ def placed_like_first(make_new: Maker) -> Maker:
 
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
-        if L.watcher is not None or S.dispatched:
+        if thread_state.watcher is not None or process_state.dispatched:
             found = dispatched.made_like(make_new.__name__, run, args, named)
             if found is not None:
                 return found
-        if "device" not in named and not S.reserved:
+        if "device" not in named and not process_state.reserved:
             return make_new(*args, **named)
         first = args[0] if args else named.get("input")
         alike = isinstance(first, Tensor) and first.is_meta

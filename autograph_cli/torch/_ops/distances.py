@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dims
+from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from . import arithmetic, reductions, views
 from .losses import number_minus, reduced, reduction_name
@@ -19,6 +19,8 @@ norm_dim = operation(
     "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[] dim, bool keepdim=False)",
     lambda f, a, p, dim, keepdim: f.vector_norm(a, 2 if p is None else p, dim, keepdim),
     node="NormBackward1",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, p, result, dim, keepdim: reductions.norm_gradient(
         f, grad, self, p, result, dim, keepdim
     ),
@@ -31,6 +33,7 @@ pdist_op = operation(
 operation(
     "_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist)",
     node="PdistBackwardBackward0",
+    saves_all=True,
     grad_output=undifferentiated("_pdist_backward"),
     self=undifferentiated("_pdist_backward"),
     pdist=undifferentiated("_pdist_backward"),
@@ -54,8 +57,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.cosine_similarity(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]), dim=0)
     tensor(0.)
     """
-    from .._core import dtypes
-
     common = dtypes.result_dtype(x1._raw, x2._raw)
     if dtypes.CATEGORY[common] < dtypes.FLOATING:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}")
@@ -72,11 +73,11 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def _length(x: Tensor, d: Any, eps: float) -> Tensor:
     """The norm, raised to `eps` where it is less; the gradient passes as if it had not been."""
     size = reductions.vector_norm(x, 2, d, True).clone()
-    before, L.grad = L.grad, False
+    before, thread_state.grad = thread_state.grad, False
     try:
         size.clamp_min_(eps)
     finally:
-        L.grad = before
+        thread_state.grad = before
     return size
 
 
@@ -95,7 +96,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 # ---------------------------------------------------------------- losses
 
 
-@autocasts("hinge_embedding_loss")
+@autocasts("fp32")
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -112,7 +113,7 @@ def hinge_embedding_loss(
     return reduced(losses, name)
 
 
-@autocasts("margin_ranking_loss")
+@autocasts("fp32")
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -126,14 +127,14 @@ def margin_ranking_loss(
     name = reduction_name(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
-            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.shape}, input2: "
-            f"{input2.shape}, target: {target.shape} "
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
     product = -target * arithmetic.sub(input1, input2)
     return reduced(operations.clamp_min(operations.add_Scalar(product, float(margin)), 0), name)
 
 
-@autocasts("cosine_embedding_loss")
+@autocasts("fp32")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -163,7 +164,7 @@ def cosine_embedding_loss(
     return reduced(losses, name)
 
 
-@autocasts("triplet_margin_loss")
+@autocasts("fp32")
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -182,8 +183,8 @@ def triplet_margin_loss(
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -209,8 +210,8 @@ def triplet_margin_with_distance_loss(
     distance = pairwise_distance if distance_function is None else distance_function
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
-            f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

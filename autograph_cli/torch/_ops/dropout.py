@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, generator, randomness
+from .._arrays.meta import Meta
+from .._core import batching, dtypes, generator, randomness
 from .._core.device_dispatch import kernels
+from .._core.docstrings import documented, in_place
 from .._core.operation import operation
-from .._core.registry import composite
-from .._core.state import L
+from .._core.registry import composite, functions
+from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
-from .._kernels.meta import Meta
 from . import arithmetic, views
 from .arithmetic import no_derivative
 from .random import in_memory_order, stream_of
@@ -27,6 +28,7 @@ native_dropout_op = operation(
     "native_dropout(Tensor input, Tensor kept, float scale) -> (Tensor result0, Tensor result1)",
     lambda f, a, kept, scale: (a * kept * f.number(scale, a), kept),
     nondifferentiable=("result1",),
+    batch=batching.leading,
     input=lambda f, grad, kept, scale: grad * f.mul_Scalar(f.cast_like(kept, grad), scale),
 )
 
@@ -35,6 +37,8 @@ native_dropout_backward = operation(
     lambda f, grad, kept, scale: grad * kept * f.number(scale, grad),
     node="NativeDropoutBackwardBackward0",
     saved={"grad_output": "grad_output"},
+    pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
     mask=no_derivative("native_dropout_backward: mask"),
 )
@@ -79,7 +83,7 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = F
 
 def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
     """A tensor of random numbers of the shape of an array; under vmap as its randomness says."""
-    if L.levels:
+    if thread_state.levels:
         nothing = lambda size: Meta(size, input._raw.dtype)  # noqa: E731
         return randomness.drawn(like.shape, nothing if input.is_meta else draw)
     return make(in_memory_order(draw, like)[()])
@@ -103,7 +107,8 @@ def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bo
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Elements set to 0 with probability `p`, the others grown by 1 / (1 - p); ValueError for a p that is no probability.
+    """Elements set to 0 with probability `p`, the others grown by 1 / (1 - p); ValueError for a p that is no
+    probability.
 
     >>> from autograph_cli import torch
     >>> _ = torch.manual_seed(0)
@@ -119,9 +124,9 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _chance(p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to provide "
-            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. "
-            "2D or 3D inputs)."
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to "
+            "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
+            "batch dimension (i.e. 2D or 3D inputs)."
         )
     return _batched(input, 3, p, training, inplace)
 
@@ -138,17 +143,17 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _chance(p)
     if input.ndim not in (3, 4):
         warn(
-            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a future "
-            "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout2d exists to "
-            "provide channel-wise dropout on inputs with 2 spatial dimensions, a channel dimension, and an optional batch "
-            "dimension (i.e. 3D or 4D inputs)."
+            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error "
+            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note "
+            "that dropout2d exists to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel "
+            "dimension, and an optional batch dimension (i.e. 3D or 4D inputs)."
         )
     if input.ndim == 3:
         warn(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
-            "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
-            "interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout "
-            "behavior, please switch to using dropout1d instead."
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead."
         )
     return _drop(input, p, training, inplace, True)
 
@@ -158,10 +163,10 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _chance(p)
     if input.ndim not in (4, 5):
         warn(
-            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a future "
-            "release. To retain the behavior and silence this warning, please use dropout instead. Note that dropout3d exists to "
-            "provide channel-wise dropout on inputs with 3 spatial dimensions, a channel dimension, and an optional batch "
-            "dimension (i.e. 4D or 5D inputs)."
+            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error "
+            "in a future release. To retain the behavior and silence this warning, please use dropout instead. Note "
+            "that dropout3d exists to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel "
+            "dimension, and an optional batch dimension (i.e. 4D or 5D inputs)."
         )
         return _drop(input, p, training, inplace, True)
     return _batched(input, 5, p, training, inplace)
@@ -193,26 +198,26 @@ def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]
 
 def _publish() -> None:
     """`torch.dropout(input, p, train)` and its relatives, in place too."""
-    from .._core.registry import functions
-
-    for name, run in {
-        "dropout": (_drop, False),
-        "feature_dropout": (_drop, True),
-        "alpha_dropout": (_drop_alpha, False),
-        "feature_alpha_dropout": (_drop_alpha, True),
-    }.items():
+    for name, drop, feature, what in (
+        ("dropout", _drop, False, "each element with probability `p` 0, the others divided by 1 - p"),
+        ("feature_dropout", _drop, True, "each channel with probability `p` 0, the others divided by 1 - p"),
+        ("alpha_dropout", _drop_alpha, False, "each element with probability `p` at the lower limit of SELU"),
+        ("feature_alpha_dropout", _drop_alpha, True, "each channel with probability `p` at the lower limit of SELU"),
+    ):
         for changed in (False, True):
-            functions[name + "_" * changed] = _named(name, *run, changed)
+            doc = f"`input` with {what}; as it is unless `train`. RuntimeError unless 0 <= p <= 1."
+            named = name + "_" * changed
+            run = _dropping(drop, feature, changed)
+            functions[named] = documented(run, in_place(name) if changed else doc, named)
 
 
-def _named(name: str, drop: Any, feature: bool, inplace: bool) -> Any:
+def _dropping(drop: Any, feature: bool, inplace: bool) -> Any:
     def run(input: Tensor, p: float, train: bool) -> Tensor:
         if p < 0 or p > 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
         found: Tensor = drop(input, p, train, inplace, feature)
         return found
 
-    run.__name__ = run.__qualname__ = name + "_" * inplace
     return run
 
 

@@ -12,7 +12,10 @@ from .reductions import sum_dim
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ELLIPSIS = "."
-NOTHING = "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+NOTHING = (
+    "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+    "subscripts list"
+)
 
 
 @composite(method=False)
@@ -76,13 +79,13 @@ def _contract(inputs: list[list[str]], output: list[str], operands: list[Tensor]
         named = sum(label != ELLIPSIS for label in labels)
         if ELLIPSIS in labels and named > x.ndim:
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions ({x.ndim}) for "
-                f"operand {i}"
+                f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions "
+                f"({x.ndim}) for operand {i}"
             )
         if ELLIPSIS not in labels and named != x.ndim:
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions ({x.ndim}) for "
-                f"operand {i} and no ellipsis was given"
+                f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions "
+                f"({x.ndim}) for operand {i} and no ellipsis was given"
             )
         hidden = max(hidden, x.ndim - named) if ELLIPSIS in labels else hidden
     places = _places(inputs, output, hidden)
@@ -95,7 +98,8 @@ def _contract(inputs: list[list[str]], output: list[str], operands: list[Tensor]
 
 
 def _places(inputs: list[list[str]], output: list[str], hidden: int) -> dict[str, int]:
-    """The first dimension of each label: those of the output first, then those that are summed, in the alphabet's order."""
+    """The first dimension of each label: those of the output first, then those that are summed, in the alphabet's
+    order."""
     places: dict[str, int] = {}
     every = {label for labels in inputs for label in labels}
     for label in output:
@@ -150,7 +154,8 @@ def _check_sizes(laid: list[Tensor], places: dict[str, int]) -> None:
             n = x._raw.shape[d]
             if n != 1 and seen != 1 and n != seen:
                 raise RuntimeError(
-                    f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with previously seen size {seen}"
+                    f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with "
+                    f"previously seen size {seen}"
                 )
             seen = n if seen == 1 else seen
 
@@ -183,7 +188,8 @@ def _sum_products(laid: list[Tensor], kept: int, total: int) -> Tensor:
 
 
 def _pair(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
-    """The product of two operands, summed over `summed` (which stay as dimensions of length 1), by one batched product."""
+    """The product of two operands, summed over `summed` (which stay as dimensions of length 1), by one batched
+    product."""
     if not summed:
         return arithmetic.mul(a, b)
     shape_a, shape_b = a._raw.shape, b._raw.shape

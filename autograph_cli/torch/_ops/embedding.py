@@ -4,25 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, batching_layers
+from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.views import bump, changes
-from .._kernels.meta import readable
 from . import views
 from .arithmetic import no_derivative
 from .nonlinear import undifferentiated
+from .ranges import arange
 
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
+    float8=True,
     saved={"weight_sizes": None, "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0]},
+    linear=True,
+    batch=batching_layers.embedding,
     weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq, sparse: (
         f.embedding_sparse_backward if sparse else f.embedding_dense_backward
     )(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
 )
 operation(
-    "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq)",
+    "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool "
+    "scale_grad_by_freq)",
+    linear=True,
+    batch=batching_layers.embedding_backward,
     grad_output=lambda f, grad, indices, padding_idx: rows_again(f, grad, indices, padding_idx),
 )
 
@@ -34,6 +45,33 @@ def rows_again(f: Any, grad: Any, indices: Any, padding_idx: int) -> Any:
         mask = f.eq(f.reshape(indices, (-1, 1)), f.full_like_number(indices, padding_idx))
         rows = f.masked_fill_Scalar(rows, mask, 0)
     return f.view(rows, (*indices.shape, rows.shape[1]))
+
+
+def _embedding_bag_weight(
+    f: Any,
+    grad: Any,
+    indices: Any,
+    offset2bag: Any,
+    bag_size: Any,
+    max_indices: Any,
+    weight_sizes: Any,
+    scale_grad_by_freq: Any,
+    mode: Any,
+    per_sample_weights: Any,
+    padding_idx: Any,
+) -> Any:
+    return f._embedding_bag_backward(
+        grad,
+        indices,
+        offset2bag,
+        bag_size,
+        max_indices,
+        weight_sizes[0],
+        scale_grad_by_freq,
+        mode,
+        per_sample_weights,
+        padding_idx,
+    )
 
 
 bag_op = operation(
@@ -54,38 +92,29 @@ bag_op = operation(
         "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0],
     },
     nondifferentiable=("offset2bag", "bag_size", "max_indices"),
-    weight=lambda f, grad, indices, offset2bag, bag_size, max_indices, weight_sizes, scale_grad_by_freq, mode, per_sample_weights, padding_idx: (
-        f._embedding_bag_backward(
-            grad,
-            indices,
-            offset2bag,
-            bag_size,
-            max_indices,
-            weight_sizes[0],
-            scale_grad_by_freq,
-            mode,
-            per_sample_weights,
-            padding_idx,
-        )
-    ),
+    last="per_sample_weights",
+    weight=_embedding_bag_weight,
     per_sample_weights=lambda f, grad, weight, indices, offset2bag, padding_idx: f._embedding_bag_per_sample(
         grad, weight, indices, offset2bag, padding_idx
     ),
 )
 operation(
-    "_embedding_bag_backward(Tensor grad_output, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor max_indices, "
-    "int num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx)",
+    "_embedding_bag_backward(Tensor grad_output, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor "
+    "max_indices, int num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx)",
     node="EmbeddingBagBackwardBackward0",
+    saves_all=True,
     grad_output=undifferentiated("_embedding_bag_backward"),
     per_sample_weights=undifferentiated("_embedding_bag_backward"),
 )
 operation(
     "_embedding_bag_per_sample(Tensor grad_output, Tensor weight, Tensor indices, Tensor offset2bag, int padding_idx)",
-    node="NotImplemented",
+    has_derivative=False,
     grad_output=no_derivative("_embedding_bag_per_sample_weights_backward"),
     weight=no_derivative("_embedding_bag_per_sample_weights_backward"),
 )
-one_hot_op = operation("one_hot(Tensor self, int num_classes)", node="NotImplemented")
+one_hot_op = operation(
+    "one_hot(Tensor self, int num_classes)", has_derivative=False, memory_format="contiguous", batch=batching.leading
+)
 
 
 def _padding(padding_idx: int | None, rows: int) -> int:
@@ -103,8 +132,6 @@ def _dense(sparse: bool, name: str) -> None:
 
 def renorm(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale the rows that are looked up, and longer than `max_norm`, down to it, in place."""
-    import numpy as np
-
     rows = np.unique(indices._raw)
     sizes = np.linalg.norm(weight._raw[rows], norm_type, axis=1)
     long = sizes > max_norm
@@ -140,13 +167,11 @@ def embedding(
 
 def _check_indices(name: str, indices: Tensor, shown: str = "argument #1 'indices'") -> None:
     if indices._raw.dtype.name not in ("int64", "int32"):
-        from .._core.dtypes import cpp_name
-
         kind = cpp_name(indices._raw.dtype)
         kind = {"float": "Float", "double": "Double", "bool": "Bool"}.get(kind, kind)
         raise RuntimeError(
-            f"Expected tensor for {shown} to have one of the following scalar types: Long, Int; but got torch.{kind}Tensor "
-            f"instead (while checking arguments for {name})"
+            f"Expected tensor for {shown} to have one of the following scalar types: Long, Int; but got "
+            f"torch.{kind}Tensor instead (while checking arguments for {name})"
         )
 
 
@@ -174,9 +199,8 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, mean or maximum of bags of rows: the rows of a 2-D `input`, or parts of a 1-D one that start at `offsets`."""
-    from .ranges import arange
-
+    """The sum, mean or maximum of bags of rows: the rows of a 2-D `input`, or parts of a 1-D one that start at
+    `offsets`."""
     _dense(sparse, "embedding_bag")
     if mode not in _BAG_MODES:
         raise ValueError("mode has to be one of sum, mean or max")
@@ -193,8 +217,8 @@ def embedding_bag(
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. "
-                f"However, found offsets of type {type(offsets)}"
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
             )
         bags, length = input._raw.shape
         offsets = arange(0, bags * length, length) if length else make(input._raw[:, :0].sum(1))
@@ -232,7 +256,8 @@ def embedding_bag(
 
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """A 1 at each index along a new last dimension, 0 elsewhere; as many classes as the largest index asks for, or given."""
+    """A 1 at each index along a new last dimension, 0 elsewhere; as many classes as the largest index asks for, or
+    given."""
     raw = input._raw
     if raw.dtype.name != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

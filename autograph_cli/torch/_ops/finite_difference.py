@@ -19,7 +19,7 @@ def _part(x: Tensor, dim: int, start: int | None, end: int | None) -> Any:
     return views.slice_op(x, dim, *views.window(start, end, 1, x._raw.shape[dim]))
 
 
-def _even_slopes(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
+def _even_gradient(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
     """Central differences over twice the distance `dx`, one-sided ones at the ends."""
 
     def at(start: int | None, end: int | None) -> Any:
@@ -40,7 +40,7 @@ def _even_slopes(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
     return cat([prepend, div_scalar(center, 2), append], dim)
 
 
-def _uneven_slopes(x: Tensor, dim: int, places: Tensor, edge_order: int) -> Tensor:
+def _uneven_gradient(x: Tensor, dim: int, places: Tensor, edge_order: int) -> Tensor:
     """Differences of second order between places at any distance."""
 
     def at(start: int | None, end: int | None) -> Any:
@@ -79,7 +79,8 @@ def _uneven_slopes(x: Tensor, dim: int, places: Tensor, edge_order: int) -> Tens
 
 @composite(method=False)
 def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
-    """The slope along each dimension, by differences of second order; `spacing` is one distance, one each, or coordinates."""
+    """The slope along each dimension, by differences of second order; `spacing` is one distance, one each, or
+    coordinates."""
     where = tuple(range(input.ndim)) if dim is None else tuple(map(int, dims.wrap_all(dim, input.ndim)))
     spacing = 1.0 if spacing is None else spacing
     given = [spacing] * len(where) if not isinstance(spacing, (tuple, list)) else list(spacing)
@@ -87,7 +88,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
         given = [spacing]
     _check_gradient(input, given, where, edge_order)
     return tuple(
-        _uneven_slopes(input, d, s, edge_order) if isinstance(s, Tensor) else _even_slopes(input, d, s, edge_order)
+        _uneven_gradient(input, d, s, edge_order) if isinstance(s, Tensor) else _even_gradient(input, d, s, edge_order)
         for d, s in zip(where, given, strict=True)
     )
 
@@ -98,8 +99,9 @@ def _check_gradient(input: Tensor, given: list[Any], where: tuple[int, ...], edg
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if len(given) != len(where):
         raise RuntimeError(
-            f"torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, "
-            f"but got a spacing argument of length {len(given)} and a dim argument of length {len(where)}."
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have "
+            f"the same length, but got a spacing argument of length {len(given)} and a dim argument of length "
+            f"{len(where)}."
         )
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
@@ -107,11 +109,13 @@ def _check_gradient(input: Tensor, given: list[Any], where: tuple[int, ...], edg
         n = input._raw.shape[d]
         if isinstance(s, Tensor) and s.ndim != 1:
             raise RuntimeError(
-                f"torch.gradient expected each element of spacing to have one dimension, but got an element with {s.ndim} dimensions!"
+                "torch.gradient expected each element of spacing to have one dimension, but got an element with "
+                f"{s.ndim} dimensions!"
             )
         if isinstance(s, Tensor) and s._raw.size != n:
             raise RuntimeError(
-                f"torch.gradient expected the coordinates to have the length of the dimension, {n}, but got {s._raw.size}"
+                f"torch.gradient expected the coordinates to have the length of the dimension, {n}, but got "
+                f"{s._raw.size}"
             )
         if n < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")

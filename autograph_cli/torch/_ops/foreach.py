@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.registry import functions, methods
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 
 _OF_ONE = (
-    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid "
-    "sign sin sinh sqrt tan tanh trunc"
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
+    "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
 )
 _OF_SEVERAL = "add addcdiv addcmul clamp_max clamp_min div lerp mul pow sub"
 
@@ -22,7 +22,8 @@ def _per_tensor(name: str, count: int, argument: Any, listed: str) -> list[Any]:
     if not isinstance(argument, (tuple, list)) and not (listed == "scalars" and isinstance(argument, Tensor)):
         if isinstance(argument, Tensor) and argument.ndim:
             raise RuntimeError(
-                f"scalar tensor expected to be 0 dim but it has {argument.ndim} dimensions and {argument.numel()} elements."
+                f"scalar tensor expected to be 0 dim but it has {argument.ndim} dimensions and {argument.numel()} "
+                "elements."
             )
         return [argument] * count
     values = argument.tolist() if isinstance(argument, Tensor) else list(argument)
@@ -47,12 +48,12 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
             )
         if not tensors:
             raise RuntimeError("Tensor list must have at least one tensor.")
-        if L.grad and any(
+        if thread_state.grad and any(
             t.requires_grad for x in lists if isinstance(x, (tuple, list)) for t in x if isinstance(t, Tensor)
         ):
             raise NotImplementedError(
-                f"torch.{public} of tensors that require a gradient is not available in autograph's engine: use torch.no_grad, or "
-                f"torch.{name.rstrip('_')} on each"
+                f"torch.{public} of tensors that require a gradient is not available in autograph's engine: use "
+                f"torch.no_grad, or torch.{name.rstrip('_')} on each"
             )
         columns = [_per_tensor(public, len(tensors), x, "scalar") for x in lists[1:]]
         options = {key: _per_tensor(public, len(tensors), x, key) for key, x in options.items() if key != "ord"} | {

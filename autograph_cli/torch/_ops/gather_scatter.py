@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import Meta, readable
+from .._core import batching, batching_layers, dims, dtypes
 from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import Meta, readable
 from . import indexing, unary, views
 from ._index_checks import along, check_index
 
@@ -24,18 +24,31 @@ from ._index_checks import along, check_index
 index_fill_scalar = operation(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)",
     node="IndexFillBackward0",
+    memory_format="preserve",
+    batch=batching_layers.along_index(batching_layers.filled),
+    overlap="any",
+    internal_overlap=True,
+    vmap_inplace="index_fill_",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
 )
 index_fill_tensor = operation(
     "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)",
     "index_fill_int_Scalar",
     node="IndexFillBackward1",
+    batch=batching_layers.along_index(),
+    overlap="any",
+    internal_overlap=True,
+    vmap_inplace="index_fill_",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     value=lambda f, grad, dim, index: f.sum(f.index_select(grad, dim, f.distinct(index))),
 )
 index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
     saved={"source_dim": lambda source_sizes: len(source_sizes)},
+    linear=True,
+    autocast="promote",
+    batch=batching_layers.along_index(batching_layers.copied),
+    overlap="none",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     source=lambda f, grad, dim, index, source: indexing.read_slices(f, grad, dim, index, source.shape),
 )
@@ -63,7 +76,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     return index_fill_tensor, input, d, index, value
 
 
-@overloaded()
+@overloaded(autocast="promote")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     """Slices of `source` in the places that `index` names."""
     d = dims.wrap(dim, input.ndim)
@@ -78,8 +91,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index._raw.size})")
     if source.ndim and input.ndim and source.ndim != input.ndim:
         raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
-            f"({source.ndim}), destination dimensionality ({input.ndim})"
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})"
         )
     if index._raw.size != n:
         raise IndexError(
@@ -87,8 +100,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
         )
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.cpp_name(input._raw.dtype)} and "
-            f"(source) {dtypes.cpp_name(source._raw.dtype)}"
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{dtypes.cpp_name(input._raw.dtype)} and (source) {dtypes.cpp_name(source._raw.dtype)}"
         )
     slices = [x._raw.shape[:d] + x._raw.shape[d + 1 :] for x in (input, source)]
     if slices[0] != slices[1]:
@@ -103,10 +116,13 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
 
 take_op = operation(
     "take(Tensor self, Tensor index)",
+    linear=True,
+    batch=batching_layers.take,
     self=lambda f, grad, self, index: f.put(f.zeros_of(self.shape, grad), index, grad, True),
 )
 put_op = operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
+    linear=True,
     self=lambda f, grad, index, source, accumulate: (
         grad if accumulate else f.put(grad, index, f.zeros_of(source.shape, grad), False)
     ),
@@ -139,13 +155,13 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """`source` written (or added) at places counted as if `input` were one row."""
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {dtypes.cpp_name(input._raw.dtype)} and "
-            f"source.dtype = {dtypes.cpp_name(source._raw.dtype)}"
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{dtypes.cpp_name(input._raw.dtype)} and source.dtype = {dtypes.cpp_name(source._raw.dtype)}"
         )
     if source._raw.size != index._raw.size:
         raise IndexError(
-            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {source._raw.size}, "
-            f"index.numel() = {index._raw.size}"
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source._raw.size}, index.numel() = {index._raw.size}"
         )
     _check_flat("put_", input, index)
     return put_op, input, index, source, accumulate
@@ -162,8 +178,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         return indexing.gather_op(views.view(input, -1), 0, views.view(indices, -1))
     if input.ndim != indices.ndim:
         raise RuntimeError(
-            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {input.ndim} dimensions "
-            f"for input, and {indices.ndim} dimensions for indices"
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     d = dims.wrap(dim, input.ndim)
     rest = dims.broadcast(_without(input, d), _without(indices, d))
@@ -235,7 +251,7 @@ def _product_gradients(
     return mine, f.where(single, at.read(f, grad * without, dim, index), others)
 
 
-def _reducer(name: str, at: Any, schema: str, node: str) -> Any:
+def _reducer(name: str, at: Any, schema: str, node: str, **traits: Any) -> Any:
     other = "src" if at is _Gathered else "source"
     formulas: dict[str, Callable[..., Any]] = {
         "src": lambda f, grad, self, dim, index, src, reduce, include_self, result: _reduced_gradients(
@@ -245,7 +261,7 @@ def _reducer(name: str, at: Any, schema: str, node: str) -> Any:
             f, at, grad, self, dim, index, source, reduce, include_self, result
         ),
     }
-    return operation(schema, name, node=node, joint={("self", other): formulas[other]})
+    return operation(schema, name, node=node, **traits, joint={("self", other): formulas[other]})
 
 
 scatter_reduce_op = _reducer(
@@ -253,12 +269,14 @@ scatter_reduce_op = _reducer(
     _Gathered,
     "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)",
     "ScatterReduceBackward0",
+    batch=batching.leading,
 )
 index_reduce_op = _reducer(
     "index_reduce",
     _Selected,
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True)",
     "IndexReduceBackward0",
+    batch=batching_layers.along_index(),
 )
 
 
@@ -297,7 +315,8 @@ def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> No
     if i.ndim > 1:
         kind = dtypes.cpp_name(i.dtype)
         raise IndexError(
-            f"{name} Index is supposed to be a vector, but got dim: {i.ndim} with type: {kind} and size: {list(i.shape)}"
+            f"{name} Index is supposed to be a vector, but got dim: {i.ndim} with type: {kind} and size: "
+            f"{list(i.shape)}"
         )
     if s.ndim and dim >= s.ndim:
         raise RuntimeError(f"{name} Indexing dim {dim} is out of bounds of the source tensor with dim {s.ndim}")
@@ -383,7 +402,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Every element (or slice along `dim`) repeated where it stands; of repeats alone, the numbers of what is repeated."""
+    """Every element (or slice along `dim`) repeated where it stands; of repeats alone, the numbers of what is
+    repeated."""
     if repeats is None:
         return _numbers(input, output_size)
     x = views.flatten(input) if dim is None else input
@@ -401,7 +421,8 @@ def repeat_interleave(
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     elif repeats._raw.size != n:
         raise RuntimeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._raw.size} and input.size({d}) = {n}"
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._raw.size} and "
+            f"input.size({d}) = {n}"
         )
     conjugated, negated = unary.is_conj(x), unary.is_neg(x)
     x = unary.conj(x) if conjugated else x

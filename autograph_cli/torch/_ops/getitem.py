@@ -9,12 +9,13 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.class_names import type_name
+from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
 from .._core.registry import composite, methods
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn
-from .._core.views import check_inplace, run_inplace
+from .._core.views import check_inplace
 from . import indexing, views
 from ._data import array_of
 from .indexing import cast_to, mask_places, rows
@@ -53,8 +54,8 @@ def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
     if dim >= len(shape):
         if where == 0 and not shape:
             raise IndexError(
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
-                "tensor to a number"
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                "convert a 0-dim tensor to a number"
             )
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     n = shape[dim]
@@ -87,8 +88,8 @@ def _items(index: Any) -> tuple[Any, ...]:
 
 _NO_TUPLE = (
     "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
-    "will result either in an error or a different result"
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+    "which will result either in an error or a different result"
 )
 
 
@@ -159,8 +160,8 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
         for offset, (n, m) in enumerate(zip(tensor._raw.shape, result._raw.shape[dim:], strict=False)):
             if n != m:
                 raise IndexError(
-                    f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of the indexed "
-                    f"tensor {list(result._raw.shape)} at index {dim + offset}"
+                    f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of "
+                    f"the indexed tensor {list(result._raw.shape)} at index {dim + offset}"
                 )
         picks += [(dim + i, make(places.astype(np.int64))) for i, places in enumerate(mask_places(tensor._raw, writes))]
         return result, dim + tensor.ndim
@@ -222,7 +223,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     if indices:
         if value._raw.size == 1:
             _refuse_bytes(items)
-        if L.levels:
+        if thread_state.levels:
             refuse_captured(picked, "index_put_")
         check_inplace(picked, value)
         shape = value._raw.shape
@@ -234,7 +235,8 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
 
 
 def _refuse_bytes(items: tuple[Any, ...]) -> None:
-    """RuntimeError where the only thing to pick with is a mask of bytes: one value is filled in, which takes booleans."""
+    """RuntimeError where the only thing to pick with is a mask of bytes: one value is filled in, which takes
+    booleans."""
     picks = [x for x in items if isinstance(x, bool) or _picks(x)]
     if len(picks) == 1 and getattr(picks[0], "dtype", None) in (np.uint8, dtypes.uint8):
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import readable
+from .._core import batching, batching_rules, dims, dtypes
 from .._core.arg_check import Handed, hands_on
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import readable
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims
 from .results import named_result
@@ -21,6 +21,8 @@ from .results import named_result
 count_nonzero_op = operation(
     "count_nonzero(Tensor self, int[] dim)",
     lambda f, a, dim: f.xp.asarray(f.xp.count_nonzero(a, axis=(dim or None) if a.ndim else None)).astype("int64")[()],
+    memory_format="contiguous",
+    batch=batching.leading,
 )
 
 
@@ -58,6 +60,8 @@ def _three(schema: str, kernel: Any, node: str, name: str) -> Any:
         kernel,
         node=node,
         nondifferentiable=("inverse_indices", "counts"),
+        refuses={"c": "unique"},
+        batch=batching_rules.shape_by_values,
         self=no_derivative(name),
     )
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching
 from .._core.autocast import autocasts
+from .._core.dispatch import kernels
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, make
 from ._matrix import check_floating, column, mH
 from .decompositions import linalg_qr, linalg_svd
 
 householder_product_op = operation(
     "linalg_householder_product(Tensor input, Tensor tau)",
+    autocast="fp32",
+    batch=batching.leading,
     joint={("input", "tau"): lambda f, grad, input, tau, result: householder_gradients(f, grad, input, tau)},
 )
 ormqr_op = operation(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False)",
+    autocast="fp32",
+    batch=batching.leading,
     joint={
         ("self", "input2", "input3"): lambda f, grad, self, input2, input3, left, transpose, result: ormqr_gradients(
             f, grad, self, input2, input3, left, transpose
@@ -89,9 +95,6 @@ def ormqr_gradients(
 
 
 def unit_matrix(m: int, n: int, like: Tensor) -> Tensor:
-    from .._core.dispatch import kernels
-    from .._core.tensor import make
-
     return make(kernels(like._raw).unit_matrix(m, n, like._raw))
 
 
@@ -102,7 +105,7 @@ operations.unit_matrix = unit_matrix
 
 
 @composite(name="orgqr", out=True)
-@autocasts("linalg_householder_product")
+@autocasts("fp32")
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of the reflectors that `geqrf` gave."""
     name = "torch.linalg.householder_product"
@@ -114,14 +117,14 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if input.ndim - tau.ndim != 1:
         raise RuntimeError(
-            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and input.ndim is "
-            f"equal to {input.ndim}"
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
+            f"input.ndim is equal to {input.ndim}"
         )
     return householder_product_op(input, tau)
 
 
 @composite(out=True)
-@autocasts("ormqr")
+@autocasts("fp32")
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """`other` multiplied by the product of the reflectors that `geqrf` gave, or by its conjugate transpose."""
     if input.ndim < 2 or other.ndim < 2:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import batching
 from .._core.autocast import autocasts
+from .._core.dispatch import kernels
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
 from .._core.operation import camel, operation, operations
 from .._core.parsing import parser
 from .._core.registry import composite
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
 from .._kernels.interpolate import RESIZINGS
+from . import pooling
 from .arithmetic import no_derivative
 from .convolution import wanted
 
@@ -38,6 +41,9 @@ def _resizing(name: str) -> Any:
         f"{name}(Tensor self, int[] output_size, bool align_corners, float[]? scales)",
         node=f"{node}Backward0",
         saved=shown,
+        linear=True,
+        memory_format="channels_last" if dims > 1 and not name.endswith("_aa") else "",
+        batch=batching.folded,
         self=lambda f, grad, self_sizes, align_corners, scales: getattr(f, f"{name}_backward")(
             grad, self_sizes, align_corners, scales
         ),
@@ -45,6 +51,8 @@ def _resizing(name: str) -> Any:
     operation(
         f"{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, float[]? scales)",
         node=f"{node}BackwardBackward0",
+        linear=True,
+        batch=batching.folded,
         grad_output=lambda f, grad, grad_output_sizes, align_corners, scales: getattr(f, name)(
             grad, grad_output_sizes[2:], align_corners, scales
         ),
@@ -91,14 +99,14 @@ def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) ->
     elif len(given) != dims:
         form = "scale_factor in (s1, s2, ...,sK)" if size is None else "output size in (o1, o2, ...,oK)"
         raise ValueError(
-            f"Input and {what.split()[0] if size is None else 'output'} must have the same number of spatial dimensions, but got "
-            f"input with spatial dimensions of {list(input._raw.shape[2:])} and {what} {given}. Please provide input tensor in "
-            f"(N, C, d1, d2, ...,dK) format and {form} format."
+            f"Input and {what.split()[0] if size is None else 'output'} must have the same number of spatial "
+            f"dimensions, but got input with spatial dimensions of {list(input._raw.shape[2:])} and {what} {given}. "
+            f"Please provide input tensor in (N, C, d1, d2, ...,dK) format and {form} format."
         )
     elif size is not None and not all(isinstance(n, int) for n in given):
         raise TypeError(
-            "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with types "
-            f"{[type(n) for n in given]}"
+            "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
+            f"with types {[type(n) for n in given]}"
         )
     if size is not None and recompute:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
@@ -120,8 +128,8 @@ def _check_dimensions(input: Tensor, mode: Any) -> None:
         raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {needed}D input")
     raise NotImplementedError(
         "Input Error: Only 3D, 4D and 5D input Tensors supported"
-        f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
-        f" (got {mode})"
+        f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
+        f"nearest-exact (got {mode})"
     )
 
 
@@ -149,7 +157,8 @@ def interpolate(
 ) -> Tensor:
     """Images (N, C, ...) resized to `size` or by `scale_factor`.
 
-    `mode`: nearest, nearest-exact, linear, bilinear, trilinear, bicubic or area. ValueError for arguments that do not fit.
+    `mode`: nearest, nearest-exact, linear, bilinear, trilinear, bicubic or area. ValueError for arguments that do not
+    fit.
 
     >>> from autograph_cli import torch
     >>> torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), scale_factor=2, mode="bilinear").shape
@@ -186,8 +195,6 @@ def interpolate(
 
 
 def _area(input: Tensor, size: Sizes) -> Tensor:
-    from . import pooling
-
     pools = {1: pooling.adaptive_avg_pool1d, 2: pooling.adaptive_avg_pool2d, 3: pooling.adaptive_avg_pool3d}
     return pools[len(size)](input, size)
 
@@ -201,11 +208,13 @@ def upsample(
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The former name of `interpolate` with `mode="nearest"`; it warns."""
     warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The former name of `interpolate` with `mode="bilinear"` and `align_corners=True`; it warns."""
     warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
@@ -229,6 +238,8 @@ def _grid_sampler(dims: int) -> Any:
         f"{name}(Tensor input, Tensor grid, {arguments})",
         "grid_sampler",
         node=f"{node}Backward0",
+        autocast="fp32",
+        batch=batching.folded,
         joint={
             ("input", "grid"): lambda f, grad, input, grid, interpolation_mode, padding_mode, align_corners, mask: (
                 wanted(
@@ -241,9 +252,11 @@ def _grid_sampler(dims: int) -> Any:
         },
     )
     operation(
-        f"{name}_backward(Tensor grad_output, Tensor input, Tensor grid, {arguments}, bool[2] output_mask) -> (Tensor, Tensor)",
+        f"{name}_backward(Tensor grad_output, Tensor input, Tensor grid, {arguments}, bool[2] output_mask) -> (Tensor, "
+        "Tensor)",
         "grid_sampler_backward",
         node=f"{node}BackwardBackward0",
+        batch=batching.folded,
         joint={
             (
                 "grad_output",
@@ -262,10 +275,10 @@ def _grid_sampler(dims: int) -> Any:
     )
     tensors = ("by_input", "by_grid", "grad_output", "input", "grid")
     operation(
-        f"{name}_twice(Tensor? by_input, Tensor? by_grid, Tensor grad_output, Tensor input, Tensor grid, {arguments}) -> "
-        "(Tensor, Tensor, Tensor)",
+        f"{name}_twice(Tensor? by_input, Tensor? by_grid, Tensor grad_output, Tensor input, Tensor grid, {arguments}) "
+        "-> (Tensor, Tensor, Tensor)",
         "grid_sampler_twice",
-        node="NotImplemented",
+        has_derivative=False,
         **{t: no_derivative(f"{name}_double_backward") for t in tensors},
     )
     return run
@@ -276,6 +289,12 @@ for _sampler in grid_samplers.values():
     composite(method=False, name=_sampler.op.name)(_sampler)
 affine_grid_op = operation(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners)",
+    doc=(
+        "`nn.functional.affine_grid` with all arguments given: the points of an image of shape `size` under "
+        "the maps `theta`."
+    ),
+    linear=True,
+    autocast="lower_precision_result",
     theta=lambda f, grad, size, align_corners: affine_grid_gradient(f, grad, size, align_corners),
 )
 
@@ -288,9 +307,6 @@ def affine_grid_gradient(f: Any, grad: Any, size: Sizes, align_corners: bool) ->
 
 
 def affine_base(grad: Tensor, size: Sizes, align_corners: bool) -> Tensor:
-    from .._core.dispatch import kernels
-    from .._core.tensor import make
-
     return make(kernels(grad._raw).affine_base(grad._raw, size, align_corners))
 
 
@@ -326,8 +342,9 @@ def _check_grid(input: Tensor, grid: Tensor) -> None:
 def _corners(align_corners: Any) -> bool:
     if align_corners is None:
         warn(
-            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
+            "details."
         )
     return bool(align_corners)
 
@@ -348,7 +365,7 @@ def grid_sample(
     return _sampled(input, grid, mode, padding_mode, _corners(align_corners))
 
 
-@autocasts("grid_sampler")
+@autocasts("fp32")
 def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners: bool) -> Tensor:
     _check_grid(input, grid)
     same_scalar(input, grid)
@@ -370,8 +387,8 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
         )
     if theta.ndim != 3 or theta._raw.shape[1:] != wanted_theta:
         raise ValueError(
-            f"Expected a batch of {wanted_theta[0]}D affine matrices of shape Nx{wanted_theta[0]}x{wanted_theta[1]} for size "
-            f"{size}. Got {theta.shape}."
+            f"Expected a batch of {wanted_theta[0]}D affine matrices of shape Nx{wanted_theta[0]}x{wanted_theta[1]} "
+            f"for size {size}. Got {theta.shape}."
         )
     if min(shape) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
@@ -382,14 +399,23 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
 
 pixel_shuffle_op = operation(
     "pixel_shuffle(Tensor self, int upscale_factor)",
+    linear=True,
+    memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, upscale_factor: f.pixel_unshuffle(grad, upscale_factor),
 )
 pixel_unshuffle_op = operation(
     "pixel_unshuffle(Tensor self, int downscale_factor)",
+    linear=True,
+    memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, downscale_factor: f.pixel_shuffle(grad, downscale_factor),
 )
 channel_shuffle_op = operation(
     "channel_shuffle(Tensor self, int groups)",
+    linear=True,
+    memory_format="channels_last",
+    batch=batching.folded,
     self=lambda f, grad, groups: f.channel_shuffle(grad, grad.shape[1] // groups),
 )
 
@@ -405,8 +431,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
     if input._raw.shape[-3] % (upscale_factor * upscale_factor):
         raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-            f"input.size(-3)={input._raw.shape[-3]} is not divisible by {upscale_factor * upscale_factor}"
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={input._raw.shape[-3]} is not divisible by {upscale_factor * upscale_factor}"
         )
     return pixel_shuffle_op(input, upscale_factor)
 
@@ -423,8 +449,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     for i, name in ((-2, "height"), (-1, "width")):
         if input._raw.shape[i] % downscale_factor:
             raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({i})={input._raw.shape[i]} is "
-                f"not divisible by {downscale_factor}"
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({i})={input._raw.shape[i]} is not divisible by {downscale_factor}"
             )
     return pixel_unshuffle_op(input, downscale_factor)
 

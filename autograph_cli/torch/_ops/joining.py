@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._core import dims
+from .._core import batching, batching_rules, dims
 from .._core.arg_check import Handed, hands_on
+from .._core.memory_format import joined, stacked
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -15,18 +17,29 @@ from ._errors import all_tensors
 
 cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
+    float8=True,
     saved={"tensors_sizes": None},
+    linear=True,
+    autocast="promote",
+    memory_format=joined,
+    batch=batching_rules.cat,
     tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
 )
 stack_op = operation(
     "stack(Tensor[] tensors, int dim=0)",
+    float8=True,
     saved={"tensors_sizes": None},
+    linear=True,
+    autocast="promote",
+    memory_format=stacked,
+    batch=partial(batching.leading, more=1),
     tensors=lambda f, grad, tensors_sizes, dim: [f.select(grad, dim, i) for i in range(len(tensors_sizes))],
 )
 split_op = operation(
     "split(Tensor self, int split_size, int dim)",
     view=True,
     list_result=True,
+    batch=batching.leading,
     self=lambda f, grads, split_size, dim, self_sizes: join(
         f, grads, split_lengths(self_sizes[dim], split_size), self_sizes, dim
     ),
@@ -36,6 +49,7 @@ split_with_sizes = operation(
     view=True,
     list_result=True,
     saved={"split_sizes": "split_sizes"},
+    batch=batching.leading,
     self=lambda f, grads, split_sizes, dim, self_sizes: join(f, grads, split_sizes, self_sizes, dim),
 )
 unbind_op = operation(
@@ -43,6 +57,7 @@ unbind_op = operation(
     saved={"self_sizes": None},
     view=True,
     list_result=True,
+    batch=batching.leading,
     self=lambda f, grads, dim, self_sizes: pile(f, grads, self_sizes, dim),
 )
 
@@ -116,8 +131,8 @@ def _check_sizes(x: Tensor, first: Tensor, dim: int, index: int) -> None:
     for i, (n, m) in enumerate(zip(x._raw.shape, first._raw.shape, strict=True)):
         if i != dim and n != m:
             raise RuntimeError(
-                f"Sizes of tensors must match except in dimension {dim}. Expected size {m} but got size {n} for tensor number "
-                f"{index} in the list."
+                f"Sizes of tensors must match except in dimension {dim}. Expected size {m} but got size {n} for tensor "
+                f"number {index} in the list."
             )
 
 
@@ -129,7 +144,8 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
     for i, x in enumerate(given):
         if x._raw.shape != first:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(x._raw.shape)} at entry {i}"
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(x._raw.shape)} at entry {i}"
             )
     return stack_op(given, dims.wrap(dim, len(first) + 1))
 
@@ -166,8 +182,8 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
         )
     if builtin_sum(sizes) != input._raw.shape[d]:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {input._raw.shape[d]} (input tensor's size at dimension "
-            f"{dim}), but got split_sizes={list(sizes)}"
+            f"split_with_sizes expects split_sizes to sum exactly to {input._raw.shape[d]} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={list(sizes)}"
         )
     parts: tuple[Tensor, ...] = split_with_sizes(input, sizes, d)
     return parts

@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched, wrapper
 from .._core import device as devices
-from .._core import dtypes
+from .._core import dtypes, tensor
 from .._core.device_dispatch import NO_DATA
-from .._core.dispatched import Dispatched, wrapper
 from .._core.interpreter_stack import new
 from .._core.registry import composite
-from .._core.state import L, S
+from .._core.size import Size
+from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, dispatches
 from .._core.user_warnings import warn
 from ._data import array_of
+from .creation import lengths, set_default_dtype
 from .views import alias
 
 
@@ -28,7 +30,7 @@ def legacy_constructor(cls: Any, *args: Any, device: Any = None, size: Any = Non
         raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(unknown)})")
     if device is not None:
         devices.check(device)
-    return instance(cls, legacy_raw(args if size is None else (*args, *size), S.default_dtype, keep=True))
+    return instance(cls, legacy_raw(args if size is None else (*args, *size), process_state.default_dtype, keep=True))
 
 
 def instance(cls: Any, raw: Any) -> Any:
@@ -44,7 +46,8 @@ def instance(cls: Any, raw: Any) -> Any:
 
 
 def _held(raw: Any, cls: Any) -> Any:
-    """A raw array as an instance of `cls` has it, where that class or the one it comes from has a `__torch_dispatch__`."""
+    """A raw array as an instance of `cls` has it, where that class or the one it comes from has a
+    `__torch_dispatch__`."""
     memory = raw.memory if raw.__class__ is Dispatched else np.array(raw) if isinstance(raw, np.generic) else raw
     if not dispatches(cls):
         if memory is None:
@@ -57,9 +60,6 @@ def _held(raw: Any, cls: Any) -> Any:
 
 def legacy_raw(args: tuple[Any, ...], dtype: np.dtype[Any], keep: bool = False) -> Any:
     """What the arguments of a legacy constructor mean; `keep`: a tensor may be of another dtype."""
-    from .._core.size import Size
-    from .creation import lengths
-
     first = args[0] if args else 0
     if len(args) == 1 and isinstance(first, Tensor):
         if first._raw.dtype != dtype and not keep:
@@ -104,7 +104,8 @@ def _typed(dtype: dtypes.dtype) -> Any:
     return tensortype(dtype.legacy, (), members)
 
 
-TYPED = {t.legacy: _typed(t) for t in dtypes.ALL if not t.is_complex and t.name not in ("uint16", "uint32", "uint64")}
+_UNTYPED = (*dtypes.FLOAT8, *map(np.dtype, ("uint16", "uint32", "uint64")))
+TYPED = {t.legacy: _typed(t) for t in dtypes.ALL if not t.is_complex and t.numpy not in _UNTYPED}
 """`FloatTensor`, `LongTensor` and their kin, by name."""
 
 
@@ -124,11 +125,11 @@ def _dtype_of_type(wanted: Any) -> dtypes.dtype:
     if isinstance(wanted, tensortype):
         return wanted.dtype
     if wanted is Tensor:
-        return dtypes.FROM_NUMPY[S.default_dtype]
+        return dtypes.FROM_NUMPY[process_state.default_dtype]
     shown = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", str(wanted))
     head, _, tail = shown.rpartition(".")
     if tail == "Tensor":
-        return dtypes.FROM_NUMPY[S.default_dtype]
+        return dtypes.FROM_NUMPY[process_state.default_dtype]
     if head != "torch" or tail not in TYPED:
         raise ValueError(f"invalid type: '{shown}'")
     found: dtypes.dtype = TYPED[tail].dtype
@@ -149,11 +150,11 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same tensor, history included, as an instance of a subclass of Tensor."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"cls must be a subclass of Tensor, not {cls!r}")
-    watcher, L.watcher = L.watcher, None  # no mode is told of it
+    watcher, thread_state.watcher = thread_state.watcher, None  # no mode is told of it
     try:
         shared = alias(self)
     finally:
-        L.watcher = watcher
+        thread_state.watcher = watcher
     made = instance(cls, shared._raw)
     made._edge, made._counter, made._meta = shared._edge, shared._counter, shared._meta
     return made
@@ -185,7 +186,8 @@ def make_wrapper_subclass(
     dispatch_device: bool = False,
     dispatch_layout: bool = False,
 ) -> Any:
-    """`Tensor._make_wrapper_subclass`: a leaf of class `cls` that has a shape and a dtype and no memory; its `__torch_dispatch__` computes.
+    """`Tensor._make_wrapper_subclass`: a leaf of class `cls` that has a shape and a dtype and no memory; its
+    `__torch_dispatch__` computes.
 
     TypeError for a class without one.
     """
@@ -195,7 +197,7 @@ def make_wrapper_subclass(
         raise NotImplementedError(
             "_make_wrapper_subclass: a class that computes its own sizes, device or layout is not available"
         )
-    kind = S.default_dtype if dtype is None else dtype.numpy
+    kind = process_state.default_dtype if dtype is None else dtype.numpy
     made: Tensor = instance(cls, wrapper(cls, tuple(size), kind, strides))
     return made.requires_grad_() if requires_grad else made
 
@@ -203,10 +205,11 @@ def make_wrapper_subclass(
 @composite(method=False)
 def set_default_tensor_type(t: Any) -> None:
     """The dtype of a legacy class as the default one; deprecated in favour of `set_default_dtype`."""
-    from .creation import set_default_dtype
-
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."
     )
     set_default_dtype(_dtype_of_type(t))
+
+
+tensor.construct = legacy_constructor

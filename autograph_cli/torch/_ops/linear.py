@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dims
+from .._core import batching_rules, dims
 from .._core.autocast import autocasts
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_product, same_scalar
 from .._core.dtypes import cpp_name
@@ -16,26 +16,40 @@ from . import arithmetic, views
 
 mm = operation(
     "mm(Tensor self, Tensor mat2)",
+    float8="numbers",
+    linear="each",
+    autocast="lower_precision_fp",
+    batch=batching_rules.mm,
     self=lambda f, grad, mat2, self_sizes, self_strides: mm_left(f, grad, mat2, self_sizes, self_strides),
     mat2=lambda f, grad, self, mat2_sizes, mat2_strides: mm_right(f, grad, self, mat2_sizes, mat2_strides),
 )
 mv = operation(
     "mv(Tensor self, Tensor vec)",
+    linear="each",
+    batch=batching_rules.mv,
     self=lambda f, grad, vec: f.ger(grad, f.conj(vec)),
     vec=lambda f, grad, self: f.mv(f.t(f.conj(self)), grad),
 )
 dot = operation(
     "dot(Tensor self, Tensor tensor)",
+    linear="each",
+    refuses={"b": "dot"},
+    batch=batching_rules.dot,
     self=lambda f, grad, tensor: grad * f.conj(tensor),
     tensor=lambda f, grad, self: grad * f.conj(self),
 )
 bmm = operation(
     "bmm(Tensor self, Tensor mat2)",
+    linear="each",
+    autocast="lower_precision_fp",
+    batch=batching_rules.mm,
     self=lambda f, grad, mat2: f.bmm(grad, f.conj(f.transpose(mat2, 1, 2))),
     mat2=lambda f, grad, self: f.bmm(f.conj(f.transpose(self, 1, 2)), grad),
 )
 addmm = operation(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
+    autocast="lower_precision_fp",
+    batch=batching_rules.addmm,
     self=lambda f, grad, beta: arithmetic.scaled(f, grad, beta),
     mat1=lambda f, grad, mat2, mat1_sizes, mat1_strides, alpha: arithmetic.scaled(
         f, mm_left(f, grad, mat2, mat1_sizes, mat1_strides), alpha
@@ -65,7 +79,7 @@ def _column_major(sizes: Any, strides: Any) -> bool:
 
 
 @composite(name="mm", out=True)
-@autocasts("mm")
+@autocasts("lower_precision_fp")
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     if input.ndim != 2:
@@ -85,7 +99,8 @@ def _fits(a: Tensor, b: Tensor) -> None:
 
 @composite(method=False)
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices: the name that scripts use for a sparse first one, which PyTorch takes dense as well."""
+    """The product of two matrices: the name that scripts use for a sparse first one, which PyTorch takes dense as
+    well."""
     return mm_(input, mat2)
 
 
@@ -121,13 +136,13 @@ def check_dot(input: Tensor, tensor: Tensor) -> None:
         )
     if input._raw.shape != tensor._raw.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor {list(input._raw.shape)} and src {list(tensor._raw.shape)} to have the "
-            f"same number of elements, but got {input._raw.size} and {tensor._raw.size} elements respectively"
+            f"inconsistent tensor size, expected tensor {list(input._raw.shape)} and src {list(tensor._raw.shape)} to "
+            f"have the same number of elements, but got {input._raw.size} and {tensor._raw.size} elements respectively"
         )
 
 
 @composite(name="bmm", out=True)
-@autocasts("bmm")
+@autocasts("lower_precision_fp")
 def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of matrices, batch by batch."""
     if input.ndim != 3 or mat2.ndim != 3:
@@ -146,13 +161,14 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Every product of an element of one vector with one of the other."""
     if input.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(
-            f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got {max(input.ndim, vec2.ndim)}-D"
+            f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got "
+            f"{max(input.ndim, vec2.ndim)}-D"
         )
     return arithmetic.mul(views.reshape(input, (input._raw.size, 1)), vec2)
 
 
 @composite(out=True)
-@autocasts("matmul")
+@autocasts("lower_precision_fp")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, composed as PyTorch composes it for each pair of dimensions.
 
@@ -231,19 +247,20 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 
 
 @composite(name="addmm", out=True)
-@autocasts("addmm")
+@autocasts("lower_precision_fp")
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     if mat1.ndim != 2 or mat2.ndim != 2:
         raise RuntimeError(
-            f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got {mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
+            f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got "
+            f"{mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
         )
     _fits(mat1, mat2)
     same_for_addmm(input, mat1, mat2)
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
-@autocasts("linear")
+@autocasts("lower_precision_fp")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, composed as PyTorch composes it: one `addmm` where the rows lie one after the other."""
     if bias is None:

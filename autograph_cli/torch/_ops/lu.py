@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import operation
@@ -17,12 +18,14 @@ lu_factor_ex_op = operation(
     "linalg_lu_factor_ex(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)",
     saved={"pivot": lambda: True},
     nondifferentiable=("pivots", "info"),
+    batch=batching.leading,
     A=lambda f, grad, LU, pivots: lu_factor_gradient(f, grad, LU, pivots),
 )
 lu_op = operation(
     "linalg_lu(Tensor A, bool pivot=True) -> (Tensor L, Tensor U, Tensor P)",
     saved={"pivot": "pivot"},
     nondifferentiable=("P",),
+    batch=batching.leading,
     A=lambda f, grads, L, U, P: lu_gradient(f, grads[0], grads[1], L, U, P),
 )
 lu_unpack_op = operation(
@@ -34,10 +37,12 @@ lu_unpack_op = operation(
         "LU_data_sym_argsize_minus_1": lambda LU_data_sizes: LU_data_sizes[-1],
         "LU_data_sym_argsize_minus_2": lambda LU_data_sizes: LU_data_sizes[-2],
     },
+    batch=batching.leading,
     LU_data=lambda f, grads, LU_data_sizes: lu_unpack_gradient(f, grads, LU_data_sizes),
 )
 lu_solve_op = operation(
     "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, bool left=True, bool adjoint=False)",
+    batch=batching.leading,
     LU=lambda f, grad, LU, pivots, result, left, adjoint: lu_solve_gradient(f, grad, LU, pivots, result, left, adjoint),
     B=lambda f, grad, LU, pivots, left, adjoint: f.linalg_lu_solve(LU, pivots, grad, left, not adjoint),
 )
@@ -169,8 +174,8 @@ def _check_lu(name: str, info: Tensor) -> None:
     check_info(
         name,
         info._raw,
-        "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
-        "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+        "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform "
+        "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
         RuntimeError,
     )
 
@@ -186,10 +191,10 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """The older form of `torch.linalg.lu_factor_ex`."""
     warn_once(
-        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in a future "
-        "PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
-        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\nLU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)"
-        "\nshould be replaced with\nLU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in "
+        "a future PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\nLU, pivots, info = torch.lu(A, compute_pivots, "
+        "get_infos=True)\nshould be replaced with\nLU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
     )
     found = lu_factor_ex(A, pivot=pivot)
     return found if get_infos else lu_factor_result(found.LU, found.pivots)
@@ -200,7 +205,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     """P, L and U of what `lu_factor` gave."""
     if unpack_pivots and LU_pivots._raw.dtype != "int32":
         raise RuntimeError(
-            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this "
+            "function is intended to be used with the output produced by torch.linalg.lu_factor"
         )
     L, U, P = lu_unpack_op(LU_data, LU_pivots, unpack_data, unpack_pivots)
     return lu_unpack_result(P, L, U)
@@ -218,8 +224,8 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
     n, side = LU._raw.shape[-1], B._raw.shape[-2 if left else -1]
     if n != side:
         raise RuntimeError(
-            f"linalg.lu_solve: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B ({n}x{n} and "
-            f"{B._raw.shape[-2]}x{B._raw.shape[-1]})"
+            f"linalg.lu_solve: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B ({n}x{n} "
+            f"and {B._raw.shape[-2]}x{B._raw.shape[-1]})"
         )
     if LU._raw.shape[:-1] != pivots._raw.shape:
         raise RuntimeError(
@@ -230,7 +236,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 
 
 @composite(out=True)
-@autocasts("lu_solve")
+@autocasts("fp32")
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The older form of `torch.linalg.lu_solve`."""
     return linalg_lu_solve(LU_data, LU_pivots, b)

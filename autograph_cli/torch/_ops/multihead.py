@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .._core.operation import operations
+from .._core.registry import functions
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from .activations import softmax
@@ -59,8 +60,8 @@ def _check_shapes(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: A
     word = "batched (3-D)" if batched else "unbatched (2-D)"
     if key.ndim != query.ndim or value.ndim != query.ndim:
         raise AssertionError(
-            f"For {word} `query`, expected `key` and `value` to be {query.ndim}-D but found {key.ndim}-D and {value.ndim}-D tensors "
-            "respectively"
+            f"For {word} `query`, expected `key` and `value` to be {query.ndim}-D but found {key.ndim}-D and "
+            f"{value.ndim}-D tensors respectively"
         )
     if key_padding_mask is not None and key_padding_mask.ndim != query.ndim - 1:
         raise AssertionError(
@@ -69,7 +70,8 @@ def _check_shapes(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: A
         )
     if attn_mask is not None and attn_mask.ndim not in (2, 3):
         raise AssertionError(
-            f"For {word} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.ndim}-D tensor instead"
+            f"For {word} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.ndim}-D tensor "
+            "instead"
         )
     return batched
 
@@ -102,8 +104,6 @@ def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float) -> Any:
 
 
 def _namespace(name: str) -> Any:
-    from .._core.registry import functions
-
     return functions[name]
 
 
@@ -134,7 +134,8 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of `num_heads` heads over (length, N, E), or (length, E): the result, and the weights if they are needed.
+    """Attention of `num_heads` heads over (length, N, E), or (length, E): the result, and the weights if they are
+    needed.
 
     AssertionError or RuntimeError for shapes and masks that do not go together.
     """

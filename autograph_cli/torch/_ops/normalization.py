@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import batching_layers, dtypes, recomputed
 from .._core.dtype_checks import no_integers, parameters_fit
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.transforms import Batched
 from .._core.views import bump, changes
@@ -20,11 +20,15 @@ from .arithmetic import no_derivative
 from .comparison import finfo
 from .convolution import wanted
 from .padding import pad
+from .pooling import avg_pool2d, avg_pool3d
 
 layer_norm_op = operation(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
     "(Tensor result0, Tensor result1, Tensor result2)",
     nondifferentiable=("result1", "result2"),
+    refuses={"biuc": "LayerNormKernelImpl"},
+    batch=batching_layers.layer_norm,
+    recomputed=recomputed.layer_norm,
     joint={
         ("input", "weight", "bias"): lambda f, grad, input, normalized_shape, result1, result2, weight, bias, mask: (
             (None,) * 3
@@ -36,8 +40,10 @@ layer_norm_op = operation(
     },
 )
 operation(
-    "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, "
-    "Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, "
+    "Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    batch=batching_layers.layer_norm_backward,
+    saves_all=True,
     joint={
         ("grad_out", "input", "weight"): lambda f, grads, grad_out, input, normalized_shape, weight, mean, rstd: (
             layer_norm_twice(f, grads, grad_out, input, normalized_shape, weight, mean, rstd)
@@ -56,6 +62,8 @@ def _batch_norm(name: str, node: str, outputs: str, backward: str, **options: An
         f"float momentum, float eps) -> ({outputs})",
         lambda f, *args: (*f.native_batch_norm(*args), f.xp.zeros(0, "uint8"))[: outputs.count("Tensor")],
         node=node,
+        batch=batching_layers.batch_norm,
+        recomputed=recomputed.batch_norm,
         **options,
         nondifferentiable=("result1", "result2", "result3"),
         joint={
@@ -77,31 +85,56 @@ def _batch_norm(name: str, node: str, outputs: str, backward: str, **options: An
     )
 
 
+def batch_norm_twice(
+    f: Any,
+    grads: Any,
+    grad_out: Any,
+    input: Any,
+    weight: Any,
+    running_mean: Any,
+    running_var: Any,
+    save_mean: Any,
+    save_invstd: Any,
+    train: bool,
+    eps: float,
+) -> Any:
+    shape = (1, input.shape[1], *[1] * (input.ndim - 2))
+    axes = (0, *range(2, input.ndim))
+    mean, rstd = (save_mean, save_invstd) if train else (running_mean, f.rsqrt(f.add_Scalar(running_var, eps)))
+    rstd = f.reshape(rstd, shape)
+    normal = f.sub(input, f.reshape(mean, shape)) * rstd
+    return affine_twice(f, grads, grad_out, normal, rstd, weight, axes, axes, shape, fixed=not train)
+
+
 def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
     refused = {t: no_derivative(f"{name} {t}") for t in ("save_mean", "save_invstd", *([reserve] if reserve else []))}
     operation(
-        f"{name}(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, "
-        f"Tensor? save_invstd, bool train, float eps, bool[3] output_mask{', Tensor? reserve=None' * bool(reserve)}) -> "
-        "(Tensor, Tensor, Tensor)",
+        f"{name}(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? "
+        "save_mean, Tensor? save_invstd, bool train, float eps, bool[3] "
+        f"output_mask{', Tensor? reserve=None' * bool(reserve)}) -> (Tensor, Tensor, Tensor)",
         lambda f, *args: f.native_batch_norm_backward(*args[:10]),
         node=node,
+        batch=batching_layers.batch_norm_backward,
+        saves_all=True,
         joint={
             (
                 "grad_out",
                 "input",
                 "weight",
-            ): lambda f, grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps: (
-                batch_norm_twice(
-                    f, grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps
-                )
-            )
+            ): batch_norm_twice
         },
         **refused,
     )
 
 
 _THREE = "Tensor result0, Tensor result1, Tensor result2"
-batch_norm_op = _batch_norm("native_batch_norm", "NativeBatchNormBackward0", _THREE, "native_batch_norm_backward")
+batch_norm_op = _batch_norm(
+    "native_batch_norm",
+    "NativeBatchNormBackward0",
+    _THREE,
+    "native_batch_norm_backward",
+    refuses={"biuc": "batch_norm"},
+)
 batch_norm_legit = _batch_norm(
     "_native_batch_norm_legit", "NativeBatchNormLegitBackward0", _THREE, "native_batch_norm_backward"
 )
@@ -130,6 +163,9 @@ group_norm_op = operation(
         "HxW": lambda input_sizes: math.prod(input_sizes[2:]),
         "eps": "eps",
     },
+    refuses={"biuc": "GroupNormKernelImpl"},
+    memory_format="channels_last",
+    batch=batching_layers.group_norm,
     joint={
         ("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask: (
             group_norm_gradients(f, grads, input, result1, result2, weight, group, mask)
@@ -142,7 +178,8 @@ group_norm_op = operation(
 
 
 def normalized_twice(f: Any, by_input: Any, scaled: Any, normal: Any, rstd: Any, axes: Any) -> tuple[Any, Any]:
-    """The derivatives of `(scaled - mean(scaled) - normal * mean(scaled * normal)) * rstd` by `scaled` and by the input."""
+    """The derivatives of `(scaled - mean(scaled) - normal * mean(scaled * normal)) * rstd` by `scaled` and by the
+    input."""
     mean = lambda t: f.mean_dim(t, axes, True)  # noqa: E731
     project = lambda t: f.sub(f.sub(t, mean(t)), normal * mean(t * normal))  # noqa: E731
     both = mean(by_input * scaled) - mean(by_input) * mean(scaled) - mean(by_input * normal) * mean(scaled * normal)
@@ -170,7 +207,8 @@ def affine_twice(
     shape: Any,
     fixed: bool = False,
 ) -> Any:
-    """The second derivatives of `normal * weight + bias`; `shape` lays a weight beside the input, `outer` folds it back."""
+    """The second derivatives of `normal * weight + bias`; `shape` lays a weight beside the input, `outer` folds it
+    back."""
     by_input, by_weight, by_bias = grads
     laid = lambda t: None if t is None else f.reshape(t, shape)  # noqa: E731
     fold = lambda t: f.sum_dim_IntList(t, outer, False) if outer else t  # noqa: E731
@@ -203,28 +241,6 @@ def layer_norm_twice(f: Any, grads: Any, grad: Any, input: Any, shape: Any, weig
     axes, outer = tuple(range(lead, input.ndim)), tuple(range(lead))
     normal = f.sub(input, mean) * rstd
     return affine_twice(f, grads, grad, normal, rstd, weight, axes, outer, (*[1] * lead, *shape))
-
-
-def batch_norm_twice(
-    f: Any,
-    grads: Any,
-    grad: Any,
-    input: Any,
-    weight: Any,
-    running_mean: Any,
-    running_var: Any,
-    mean: Any,
-    rstd: Any,
-    train: bool,
-    eps: float,
-) -> Any:
-    shape = (1, input.shape[1], *[1] * (input.ndim - 2))
-    axes = (0, *range(2, input.ndim))
-    if not train:
-        mean, rstd = running_mean, f.rsqrt(f.add_Scalar(running_var, eps))
-    rstd = f.reshape(rstd, shape)
-    normal = f.sub(input, f.reshape(mean, shape)) * rstd
-    return affine_twice(f, grads, grad, normal, rstd, weight, axes, axes, shape, fixed=not train)
 
 
 def group_norm_gradients(
@@ -305,13 +321,13 @@ def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any, comma: 
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._raw.shape != sizes:
             raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {_shown(t._raw.shape)} and "
-                f"normalized_shape = {_shown(sizes)}"
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{_shown(t._raw.shape)} and normalized_shape = {_shown(sizes)}"
             )
     if input._raw.shape[-len(sizes) :] != sizes:
         raise RuntimeError(
-            f"Given normalized_shape={_shown(sizes)}, expected input with shape [*{comma}{_shown(sizes)[1:]}, but got input of size"
-            f"{_shown(input._raw.shape)}"
+            f"Given normalized_shape={_shown(sizes)}, expected input with shape [*{comma}{_shown(sizes)[1:]}, but got "
+            f"input of size{_shown(input._raw.shape)}"
         )
     return sizes
 
@@ -365,7 +381,7 @@ def _update(running: Any, value: Any, momentum: float) -> None:
 
 def _update_samples(results: Any, running: tuple[Any, Any], momentum: float, eps: float, count: float) -> None:
     """The statistics of each sample moved on, under vmap; RuntimeError where all samples share them."""
-    before, L.grad = L.grad, False
+    before, thread_state.grad = thread_state.grad, False
     try:
         spread = operations.sub_Scalar(operations.pow_Tensor_Scalar(results[2], -2.0), eps)
         for statistic, value in zip(running, (results[1], spread * (count / max(count - 1, 1))), strict=True):
@@ -374,14 +390,14 @@ def _update_samples(results: Any, running: tuple[Any, Any], momentum: float, eps
             if statistic is not None:
                 statistic.copy_(statistic * (1 - momentum) + value * momentum)
     finally:
-        L.grad = before
+        thread_state.grad = before
 
 
 SHARED_STATISTICS = (
-    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not "
-    "batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be False.If you are using "
-    "a prebuilt module and do not need eval mode, please see the functorch website for resources on how to patch your module to "
-    "work with vmap"
+    "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, "
+    "were not batched.\nIf you are using a module and do not need eval mode, please set `track_running_stats` to be "
+    "False.If you are using a prebuilt module and do not need eval mode, please see the functorch website for "
+    "resources on how to patch your module to work with vmap"
 )
 
 
@@ -396,7 +412,8 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> Any:
-    """The result of `batch_norm`, with mean and inverse deviation; running statistics move by `momentum` while training."""
+    """The result of `batch_norm`, with mean and inverse deviation; running statistics move by `momentum` while
+    training."""
     return normalized_batch(batch_norm_op, input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -476,8 +493,8 @@ def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = N
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._raw.shape != (channels,):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                f"{_shown(t._raw.shape)} and input of shape {_shown(input._raw.shape)}"
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {_shown(t._raw.shape)} and input of shape {_shown(input._raw.shape)}"
             )
     parameters_fit(input, weight, bias)
     found: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
@@ -508,9 +525,9 @@ def instance_norm(
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None:
             if isinstance(moved, Batched):
-                with_grad, L.grad = L.grad, False
+                with_grad, thread_state.grad = thread_state.grad, False
                 running.copy_(views.view(moved, (n, c)).mean(0))
-                L.grad = with_grad
+                thread_state.grad = with_grad
                 continue
             changes(running)
             running._raw[...] = moved._raw.reshape(n, c).mean(0)
@@ -527,8 +544,6 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """`input` over a power of the mean of the squares of `size` neighbouring channels."""
-    from .pooling import avg_pool2d, avg_pool3d
-
     if input.ndim < 3:
         raise ValueError(
             f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"

@@ -8,9 +8,10 @@ from typing import Any
 from .._core import dims, dtypes
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
+from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
 from . import arithmetic, views
 from ._matrix import check_floating, check_matrix
@@ -23,6 +24,7 @@ finite_op = operation(
     "nan_to_num.finite(Tensor self, float nan)",
     lambda f, a, nan: f.xp.nan_to_num(a, nan=nan, posinf=math.inf, neginf=-math.inf)[()],
     node="NanToNumBackward0",
+    pointwise=True,
     self=lambda f, grad, self: grad * f.cast_like(f.isfinite(self), grad),
 )
 
@@ -45,10 +47,11 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
         for d in folded or range(x.ndim):
             if shape and shape[d] == 0:
                 raise RuntimeError(
-                    f"linalg.vector_norm cannot compute the {float(ord):g} norm on an empty tensor because the operation does not have "
-                    "an identity"
+                    f"linalg.vector_norm cannot compute the {float(ord):g} norm on an empty tensor because the "
+                    "operation does not have an identity"
                     if not folded
-                    else f"linalg.vector_norm cannot compute the {float(ord):g} norm on the dimension {d} because this dimension is empty and "
+                    else f"linalg.vector_norm cannot compute the {float(ord):g} norm on the dimension {d} because this "
+                    "dimension is empty and "
                     "the operation does not have an identity"
                 )
     _check_norm_dtype("linalg.vector_norm", x, dtype)
@@ -171,15 +174,17 @@ def legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = 
 
 @composite(method=False, out=True)
 def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The square root of the sum of squares over `dim`, over all dimensions without one."""
     return vector_norm(input, 2, dim, keepdim)
 
 
 @composite(method=False, out=True)
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of the matrices that the two dimensions `dim` span."""
     return matrix_norm(input, "nuc", dim, keepdim)
 
 
-@autocasts("linalg_cond")
+@autocasts("fp32")
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """How much a solution with A can magnify errors: norm(A) * norm(inverse(A))."""
     check_floating("linalg.cond", A)
@@ -204,12 +209,9 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 
 @by_samples
-@autocasts("linalg_matrix_rank")
+@autocasts("fp32")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
-    from .._core.dispatch import kernels
-    from .._core.tensor import make
-
     check_matrix("linalg.matrix_rank", A, square=hermitian)
     f, raw = kernels(A._raw), A._raw
     low, relative = (getattr(tol, "_raw", tol), 0.0) if tol is not None else tolerances(A, atol, rtol)

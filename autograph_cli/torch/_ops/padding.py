@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching
 from .._core.device_dispatch import kernels
 from .._core.operation import operation
 from .._core.registry import functions
@@ -15,29 +16,45 @@ Pad = tuple[int, ...]
 
 constant_pad = operation(
     "constant_pad_nd(Tensor self, int[] pad, Scalar value=0)",
+    doc=(
+        "`input` with `value` around it.\n\n"
+        "`pad` has two lengths, before and after, for each dimension from the last one backwards; a "
+        "negative one cuts.\n"
+        "RuntimeError for more lengths than twice the dimensions, or if a size would become negative."
+    ),
+    float8=True,
+    memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, pad: f.constant_pad_nd(grad, tuple(-n for n in pad), 0),
 )
 
 
-def _edge_padding(kind: str, dim: int) -> Any:
+def _edge_padding(kind: str, dim: int, autocast: str = "fp32") -> Any:
     """The operation that pads `dim` dimensions, and its backward."""
     name = f"{kind}_pad{dim}d"
     node = f"{kind.capitalize()}Pad{dim}DBackward"
     run = operation(
         f"{name}(Tensor self, int[] padding)",
         node=f"{node}0",
+        linear=True,
+        autocast=autocast,
+        memory_format="channels_last" if dim > 1 else "",
+        batch=batching.folded,
         self=lambda f, grad, self, padding: getattr(f, f"{name}_backward")(grad, self, padding),
     )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)",
         node=f"{node}Backward0",
+        linear=True,
+        batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, padding: getattr(f, name)(grad, padding),
         self=lambda f, self: f.zeros_like(self),
     )
     return run
 
 
-reflection = {dim: _edge_padding("reflection", dim) for dim in (1, 2, 3)}
+reflection = {dim: _edge_padding("reflection", dim, "fp32" if dim < 3 else "") for dim in (1, 2, 3)}
 replication = {dim: _edge_padding("replication", dim) for dim in (1, 2, 3)}
 
 
@@ -77,7 +94,8 @@ def _wrap(out: Tensor, d: int, left: int, right: int) -> None:
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """Widen the last dimensions: `pad` is (left, right) of the last, then of the one before, and so on.
 
-    Raises RuntimeError for an odd or too long `pad`, NotImplementedError for a mode that is not defined for the dimensions.
+    Raises RuntimeError for an odd or too long `pad`, NotImplementedError for a mode that is not defined for the
+    dimensions.
 
     >>> from autograph_cli import torch
     >>> torch.nn.functional.pad(torch.ones(2), (1, 0))
@@ -114,8 +132,8 @@ def _constant(input: Tensor, padding: Pad, value: Any) -> Tensor:
         left, right = padding[2 * i : 2 * i + 2]
         if input._raw.shape[d] + left + right < 0:
             raise RuntimeError(
-                f"The input size {input._raw.shape[d]}, plus negative padding {left} and {right} resulted in a negative output "
-                f"size, which is invalid. Check dimension {d} of your input."
+                f"The input size {input._raw.shape[d]}, plus negative padding {left} and {right} resulted in a "
+                f"negative output size, which is invalid. Check dimension {d} of your input."
             )
     return constant_pad(input, padding, 0 if value is None else value)
 
@@ -126,13 +144,13 @@ def _check_edges(input: Tensor, padding: Pad, mode: str) -> None:
         left, right, n = *padding[2 * i : 2 * i + 2], input._raw.shape[d]
         if n == 0:
             raise RuntimeError(
-                f"Expected {input.ndim}D tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
-                f"{list(input._raw.shape)}"
+                f"Expected {input.ndim}D tensor with possibly 0 batch size and other non-zero dimensions for input, "
+                f"but got: {list(input._raw.shape)}"
             )
         if mode == "reflect" and (left >= n or right >= n):
             raise RuntimeError(
-                f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({left}, "
-                f"{right}) at dimension {d} of input {list(input._raw.shape)}"
+                "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({left}, {right}) at dimension {d} of input {list(input._raw.shape)}"
             )
         if n + left + right < 1:
             raise RuntimeError(f"input (W: {n}) is too small. Calculated output W: {n + left + right}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from .._arrays.sparse import Coo, Sparse
 from .._core import dtypes, formatting
 from .._core.interpreter_stack import DualLevel, Level
 from .._core.registry import composite, methods
 from .._core.reverse import outer_history
-from .._core.sparse_arrays import Coo, Sparse
-from .._core.state import S
+from .._core.state import process_state
 from .._core.tensor import Tensor, Wrapped
 from .._core.transforms import Batched, Dual, core
 
@@ -49,7 +49,8 @@ def set_printoptions(
 
 
 def text(tensor: Tensor, prefix: str | None = None) -> str:
-    """`repr` of a tensor; `prefix` stands before its elements (the class by default). Inside a transform, with its wrappers."""
+    """`repr` of a tensor; `prefix` stands before its elements (the class by default). Inside a transform, with its
+    wrappers."""
     return _wrapped(tensor, getattr(tensor, "_born", None), prefix)
 
 
@@ -83,7 +84,7 @@ def _plain(tensor: Tensor, prefix: str | None, outside: bool, tangent: str | Non
     if prefix is None:
         prefix = "tensor(" if type(tensor) is Tensor else f"{type(tensor).__name__}("
     requires_grad, name = outer_history(tensor) if outside else _history(tensor)
-    default_dtype = dtypes.FROM_NUMPY[S.default_dtype].name
+    default_dtype = dtypes.FROM_NUMPY[process_state.default_dtype].name
     if isinstance(tensor._raw, Sparse):
         return _sparse(tensor._raw, prefix, default_dtype, requires_grad, name)
     if tensor.is_meta:

@@ -5,32 +5,39 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dims
+from .._core import batching, batching_rules, dims
 from .._core.autocast import autocasts
+from .._core.dispatch import put
+from .._core.docstrings import documented, in_place
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.dtypes import c_name, cpp_name
+from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
 from . import arithmetic, linear, views
 from .arithmetic import scaled
-from .reductions import sum_all, sum_dim
+from .reductions import cumprod_op, sum_all, sum_dim
 
 addmv_op = operation(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
+    batch=batching_rules.addmv,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     mat=lambda f, grad, vec, alpha: scaled(f, f.ger(grad, f.conj(vec)), alpha),
     vec=lambda f, grad, mat, alpha: scaled(f, f.mv(f.conj(f.t(mat)), grad), alpha),
 )
 addr_op = operation(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)",
+    batch=batching_rules.addr,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     vec1=lambda f, grad, vec2, alpha: scaled(f, f.mv(grad, f.conj(vec2)), alpha),
     vec2=lambda f, grad, vec1, alpha: scaled(f, f.mv(f.t(grad), f.conj(vec1)), alpha),
 )
 baddbmm_op = operation(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
+    autocast="lower_precision_fp",
+    batch=batching_rules.baddbmm,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, alpha: scaled(f, f.bmm(grad, f.conj(f.transpose(batch2, 1, 2))), alpha),
     batch2=lambda f, grad, batch1, alpha: scaled(f, f.bmm(f.conj(f.transpose(batch1, 1, 2)), grad), alpha),
@@ -44,6 +51,8 @@ addbmm_op = operation(
         "batch1_sym_argsize_1": lambda batch1_sizes: batch1_sizes[1],
         "batch2_sym_argsize_2": lambda batch2_sizes: batch2_sizes[2],
     },
+    autocast="lower_precision_fp",
+    batch=batching_rules.addbmm,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, batch1_sizes, batch2_sizes, alpha: scaled(
         f, f.bmm(_for_each(f, grad, batch1_sizes, batch2_sizes), f.conj(f.transpose(batch2, 1, 2))), alpha
@@ -54,11 +63,15 @@ addbmm_op = operation(
 )
 vdot_op = operation(
     "vdot(Tensor self, Tensor other)",
+    linear="each",
+    batch=batching_rules.vdot,
     self=lambda f, grad, other: f.conj(grad) * other,
     other=lambda f, grad, self: grad * self,
 )
 cross_op = operation(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1)",
+    linear="each",
+    batch=batching.leading,
     self=lambda f, grad, other, dim: f.linalg_cross(f.conj(other), grad, dim=dim),
     other=lambda f, grad, self, dim: f.linalg_cross(grad, f.conj(self), dim=dim),
 )
@@ -95,7 +108,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 
 
 @composite(out=True)
-@autocasts("baddbmm")
+@autocasts("lower_precision_fp")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
     _batches(batch1, batch2)
@@ -104,7 +117,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 
 
 @composite(out=True)
-@autocasts("addbmm")
+@autocasts("lower_precision_fp")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of all products of two matrices."""
     _batches(batch1, batch2)
@@ -132,11 +145,9 @@ for _name, _op in (
 ):
 
     def _in_place(input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, _op: Any = _op) -> Tensor:
-        from .._core.views import run_inplace
-
         return run_inplace(_op.op, (input, a, b, beta, alpha))
 
-    methods[f"{_name}_"] = _in_place
+    methods[f"{_name}_"] = documented(_in_place, in_place(_name), f"{_name}_")
     if _name == "addmv":
         functions["addmv_"] = _in_place
 
@@ -170,8 +181,9 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product along `dim`; by default along the first dimension of length 3."""
     if dim is None:
         warn_once(
-            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
-            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+            "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
+            "in a future release."
         )
         found = next((d for d, n in enumerate(input._raw.shape) if n == 3), None)
         if found is None:
@@ -192,19 +204,20 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     d = dims.wrap(dim, input.ndim)
     if input._raw.shape[d] != 3 or other._raw.shape[d] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._raw.shape[d]} and {other._raw.shape[d]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._raw.shape[d]} and "
+            f"{other._raw.shape[d]}"
         )
     same_scalar(input, other)
     return cross_op(input, other, dim=d)
 
 
-@autocasts("linalg_vecdot")
+@autocasts("lower_precision_fp")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, the first ones conjugated."""
     if x._raw.dtype != y._raw.dtype:
         raise RuntimeError(
-            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {cpp_name(x._raw.dtype)} and y of type "
-            f"{cpp_name(y._raw.dtype)} instead"
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {cpp_name(x._raw.dtype)} and "
+            f"y of type {cpp_name(y._raw.dtype)} instead"
         )
     if x.ndim == y.ndim == 1:
         return vdot_op(x, y)
@@ -238,7 +251,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             b = sum_dim(b, (j,), True, dtype=b._raw.dtype)
         elif n != m:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in dim {j}"
+                f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in "
+                f"dim {j}"
             )
     shared = math.prod(a._raw.shape[i] for i in left)
     free_a = tuple(i for i in range(a.ndim) if i not in left)
@@ -301,7 +315,6 @@ def multi_dot(tensors: Any, *, out: Any = None) -> Tensor:
 def _put(result: Tensor, out: Any) -> Tensor:
     if out is None:
         return result
-    from .._core.dispatch import put
 
     put(out, result._raw)
     return out
@@ -311,8 +324,8 @@ def _put(result: Tensor, out: Any) -> Tensor:
 def chain_matmul(*matrices: Any, out: Any = None) -> Tensor:
     """The product of several matrices; `torch.linalg.multi_dot` is its successor."""
     warn(
-        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, "
-        "which accepts a list of two or more tensors rather than multiple parameters."
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
     )
     given = matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], Tensor) else matrices
     for m in given:
@@ -342,13 +355,13 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
             raise RuntimeError(f"{name}(): tensor {i} must be 2D but got {t.ndim}D")
         if t._raw.dtype != first._raw.dtype:
             raise RuntimeError(
-                f"{name}(): all tensors must have be the same dtype but tensor 0 is {c_name(first._raw.dtype)} and tensor {i} "
-                f"{c_name(t._raw.dtype)}"
+                f"{name}(): all tensors must have be the same dtype but tensor 0 is {c_name(first._raw.dtype)} and "
+                f"tensor {i} {c_name(t._raw.dtype)}"
             )
         if i and tensors[i - 1]._raw.shape[1] != t._raw.shape[0]:
             raise RuntimeError(
-                f"{name}(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._raw.shape)} and {list(t._raw.shape)} cannot "
-                "be multiplied"
+                f"{name}(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._raw.shape)} and "
+                f"{list(t._raw.shape)} cannot be multiplied"
             )
     order = _cheapest([t._raw.shape[0] for t in tensors] + [tensors[-1]._raw.shape[1]])
     return views.view_op(_multiplied(tensors, order, 0, n - 1), tuple(shape))
@@ -383,8 +396,6 @@ def _multiplied(tensors: list[Tensor], split: dict[tuple[int, int], int], i: int
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 ... N - 1 of each element, in a new last dimension."""
-    from .reductions import cumprod_op
-
     x = views.unsqueeze(x, -1) if x.ndim == 0 else x
     shape = x._raw.shape
     n = N if N is not None else shape[-1]

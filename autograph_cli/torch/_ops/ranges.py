@@ -14,7 +14,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.generator import _multiply_add as multiply_add
 from .._core.registry import composite
-from .._core.state import S
+from .._core.state import process_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from ._data import cast, narrow
@@ -46,7 +46,9 @@ def arange(
     start, end, step = _bounds("arange", args, start, end, step)
     wanted = placed("arange", dtype, layout, device, pin_memory) if dtype is not None or out is None else out._raw.dtype
     if dtype is None and out is None:
-        wanted = S.default_dtype if any(isinstance(x, float) for x in (start, end, step)) else np.dtype(np.int64)
+        wanted = (
+            process_state.default_dtype if any(isinstance(x, float) for x in (start, end, step)) else np.dtype(np.int64)
+        )
     _require_real("arange_cpu", wanted)
     _check_steps(start, end, step)
     if wanted == np.int64:
@@ -216,7 +218,7 @@ def _check_steps(start: Any, end: Any, step: Any) -> None:
 
 
 def _require_real(kernel: str, dtype: np.dtype[Any]) -> None:
-    if dtype.kind in "bc":
+    if dtype.kind in "bc" or dtype in dtypes.FLOAT8:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(dtype)}'")
 
 
@@ -239,7 +241,7 @@ def _count(name: str, steps: Any) -> int:
 
 
 def _default_of(*bounds: Any) -> np.dtype[Any]:
-    return dtypes.complex_default() if any(isinstance(x, complex) for x in bounds) else S.default_dtype
+    return dtypes.complex_default() if any(isinstance(x, complex) for x in bounds) else process_state.default_dtype
 
 
 # ---------------------------------------------------------------- values

@@ -8,17 +8,58 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays.meta import readable
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from .._kernels.meta import readable
+from .creation import full, tensor
+from .dropout import dropout
+from .linear import linear
 from .split_join import unsafe_split_op as unsafe_split
 
+
+def _lstm_layer_gradients(
+    f: Any,
+    grads: Any,
+    input: Any,
+    weight0: Any,
+    weight1: Any,
+    weight2: Any,
+    weight3: Any,
+    hx_: Any,
+    cx_: Any,
+    result0: Any,
+    result1: Any,
+    result2: Any,
+    reverse: Any,
+    result3: Any,
+) -> Any:
+    return f.mkldnn_rnn_layer_backward(
+        input,
+        weight0,
+        weight1,
+        weight2,
+        weight3,
+        hx_,
+        cx_,
+        result0,
+        result1,
+        result2,
+        *(
+            f.zeros_of(tuple(r.shape), input) if g is None else g
+            for g, r in zip(grads, (result0, result1, result2), strict=False)
+        ),
+        reverse,
+        result3,
+    )
+
+
 lstm_layer = operation(
-    "mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, "
-    "bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, "
-    "bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)",
+    "mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor "
+    "cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool "
+    "bidirectional, bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)",
     nondifferentiable=("result3",),
+    autocast="lower_precision_fp",
     joint={
         (
             "input",
@@ -28,26 +69,7 @@ lstm_layer = operation(
             "weight3",
             "hx_",
             "cx_",
-        ): lambda f, grads, input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, reverse, result3: (
-            f.mkldnn_rnn_layer_backward(
-                input,
-                weight0,
-                weight1,
-                weight2,
-                weight3,
-                hx_,
-                cx_,
-                result0,
-                result1,
-                result2,
-                *(
-                    f.zeros_of(tuple(r.shape), input) if g is None else g
-                    for g, r in zip(grads, (result0, result1, result2), strict=False)
-                ),
-                reverse,
-                result3,
-            )
-        )
+        ): _lstm_layer_gradients
     },
 )
 pack_op = operation(
@@ -77,8 +99,6 @@ def _layer_backward(
     _workspace: Any,
 ) -> tuple[Any, ...]:
     """The gradients of `mkldnn_rnn_layer`, recorded: its steps are computed once more."""
-    from .creation import full
-
     one = full((), 1, dtype=input.dtype)
     grad_output, grad_hy, grad_cy = grad_output.contiguous(), grad_hy.contiguous(), grad_cy.contiguous()
     times = range(input.shape[0])[:: -1 if reverse else 1]
@@ -130,8 +150,6 @@ operations.mkldnn_rnn_layer_backward, operations._pack_padded_sequence_backward 
 
 
 def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
-    from ..nn.functional import linear
-
     return linear(input, weight, bias)
 
 
@@ -353,8 +371,6 @@ def _beside(outputs: list[Any]) -> Any:
 
 
 def _dropped(input: Any, p: float) -> Any:
-    from ..nn.functional import dropout
-
     return Packed(dropout(input.data, p), input.sizes) if isinstance(input, Packed) else dropout(input, p)
 
 
@@ -477,8 +493,8 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
     if any(a < b for a, b in pairwise(given)):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "
-            "need ONNX exportability."
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
+            "do not need ONNX exportability."
         )
     found: tuple[Tensor, Tensor] = pack_op(input, lengths, batch_first)
     return found
@@ -489,8 +505,6 @@ def _pad_packed_sequence(
     data: Any, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
 ) -> Any:
     """(steps, batch, *) with `padding_value` after the end of each sequence, and the lengths."""
-    from .creation import full, tensor
-
     sizes = batch_sizes.tolist()
     steps = max(len(sizes), total_length)
     if 0 < total_length < len(sizes):
@@ -520,8 +534,6 @@ def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Any:
     """Sequences of (length, *) beside each other, filled up with `padding_value`."""
-    from .creation import full
-
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     given = list(sequences)

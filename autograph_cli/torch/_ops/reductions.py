@@ -5,30 +5,38 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dims, dtypes
+from .._core import batching, batching_rules, dims, dtypes
 from .._core.device_dispatch import is_meta, kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
 from .._core.transforms import core
 from .._core.user_warnings import warn
+from .arithmetic import maximum, minimum
 from .results import named_result
 
 sum_all = operation(
     "sum(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.sum(self, None, False, dtype),
+    linear=True,
+    batch=batching_rules.over_all_with_dtype("sum_dim_IntList"),
     self=lambda f, grad, self_sizes: f.expand(grad, self_sizes),
 )
 sum_dim = operation(
     "sum.dim_IntList(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
     "sum",
     node="SumBackward1",
+    linear=True,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, keepdim: spread(f, grad, self_sizes, dim, keepdim),
 )
 mean_all = operation(
     "mean(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.mean(self, None, False, dtype),
     saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
+    linear=True,
+    batch=batching_rules.over_all_with_dtype("mean_dim"),
     self=lambda f, grad, self_sizes: f.div_Scalar(f.expand(grad, self_sizes), math.prod(self_sizes)),
 )
 mean_dim = operation(
@@ -36,6 +44,9 @@ mean_dim = operation(
     "mean",
     node="MeanBackward1",
     saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
+    linear=True,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, keepdim: f.div_Scalar(
         spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)
     ),
@@ -43,14 +54,20 @@ mean_dim = operation(
 vector_norm = operation(
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
     "vector_norm",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, ord, result, dim, keepdim: norm_gradient(f, grad, self, ord, result, dim, keepdim),
 )
 var_op = operation(
     "var(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, dim, correction, keepdim: var_gradient(f, grad, self, dim, correction, keepdim),
 )
 std_op = operation(
     "std(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim, correction, keepdim: std_gradient(
         f, grad, self, result, dim, correction, keepdim
     ),
@@ -59,60 +76,99 @@ max_all = operation(
     "max(Tensor self)",
     lambda f, self: f.amax(self),
     node="MaxBackward1",
+    refuses={"c": "max_all"},
+    memory_format="own",
+    batch=batching_rules.over_all("amax"),
     self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 min_all = operation(
     "min(Tensor self)",
     lambda f, self: f.amin(self),
     node="MinBackward1",
+    refuses={"c": "min_all"},
+    memory_format="own",
+    batch=batching_rules.over_all("amin"),
     self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 max_dim = operation(
     "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     node="MaxBackward0",
     nondifferentiable=("indices",),
+    refuses={"c": RuntimeError("max(): does not support complex input")},
+    memory_format="own",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
 )
 min_dim = operation(
     "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     node="MinBackward0",
     nondifferentiable=("indices",),
+    refuses={"c": RuntimeError("min(): does not support complex input")},
+    memory_format="own",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
 )
 amax_op = operation(
     "amax(Tensor self, int[] dim=[], bool keepdim=False)",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
 )
 amin_op = operation(
     "amin(Tensor self, int[] dim=[], bool keepdim=False)",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
 )
 prod_all = operation(
     "prod(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.prod(self, None, False, dtype),
+    autocast="fp32",
+    batch=batching_rules.over_all_with_dtype("prod_dim_int", vector=True),
     self=lambda f, grad, self, result: prod_gradient(f, grad, self, result, None, True),
 )
 prod_dim = operation(
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None)",
     "prod",
     node="ProdBackward1",
+    autocast="fp32",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim, keepdim: prod_gradient(f, grad, self, result, dim, keepdim),
 )
-any_op = operation("any(Tensor self, int[]? dim=None, bool keepdim=False)")
-all_op = operation("all(Tensor self, int[]? dim=None, bool keepdim=False)")
-argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
-argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
+any_op = operation(
+    "any(Tensor self, int[]? dim=None, bool keepdim=False)",
+    float8=True,
+    memory_format="contiguous",
+    batch=batching.leading,
+)
+all_op = operation(
+    "all(Tensor self, int[]? dim=None, bool keepdim=False)",
+    float8=True,
+    memory_format="contiguous",
+    batch=batching.leading,
+)
+argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.position)
+argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.position)
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
+    linear=True,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
 )
 cumprod_op = operation(
     "cumprod(Tensor self, int dim, ScalarType? dtype=None)",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim: cumprod_gradient(f, grad, self, result, dim),
 )
 logsumexp_op = operation(
     "logsumexp(Tensor self, int[] dim, bool keepdim=False)",
     floating=True,
+    pointwise=False,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim, keepdim: (
         restore(f, grad, dim, keepdim, self) * f.exp(f.sub(self, restore(f, result, dim, keepdim, self)))
     ),
@@ -263,8 +319,8 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     if kind.category < dtypes.FLOATING:
         source = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. Got: "
-            f"{dtypes.cpp_name(kind.numpy)}"
+            f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
+            f"Got: {dtypes.cpp_name(kind.numpy)}"
         )
     if dim is None:
         return mean_all(input, dtype=raw_dtype(dtype))
@@ -319,8 +375,8 @@ def warn_of_freedom(name: str, input: Tensor, folded: Any, correction: Any) -> N
     """Warn where there are too few elements for a variance."""
     if input._raw.size and count(input._raw.shape, all_dims(folded, input._raw)) <= correction:
         warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-            "divided by output numel)."
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel)."
         )
 
 
@@ -331,7 +387,8 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
         raise NotImplementedError(f"norm with p={p!r} is not available in autograph's engine yet")
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(input._raw.dtype)}"
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{dtypes.cpp_name(input._raw.dtype)}"
         )
     order = 2 if p in ("fro", None) else p
     folded = None if dim is None else wrapped_dims(dim, input)
@@ -347,7 +404,8 @@ def _check_extreme(name: str, input: Tensor, dim: Any) -> None:
         return
     if not isinstance(dim, int) and len(dim) == 0:
         raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
         )
     for d in wrapped_dims(dim, input):
         if raw.shape[d] == 0:
@@ -374,8 +432,8 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
     if dim is None:
         if input._raw.size == 0:
             raise RuntimeError(
-                f"{along.op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-                "the 'dim' argument."
+                f"{along.op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                "reduction dim with the 'dim' argument."
             )
         return whole(input)
     return named(*along(input, dims.wrap(dim, input.ndim), keepdim))
@@ -384,16 +442,12 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
 @composite(out="partial")
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; over `dim`, values and indices; of two tensors, the larger of each pair."""
-    from .arithmetic import maximum
-
     return _extreme(input, other if other is not None else dim, keepdim, max_all, max_dim, maximum, _max_result)
 
 
 @composite(out="partial")
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; over `dim`, values and indices; of two tensors, the smaller of each pair."""
-    from .arithmetic import minimum
-
     return _extreme(input, other if other is not None else dim, keepdim, min_all, min_dim, minimum, _min_result)
 
 
@@ -403,25 +457,44 @@ def _check_order(name: str, input: Tensor) -> None:
         raise RuntimeError(f"{name}(): does not support {kind} input")
 
 
+def _extreme_index(name: str, op: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    _check_order(name, input)
+    d = None if dim is None else dims.wrap(dim, input.ndim)
+    if d is None and not input._raw.size:
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    if d is not None and input.ndim and not input._raw.shape[d]:
+        raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    found: Tensor = op(input, d, keepdim)
+    return found
+
+
 @composite(out=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    _check_order("argmax", input)
-    return argmax_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
+    """The index of the largest element along `dim`; without `dim`, in the flattened tensor.
+
+    IndexError where there are no elements to compare.
+    """
+    return _extreme_index("argmax", argmax_op, input, dim, keepdim)
 
 
 @composite(out=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    _check_order("argmin", input)
-    return argmin_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
+    """The index of the smallest element along `dim`; without `dim`, in the flattened tensor.
+
+    IndexError where there are no elements to compare.
+    """
+    return _extreme_index("argmin", argmin_op, input, dim, keepdim)
 
 
 @composite(out=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether one element or more are not zero, of all or along `dim`, as booleans (uint8 for uint8)."""
     return any_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
 @composite(out=True)
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether no element is zero, of all or along `dim`, as booleans (uint8 for uint8)."""
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
@@ -439,6 +512,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
 
 @composite(out=True)
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials along `dim`, computed from the largest so that nothing overflows."""
     return logsumexp_op(input, wrapped_dims(dim, input), keepdim)
 
 

@@ -1,4 +1,5 @@
-"""What is rare: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors refused."""
+"""What is rare: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors
+refused."""
 
 from __future__ import annotations
 
@@ -6,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .._core import batching, batching_rules
 from .._core.operation import operation
 from .._core.registry import composite, methods
+from .._core.registry import functions as public
 from .._core.tensor import Tensor, make
 from . import arithmetic, unary
 from .reductions import wrapped_dims
@@ -26,13 +29,21 @@ def fill(input: Tensor, value: Any) -> Tensor:
 fill_scalar = operation(
     "fill.functional_Scalar(Tensor self, Scalar value)",
     "fill_Scalar",
+    float8=True,
     node="FillBackward0",
+    pointwise=True,
+    overlap="any",
+    vmap_inplace="fill_",
     self=lambda f, grad: f.zeros_like(grad),
 )
 fill_tensor = operation(
     "fill.functional_Tensor(Tensor self, Tensor value)",
     "fill_Tensor",
+    float8=True,
     node="FillBackward1",
+    batch=batching_rules.copy,
+    overlap="any",
+    vmap_inplace="fill_",
     self=lambda f, grad: f.zeros_like(grad),
     value=lambda f, grad: f.sum(grad),
 )
@@ -44,7 +55,7 @@ def _hash(f: Any, a: Any, dim: Any, keepdim: bool) -> Any:
     return f.xp.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim) if a.ndim else bits
 
 
-hash_op = operation("hash_tensor(Tensor self, int[] dim, bool keepdim)", _hash)
+hash_op = operation("hash_tensor(Tensor self, int[] dim, bool keepdim)", _hash, batch=batching.leading)
 
 
 @composite(out=True)
@@ -75,13 +86,11 @@ def empty_permuted(
     size: Any, physical_layout: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any
 ) -> Tensor:
     """Uninitialized memory of a shape, whose dimensions lie in memory in a given order."""
-    from .._core.registry import functions as public
-
     order = tuple(physical_layout)
     if len(order) != len(size):
         raise RuntimeError(
-            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not "
-            f"equal to len(physical_layout) = {len(order)}"
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(size)} is not equal to len(physical_layout) = {len(order)}"
         )
     for d in order:
         if not 0 <= d < len(size):

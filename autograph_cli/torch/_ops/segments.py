@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.meta import readable
 from .._core import dims
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from .._kernels.meta import readable
 from .arithmetic import no_derivative
 
 segment_reduce_op = operation(
@@ -18,9 +18,10 @@ segment_reduce_op = operation(
     ),
 )
 operation(
-    "_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, Tensor? lengths, Tensor? offsets, int axis, "
-    "Scalar? initial)",
-    node="NotImplemented",
+    "_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, Tensor? lengths, Tensor? offsets, "
+    "int axis, Scalar? initial)",
+    has_derivative=False,
+    saves_all=True,
     grad=no_derivative("_segment_reduce_backward"),
     output=no_derivative("_segment_reduce_backward"),
     data=no_derivative("_segment_reduce_backward"),
@@ -50,7 +51,8 @@ def segment_reduce(
             raise RuntimeError("lengths contains negative value!")
         if (lengths._raw.sum(axis=-1) != data._raw.shape[axis]).any():
             raise RuntimeError(
-                "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+                "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+                "!unsafe."
             )
     return segment_reduce_op(data, reduce, lengths, None if lengths is not None else offsets, axis, initial)
 

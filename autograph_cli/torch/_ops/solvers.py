@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from .._core import dims, dtypes
+import numpy as np
+
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims, dtypes
+from .._core import dims as d
 from .._core.autocast import autocasts
+from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn_once
-from .._kernels.meta import readable
 from . import unary as unary
 from . import views
 from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, row, same_dtype
@@ -27,6 +32,7 @@ solve_ex_op = operation(
         "B_sizes": None,
     },
     nondifferentiable=("info",),
+    batch=batching.leading,
     joint={
         ("A", "B"): lambda f, grad, A, B_sizes, result, left, mask: solve_gradients(
             f, grad, A, B_sizes, result, left, mask
@@ -35,6 +41,7 @@ solve_ex_op = operation(
 )
 solve_triangular_op = operation(
     "linalg_solve_triangular(Tensor self, Tensor B, bool upper, bool left=True, bool unitriangular=False)",
+    batch=batching.leading,
     joint={
         ("self", "B"): lambda f, grad, self, result, upper, left, unitriangular, mask: triangular_gradients(
             f, grad, self, result, upper, left, unitriangular, mask
@@ -44,6 +51,8 @@ solve_triangular_op = operation(
 triangular_solve_op = operation(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
     "-> (Tensor solution, Tensor cloned_coefficient)",
+    autocast="fp32",
+    batch=batching.leading,
     joint={
         ("self", "A"): lambda f, grads, self, A, solution, upper, transpose, unitriangular, mask: (
             legacy_triangular_gradients(f, grads, A, solution, upper, transpose, unitriangular, mask)
@@ -53,30 +62,41 @@ triangular_solve_op = operation(
 inv_ex_op = operation(
     "linalg_inv_ex(Tensor A) -> (Tensor inverse, Tensor info)",
     nondifferentiable=("info",),
+    autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grad, inverse: f.neg(f.matmul(mH(f, inverse), f.matmul(grad, mH(f, inverse)))),
 )
 _FACTORS = {"LU": lambda A: _factors(A)[0], "pivots": lambda A: _factors(A)[1]}
 det_op = operation(
-    "linalg_det(Tensor A)", saved=_FACTORS, A=lambda f, grad, result, A: det_gradient(f, grad, result, A)
+    "linalg_det(Tensor A)",
+    saved=_FACTORS,
+    batch=batching.leading,
+    A=lambda f, grad, result, A: det_gradient(f, grad, result, A),
 )
 slogdet_op = operation(
     "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     node="LinalgSlogdetBackward0",
     saved=_FACTORS,
+    batch=batching.leading,
     A=lambda f, grads, A, sign: slogdet_gradient(f, grads, A, sign),
 )
 pinv_op = operation(
     "linalg_pinv(Tensor self, float atol, float rtol, bool hermitian)",
     node="LinalgPinvBackward0",
+    autocast="lower_precision_result",
+    batch=batching.leading,
     self=lambda f, grad, result, self: pinv_gradient(f, grad, result, self),
 )
 lstsq_op = operation(
     "linalg_lstsq(Tensor self, Tensor b, float? rcond, str? driver) "
     "-> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
     nondifferentiable=("rank", "singular_values"),
+    autocast="fp32",
     joint={("self", "b"): lambda f, grads, self, b, solution, mask: lstsq_gradients(f, grads, self, b, solution, mask)},
 )
-matrix_exp_op = operation("linalg_matrix_exp(Tensor self)", self=lambda f, grad, self: f.exp_block(mH(f, self), grad))
+matrix_exp_op = operation(
+    "linalg_matrix_exp(Tensor self)", batch=batching.leading, self=lambda f, grad, self: f.exp_block(mH(f, self), grad)
+)
 sub_as_first = operation(
     "sub_as_first(Tensor self, Tensor other)",
     node="SubBackward0",
@@ -231,7 +251,8 @@ def exp_block(a: Tensor, grad: Tensor) -> Tensor:
 
 
 def _exp_block_of_parts(a: Tensor, grad: Tensor, n: int) -> Tensor:
-    """The same with blocks that are joined: on the device `meta`, as PyTorch does, and where nothing can be changed in place."""
+    """The same with blocks that are joined: on the device `meta`, as PyTorch does, and where nothing can be changed in
+    place."""
     d = a.ndim - 1
     rows = [operations.cat([a, grad], d), operations.cat([operations.zeros_like(a), a], d)]
     above = views.slice_op(matrix_exp_op(operations.cat(rows, d - 1)), d - 1, 0, n, 1)
@@ -248,8 +269,6 @@ def pinv_plain(A: Tensor) -> Tensor:
 
 
 def is_singular(det: Tensor) -> bool:
-    from .._core.dispatch import kernels
-
     raw = whole(det._raw)
     return bool(kernels(raw).is_singular(raw))
 
@@ -272,13 +291,14 @@ def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:
     check_matrix(name, A)
     if A._raw.dtype != B._raw.dtype:
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and B of type "
-            f"{dtypes.cpp_name(B._raw.dtype)} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and "
+            f"B of type {dtypes.cpp_name(B._raw.dtype)} instead"
         )
     if is_vector(A._raw.shape, B._raw.shape):
         if not left:
             raise RuntimeError(
-                f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case {name} is equivalent to B / A.squeeze(-1)"
+                f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+                f"{name} is equivalent to B / A.squeeze(-1)"
             )
         return
     _check_sides(name, A, B, left)
@@ -290,7 +310,8 @@ def _check_sides(name: str, A: Tensor, B: Tensor, left: bool) -> None:
     (m, n), (k, p) = A._raw.shape[-2:], B._raw.shape[-2:]
     if (n if left else m) != (k if left else p):
         raise RuntimeError(
-            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({m}x{n} and {k}x{p})"
+            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({m}x{n} and "
+            f"{k}x{p})"
         )
 
 
@@ -310,7 +331,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return solve_ex_result(result, info)
 
 
-@autocasts("linalg_solve")
+@autocasts("fp32")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A X = B (X A = B if not `left`); LinAlgError if A is singular.
 
@@ -330,27 +351,30 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     check_matrix(name, A)
     if A._raw.dtype != B._raw.dtype:
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and B of type {dtypes.cpp_name(B._raw.dtype)} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and "
+            f"B of type {dtypes.cpp_name(B._raw.dtype)} instead"
         )
     _check_sides(name, A, B, left)
     return solve_triangular_op(A, B, upper, left, unitriangular)
 
 
 @composite(out=True)
-@autocasts("triangular_solve")
+@autocasts("fp32")
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """X with A X = b for a triangular A, and a copy of A; `torch.linalg.solve_triangular` is its successor."""
     warn_once(
-        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future PyTorch "
-        "release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.\n"
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future "
+        "PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one "
+        "of the inputs.\n"
         "X = torch.triangular_solve(B, A).solution\nshould be replaced with\nX = torch.linalg.solve_triangular(A, B)."
     )
     for x, shown in ((b, "b"), (A, "A")):
         if x.ndim < 2:
             raise RuntimeError(
-                f"torch.triangular_solve: Expected {shown} to have at least 2 dimensions, but it has {x.ndim} dimensions instead"
+                f"torch.triangular_solve: Expected {shown} to have at least 2 dimensions, but it has {x.ndim} "
+                "dimensions instead"
             )
     same_dtype(b, A)
     batch = dims.broadcast(b._raw.shape[:-2], A._raw.shape[:-2])
@@ -359,7 +383,7 @@ def triangular_solve(
     return triangular_solve_result(*triangular_solve_op(b, A, upper, transpose, unitriangular))
 
 
-@autocasts("linalg_inv_ex")
+@autocasts("fp32")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """As `inv`, with `info` instead of an error unless `check_errors`."""
     check_matrix("linalg.inv", A)
@@ -378,7 +402,7 @@ def _check_inverse(name: str, info: Tensor) -> None:
 
 
 @composite(name="inverse", out=True)
-@autocasts("linalg_inv")
+@autocasts("fp32")
 def inv(A: Tensor) -> Tensor:
     """The inverse of each matrix; LinAlgError if one is singular.
 
@@ -419,8 +443,6 @@ def logdet(A: Tensor) -> Tensor:
 
 
 def _eps(x: Tensor) -> float:
-    import numpy as np
-
     return float(np.finfo(x._raw.dtype).eps)
 
 
@@ -438,7 +460,6 @@ def _default_without_atol(atol: Any, default: float) -> Any:
     """A relative tolerance counts by default only where there is no absolute one."""
     if not hasattr(atol, "shape"):
         return 0.0 if atol > 0 else default
-    from .._core.dispatch import kernels
 
     return kernels(atol).xp.where(atol > 0, 0.0, default)
 
@@ -448,20 +469,23 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     check_floating("linalg.pinv", A)
     if A.ndim < 2:
         raise RuntimeError(
-            f"linalg.pinv({dtypes.cpp_name(A._raw.dtype)}{{{list(A._raw.shape)}}}): expected a tensor with 2 or more dimensions of "
-            "float, double, cfloat or cdouble types"
+            f"linalg.pinv({dtypes.cpp_name(A._raw.dtype)}{{{list(A._raw.shape)}}}): expected a tensor with 2 or more "
+            "dimensions of float, double, cfloat or cdouble types"
         )
     low, relative = tolerances(A, atol, rcond if rtol is None else rtol)
     return pinv_op(A, low, relative, hermitian)
 
 
 @composite(name="pinverse")
-@autocasts("pinverse")
+@autocasts("fp32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverse of matrices (*, m, n), as `linalg.pinv` gives it: (*, n, m). Singular values below `rcond`
+    times the largest are taken for 0.
+    """
     return pinv(input, rcond)
 
 
-@autocasts("linalg_lstsq")
+@autocasts("fp32")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """X with the least squares of A X - B, the sums of squares that are left, A's rank and singular values."""
     name = "torch.linalg.lstsq"
@@ -471,7 +495,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
     if A._raw.dtype != B._raw.dtype:
         raise RuntimeError(
-            f"{name}: Expected input and other to have the same dtype, but got input's dtype {dtypes.cpp_name(A._raw.dtype)} and other's dtype {dtypes.cpp_name(B._raw.dtype)}"
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype "
+            f"{dtypes.cpp_name(A._raw.dtype)} and other's dtype {dtypes.cpp_name(B._raw.dtype)}"
         )
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
@@ -498,8 +523,6 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         check_floating("linalg.matrix_power", A, narrow=True)
     matmul = operations.matmul
     if n == 0:
-        from .._core.dispatch import kernels
-
         one = make(kernels(A._raw).xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
         return unary.clone(A).copy_(one)
     if n < 0:
@@ -519,18 +542,17 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     return result  # type: ignore[return-value]
 
 
-@autocasts("linalg_tensorinv")
+@autocasts("fp32")
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map from its last dimensions to its first `ind` ones."""
-    import math
-
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     shape = A._raw.shape
     first, rest = math.prod(shape[:ind]), math.prod(shape[ind:])
     if first != rest:
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {rest} != {first}"
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{rest} != {first}"
         )
     flat = views.reshape(A, (rest, first))
     inverse, info = inv_ex_op(flat)
@@ -539,21 +561,18 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return views.reshape(inverse, (*shape[ind:], *shape[:ind]))
 
 
-@autocasts("linalg_tensorsolve")
+@autocasts("fp32")
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X with tensordot(A, X) = B over the last dimensions of A."""
-    import math
-
     if dims is not None:
-        from .._core import dims as d
-
         moved = d.wrap_all(dims, A.ndim)
         A = views.movedim(A, moved, tuple(range(A.ndim - len(moved), A.ndim)))
     result_shape = A._raw.shape[B.ndim :]
     n, m = math.prod(result_shape), math.prod(B._raw.shape)
     if n != m:
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {n} != {m}"
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {n} != {m}"
         )
     flat = views.reshape(A, (n, n))
     return views.reshape(solve(flat, views.flatten(B)), result_shape)

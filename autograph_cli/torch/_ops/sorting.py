@@ -7,28 +7,36 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import Meta, readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import beside, kernels
-from .._core.dispatch import wrap_number
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import Meta, readable
+from .._core.wrapped_numbers import wrap_number
 from . import arithmetic, views
 from .reductions import put_back, share_evenly
 from .results import named_result
 
 
-def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None) -> Any:
+def unless_scalar(kernel: str) -> Callable[..., str | None]:
+    """The kernel that a tensor without dimensions does not come to."""
+    return lambda a, *_: kernel if a.ndim else None
+
+
+def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None, **traits: Any) -> Any:
     """An operation that chooses one element along a dimension: its gradient goes back where that one stood."""
     return operation(
         f"{schema} -> (Tensor values, Tensor indices)",
         kernel,
         node=node,
         nondifferentiable=("indices",),
+        batch=batching.leading,
+        **traits,
+        memory_format="own",
         self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
     )
 
@@ -95,14 +103,29 @@ def _kth(f: Any, a: Any, k: int, dim: int, keepdim: bool) -> Any:
 
 
 median_dim = _chooses("median.dim(Tensor self, int dim, bool keepdim=False)", _median, "MedianBackward1")
-nanmedian_dim = _chooses("nanmedian.dim(Tensor self, int dim, bool keepdim=False)", _nanmedian, "NanmedianBackward1")
-mode_op = _chooses("mode(Tensor self, int dim=-1, bool keepdim=False)", _mode)
-kthvalue_op = _chooses("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", _kth)
+nanmedian_dim = _chooses(
+    "nanmedian.dim(Tensor self, int dim, bool keepdim=False)",
+    _nanmedian,
+    "NanmedianBackward1",
+    refuses={"bc": "median_out"},
+)
+mode_op = _chooses("mode(Tensor self, int dim=-1, bool keepdim=False)", _mode, refuses={"c": unless_scalar("mode_cpu")})
+kthvalue_op = _chooses(
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", _kth, refuses={"bc": unless_scalar("kthvalue_cpu")}
+)
 median_all = operation(
-    "median(Tensor self)", _whole(_median), self=lambda f, grad, self, result: share_evenly(f, grad, self, result)
+    "median(Tensor self)",
+    _whole(_median),
+    refuses={"bc": "median_cpu"},
+    memory_format="own",
+    self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 nanmedian_all = operation(
-    "nanmedian(Tensor self)", _whole(_nanmedian), self=lambda f, grad, self, result: share_evenly(f, grad, self, result)
+    "nanmedian(Tensor self)",
+    _whole(_nanmedian),
+    refuses={"bc": "median_cpu"},
+    memory_format="own",
+    self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 
 
@@ -125,7 +148,10 @@ def _runs(name: str, ufunc: str) -> Any:
     return operation(
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         _running(ufunc),
+        refuses={"c": unless_scalar(f"{name}_cpu")},
         nondifferentiable=("indices",),
+        memory_format="contiguous",
+        batch=batching.leading,
         self=lambda f, grad, self, indices, dim: f.scatter_add(f.zeros_of(self.shape, grad), dim, indices, grad),
     )
 
@@ -165,6 +191,10 @@ logcumsumexp_op = operation(
     "logcumsumexp(Tensor self, int dim)",
     floating=True,
     tangent=lambda f, self_t, self, dim: _logcumsumexp_tangent(f, self_t, self, dim),
+    pointwise=False,
+    refuses={"biu": "logcumsumexp_out_cpu"},
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
 )
 
@@ -317,7 +347,7 @@ def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("quantile")
+@autocasts("fp32")
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -326,7 +356,7 @@ def quantile(
 
 
 @composite(out=True)
-@autocasts("nanquantile")
+@autocasts("fp32")
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -380,8 +410,9 @@ def searchsorted(
         raise RuntimeError(f"{name}(): boundaries tensor should have positive dimension, but got 0 dimension")
     if row.ndim > 1 and (not wanted.ndim or row.shape[:-1] != wanted.shape[:-1]):
         raise RuntimeError(
-            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value "
-            f"tensor must match, but we got boundaries tensor {list(row.shape)} and input value tensor {list(wanted.shape)}"
+            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(row.shape)} and input value tensor "
+            f"{list(wanted.shape)}"
         )
     if sorter is not None:
         _check_sorter(name, row, sorter._raw)
@@ -391,8 +422,8 @@ def searchsorted(
 def _check_sorter(name: str, row: Any, sorter: Any) -> None:
     if row.shape != sorter.shape:
         raise RuntimeError(
-            f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(row.shape)}and got sorter "
-            f"tensor {list(sorter.shape)}"
+            f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(row.shape)}and got "
+            f"sorter tensor {list(sorter.shape)}"
         )
     if sorter.dtype != np.int64:
         raise RuntimeError(

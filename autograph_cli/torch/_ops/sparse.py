@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.sparse import Coo, Csr, Sparse
 from .._core import dispatch
 from .._core.layout import sparse_coo, sparse_csr, strided
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.sparse_arrays import Coo, Csr, Sparse
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._kernels import cpu
 from .._kernels import sparse as kernels
@@ -121,6 +121,7 @@ for _name in ("softmax", "log_softmax"):
     operation(
         f"_sparse_{_name}_backward(Tensor grad, Tensor output, int dim)",
         _only_sparse,
+        saves_all=True,
         grad=no_derivative(f"_sparse_{_name}_backward"),
         output=no_derivative(f"_sparse_{_name}_backward"),
     )
@@ -200,8 +201,8 @@ def sparse_coo_tensor(
     if places.ndim != 2:
         if places.ndim == 1 and size is not None:
             raise RuntimeError(
-                f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {len(places)}, "
-                f"dense_dim = {max(kept.ndim - 1, 0)}"
+                f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = "
+                f"{len(places)}, dense_dim = {max(kept.ndim - 1, 0)}"
             )
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
     if kept.ndim == 0:
@@ -215,7 +216,8 @@ def _checked_shape(places: Any, values: tuple[int, ...], size: Any) -> tuple[int
     count, dense = len(places), values[1:]
     if places.shape[1] != values[0]:
         raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, nnz from values: {values[0]}"
+            f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, nnz from values: "
+            f"{values[0]}"
         )
     low = places.min(1, initial=0)
     if (low < 0).any():
@@ -397,7 +399,8 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
         raise RuntimeError("sparse_mask: the mask must be a sparse tensor")
     if self._raw.shape != mask._raw.shape:
         raise RuntimeError(
-            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size {list(mask.shape)}"
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size "
+            f"{list(mask.shape)}"
         )
     return mask_op(self, mask)
 
@@ -452,7 +455,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 def _embedding_sparse_backward(grad: Tensor, indices: Tensor, *options: Any) -> Tensor:
-    if L.grad and grad.requires_grad:
+    if thread_state.grad and grad.requires_grad:
         raise NotImplementedError("sparse gradients cannot be recorded (create_graph=True) in autograph's engine yet")
     return make(cpu.embedding_sparse_backward(grad._raw, indices._raw, *options))
 

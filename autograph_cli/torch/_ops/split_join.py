@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims
+from .._core import batching, dims
+from .._core import dims as d
 from .._core.device_dispatch import kernels
+from .._core.dispatch import put
 from .._core.dtypes import cpp_name, result_dtype
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -31,6 +33,8 @@ unsafe_split_op = operation(
     "unsafe_split(Tensor self, int split_size, int dim)",
     lambda f, a, n, dim: _owned(f.split(a, n, dim)),
     list_result=True,
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grads, split_size, dim, self_sizes: joining.join(
         f, grads, joining.split_lengths(self_sizes[dim], split_size), self_sizes, dim
     ),
@@ -39,6 +43,8 @@ unsafe_split_with_sizes_op = operation(
     "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim)",
     lambda f, a, sizes, dim: _owned(f.split_with_sizes(a, sizes, dim)),
     list_result=True,
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grads, split_sizes, dim, self_sizes: joining.join(f, grads, split_sizes, self_sizes, dim),
 )
 
@@ -106,8 +112,8 @@ def _split_indices(given: Tensor) -> Any:
         )
     if given.ndim > 1:
         raise RuntimeError(
-            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
-            f"with {given.ndim} dims"
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
+            f"got a tensor with {given.ndim} dims"
         )
     return given._raw.tolist()
 
@@ -134,8 +140,8 @@ def _fixed_split(name: str, dim: int, ndim: int) -> None:
         n = input._raw.shape[d]
         if isinstance(given, int) and (given < 1 or n % given):
             raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {n} is not divisible by the "
-                f"split_size {given}!"
+                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {n} is not "
+                f"divisible by the split_size {given}!"
             )
         return tensor_split(input, given, d)
 
@@ -253,6 +259,7 @@ block_diag_op = operation(
     "block_diag(Tensor[] tensors)",
     _blocks,
     saved={"tensors_sizes": None},
+    linear=True,
     tensors=lambda f, grad, tensors_sizes: list(_block_gradients(f, grad, tensors_sizes)),
 )
 
@@ -284,7 +291,6 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Te
     found = make(np.concatenate(rows, axis=d + 1))
     if out is None:
         return found
-    from .._core.dispatch import put
 
     put(out, found._raw)
     made: Tensor = out
@@ -391,8 +397,6 @@ def flipud(input: Tensor) -> Tensor:
 @composite()
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """A plane turned by `k` quarters, from the first of two dimensions towards the second."""
-    from .._core import dims as d
-
     plane, n = tuple(dims), input.ndim
     if len(plane) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(plane)}")
@@ -417,6 +421,8 @@ def _quarters(f: Any, a: Any, k: int, dims: Sequence[int]) -> Any:
 rot90_op = operation(
     "rot90(Tensor self, int k, int[] dims)",
     lambda f, a, k, dims: _quarters(f, a, k, dims),
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, k, dims: f.quarters(grad, -k, dims),
 )
 operations.quarters = rot90_op

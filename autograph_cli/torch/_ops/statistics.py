@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, batching_rules, dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
-from .._kernels.meta import readable
 from . import reductions, views
 from .arithmetic import div_scalar, mul_scalar
 from .indexing import copy_, zeros_of
@@ -42,8 +42,11 @@ def _with_mean(f: Any, gspread: Any, gmean: Any, self_sizes: Any, dim: Any, keep
 
 
 var_mean_op = operation(
-    "var_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor result1)",
+    "var_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor "
+    "result1)",
     lambda f, a, dim, correction, keepdim: (f.var(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grads, self, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else var_gradient(f, grads[0], self, dim, correction, keepdim),
@@ -54,8 +57,11 @@ var_mean_op = operation(
     ),
 )
 std_mean_op = operation(
-    "std_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor result1)",
+    "std_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor "
+    "result1)",
     lambda f, a, dim, correction, keepdim: (f.std(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grads, self, result0, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else std_gradient(f, grads[0], self, result0, dim, correction, keepdim),
@@ -80,6 +86,8 @@ def _both_extremes(f: Any, grads: Any, x: Any, low: Any, high: Any, dim: Any, ke
 aminmax_op = operation(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     lambda f, a, dim, keepdim: (f.amin(a, dim, keepdim), f.amax(a, dim, keepdim)),
+    memory_format="contiguous",
+    batch=batching_rules.position,
     self=lambda f, grads, self, min, max, dim, keepdim: _both_extremes(f, grads, self, min, max, dim, keepdim),
 )
 
@@ -91,11 +99,17 @@ def _nansum(f: Any, a: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 nansum_op = operation(
     "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
     _nansum,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, dim, keepdim: spread(f, grad, self.shape, dim, keepdim) * f.logical_not(f.isnan(self)),
 )
 trace_op = operation(
     "trace(Tensor self)",
     lambda f, a: f.sum(a.diagonal()),
+    linear=True,
+    autocast="fp32",
+    refuses={"b": "trace"},
+    batch=batching_rules.trace,
     self=lambda f, grad, self_sizes: f.view(
         f.index_fill_int_Tensor(
             f.zeros_of((math.prod(self_sizes),), grad),
@@ -202,7 +216,8 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     """`mean` of what is not nan."""
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
-            f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.cpp_name(input._raw.dtype)}"
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{dtypes.cpp_name(input._raw.dtype)}"
         )
     known = input.detach().isnan().logical_not()
     made: Tensor = nansum(input, dim, keepdim, dtype=dtype).div(known.sum() if dim is None else known.sum(dim, keepdim))
@@ -349,8 +364,8 @@ def _check_beside(input: Tensor, x: Tensor, dim: int) -> None:
     for i, (n, m) in enumerate(zip(x._raw.shape, input._raw.shape, strict=True)):
         if i != dim and n != m:
             raise RuntimeError(
-                "diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
-                f"dimension; input.size({i}) = {m}, but got tensor.size({i}) = {n}"
+                "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                f"differencing dimension; input.size({i}) = {m}, but got tensor.size({i}) = {n}"
             )
 
 

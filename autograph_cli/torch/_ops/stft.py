@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dims
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
-from .._kernels.meta import readable
 from . import arithmetic, views
 from .fft import c2c, c2r, r2c
 from .padding import constant_pad
+from .padding import pad as pad_function
 
 overlap_add = operation(
     "overlap_add(Tensor grad_in, int[] input_sizes, int step)",
@@ -26,18 +27,22 @@ overlap_add = operation(
         "dim": lambda grad_in_sizes: len(grad_in_sizes) - 2,
         "size": lambda grad_in_sizes: grad_in_sizes[-1],
     },
+    linear=True,
+    batch=batching.leading,
     grad_in=lambda f, grad, grad_in_sizes, step: f.frames_of(grad, grad_in_sizes[-1], step),
 )
 frames_of = operation(
     "frames_of(Tensor self, int size, int step)",
     view=True,
     node="UnfoldBackward0",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, step: f.overlap_add(grad, self_sizes, step),
 )
 turned = operation(
     "transpose_.fresh(Tensor self, int dim0, int dim1)",
     "transpose",
     node="TransposeBackward1",
+    batch=batching.leading,
     self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
 )
 """What PyTorch records where it transposes its own result in place."""
@@ -116,7 +121,7 @@ def stft(
     return _stft(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
 
 
-@autocasts("stft")
+@autocasts("fp32")
 def _stft(
     input: Tensor,
     n_fft: int,
@@ -153,8 +158,6 @@ def _stft(
 
 
 def _nn_pad(input: Tensor, pad: list[int], mode: str) -> Tensor:
-    from .padding import pad as pad_function
-
     padded: Tensor = pad_function(input, pad, mode)
     return padded
 
@@ -177,9 +180,10 @@ def _check_signal(
     _check_window(name, window, length)
     if window is None:
         warn_once(
-            "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other "
-            "windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress "
-            "this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`.",
+            "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. "
+            "Other windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral "
+            "leakage.To suppress this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, "
+            "device=<device>)`.",
         )
     if return_complex is None and not input.dtype.is_complex and not (window is not None and window.dtype.is_complex):
         raise RuntimeError(
@@ -209,7 +213,8 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal whose `stft` is given, by least squares: frames are added and divided by the squares of the windows."""
+    """The signal whose `stft` is given, by least squares: frames are added and divided by the squares of the
+    windows."""
     hop = n_fft // 4 if hop_length is None else hop_length
     size = n_fft if win_length is None else win_length
     if not input.dtype.is_complex:
@@ -277,11 +282,13 @@ def _check_spectrum(name: str, input: Tensor, n_fft: int, hop: int, size: int, o
     bins = input._raw.shape[-2]
     if one and n_fft // 2 + 1 != bins:
         raise RuntimeError(
-            f"{name}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got {bins}"
+            f"{name}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 "
+            f"when onesided=True, but got {bins}"
         )
     if not one and n_fft != bins:
         raise RuntimeError(
-            f"{name}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when onesided=False, but got {bins}"
+            f"{name}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft when "
+            f"onesided=False, but got {bins}"
         )
     if not 0 < hop <= size:
         raise RuntimeError(f"{name}: expected 0 < hop_length <= win_length")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import batching_rules, recomputed
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -15,6 +16,7 @@ norm_of_all = operation(
     "norm.Scalar(Tensor self, Scalar p=2)",
     lambda f, a, p: f.vector_norm(a, p, None, False),
     node="NormBackward0",
+    batch=batching_rules.norm,
     self=lambda f, grad, self, p, result: norm_gradient(f, grad, self, p, result, None, False),
 )
 weight_norm_op = operation(
@@ -22,6 +24,7 @@ weight_norm_op = operation(
     lambda f, v, g, dim: _scaled(f, v, g, dim),
     node="WeightNormInterfaceBackward0",
     nondifferentiable=("result1",),
+    recomputed=recomputed.weight_norm,
     joint={
         ("v", "g"): lambda f, grads, v, g, result1, dim: weight_norm_backward(
             f, f.contiguous(grads[0]), v, g, result1, dim
@@ -31,8 +34,8 @@ weight_norm_op = operation(
 
 
 def _folded(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, int], int, tuple[int, ...]]:
-    """The shape as a matrix with one row, or column, for each place along the first or last `dim`; which of its dimensions
-    to sum over; and the shape with sizes of 1 that lays the sums beside the whole."""
+    """The shape as a matrix with one row, or column, for each place along the first or last `dim`; which of its
+    dimensions to sum over; and the shape with sizes of 1 that lays the sums beside the whole."""
     if dim == 0:
         return (shape[0], math.prod(shape[1:])), 1, (shape[0], *[1] * (len(shape) - 1))
     return (math.prod(shape[:-1]), shape[-1]), 0, (*[1] * (len(shape) - 1), shape[-1])

@@ -1,4 +1,5 @@
-"""Files of PyTorch before 1.6, and of `_use_new_zipfile_serialization=False`: five pickles in a row, then the storages."""
+"""Files of PyTorch before 1.6, and of `_use_new_zipfile_serialization=False`: five pickles in a row, then the
+storages."""
 
 from __future__ import annotations
 
@@ -52,12 +53,13 @@ class OldFile:
         return RestrictedMachine(_no_storage, {}).run(part)
 
     @property
-    def room(self) -> int:
+    def bytes_left(self) -> int:
         """How many bytes all storages have together, at most."""
         return len(self._rest)
 
     def fill(self, storages: dict[str, tuple[Any, int]]) -> None:
-        """Read storages into arrays of bytes, given with the size of their elements; RuntimeError where they do not fit."""
+        """Read storages into arrays of bytes, given with the size of their elements; RuntimeError where they do not
+        fit."""
         place = 0
         for key in self._keys:
             if key not in storages or len(self._rest) < place + 8:

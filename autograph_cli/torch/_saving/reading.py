@@ -22,11 +22,11 @@ LoadStorage = Callable[[str, Any, str, int], Any]
 """(key, dtype, location, number of elements) -> Storage"""
 
 ADVICE = (
-    "Weights only load failed. This file can still be loaded, to do so you have two options, do those steps only if you "
-    "trust the source of the checkpoint.\n"
-    "\t(1) In PyTorch 2.6, the default value of the `weights_only` argument in `torch.load` was changed from `False` to "
-    "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary "
-    "code execution.\n"
+    "Weights only load failed. This file can still be loaded, to do so you have two options, do those steps only if "
+    "you trust the source of the checkpoint.\n"
+    "\t(1) In PyTorch 2.6, the default value of the `weights_only` argument in `torch.load` was changed from `False` "
+    "to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
+    "arbitrary code execution.\n"
     "\t(2) Keep `weights_only=True` and allow what the following message names.\n"
     "\tWeightsUnpickler error: "
 )
@@ -57,7 +57,8 @@ _PLAIN = (str, bytes, int, float, bool, complex, type(None), dtype)
 
 
 def check_key(key: Any) -> Any:
-    """A key that is plain, or a tuple of plain ones; ValueError else, for a deep one takes Python down with its hash."""
+    """A key that is plain, or a tuple of plain ones; ValueError else, for a deep one takes Python down with its
+    hash."""
     if isinstance(key, _PLAIN) or (type(key) is tuple and all(isinstance(part, _PLAIN) for part in key)):
         return key
     raise ValueError(f"a key of class {type(key).__name__} is not allowed")
@@ -284,7 +285,8 @@ class RestrictedMachine:
         self._stack.append(value)
 
     def _copies(self, values: Iterable[Any]) -> None:
-        """Count what is about to be copied; ValueError where a small file has the same large thing copied many times."""
+        """Count what is about to be copied; ValueError where a small file has the same large thing copied many
+        times."""
         self._left -= sum(len(value) for value in values if isinstance(value, _SIZED))
         if self._left < 0:
             raise ValueError("what the pickle builds is out of proportion to its size")
@@ -305,8 +307,8 @@ class RestrictedMachine:
                 return
         raise ValueError(
             f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
-            f"`torch.serialization.add_safe_globals([{full}])` or the `torch.serialization.safe_globals([{full}])` context "
-            "manager to allowlist this global if you trust this class/function."
+            f"`torch.serialization.add_safe_globals([{full}])` or the `torch.serialization.safe_globals([{full}])` "
+            "context manager to allowlist this global if you trust this class/function."
         )
 
     def call(self, _: Any) -> None:

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.lazy import flip, memory_of
+from .._arrays.meta import Meta
+from .._arrays.sparse import Sparse
+from .._arrays.storages import as_strided_raw, owner
 from .._core import dtypes
 from .._core.dtypes import dtype
-from .._core.sparse_arrays import Sparse
-from .._core.storages import owner
 from .._core.tensor import Tensor
-from .._core.views import as_strided_raw
-from .._kernels.lazy import flip, memory_of
-from .._kernels.meta import Meta
 from .._ops.conversion import strides
 from .._ops.legacy import instance
 

@@ -6,13 +6,13 @@ import pickle
 from collections import OrderedDict
 from typing import IO, Any
 
+from .._arrays.dispatched import Dispatched
+from .._arrays.lazy import bits_of
 from .._core.device import device
-from .._core.dispatched import Dispatched
 from .._core.dtypes import dtype
 from .._core.layout import layout, strided
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .._kernels.lazy import bits_of
 from .._ops.legacy import instance
 from .storages import BITS, STORAGE_NAMES, Places, plain_size
 

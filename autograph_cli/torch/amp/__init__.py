@@ -1,4 +1,5 @@
-"""`torch.amp`: automatic mixed precision. Regions in which operations choose their dtype, and losses that are scaled."""
+"""`torch.amp`: automatic mixed precision. Regions in which operations choose their dtype, and losses that are
+scaled."""
 
 from __future__ import annotations
 

@@ -19,9 +19,10 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 class autocast:
     """Within the block, or in a function that it decorates, operations choose a dtype: many a lower one, some float32.
 
-    Products, convolutions and the like compute in `dtype`; losses, decompositions and Fourier transforms in float32; the rest
-    in what they are given. A leaf that asks for a gradient is cast once (`cache_enabled`), until the outermost block ends.
-    For a GPU it warns and does nothing. ValueError for a device that is not given by name, RuntimeError for one without autocast.
+    Products, convolutions and the like compute in `dtype`; losses, decompositions and Fourier transforms in float32;
+    the rest in what they are given. A leaf that asks for a gradient is cast once (`cache_enabled`), until the outermost
+    block ends. For a GPU it warns and does nothing. ValueError for a device that is not given by name, RuntimeError for
+    one without autocast.
 
     >>> from autograph_cli import torch
     >>> with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -73,8 +74,9 @@ class autocast:
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(func):
             raise TypeError(
-                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast as a context "
-                "manager? For example:\n    with torch.autocast(device_type=...):\n        output = model(input)"
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast as "
+                "a context manager? For example:\n    with torch.autocast(device_type=...):\n        output = "
+                "model(input)"
             )
 
         @functools.wraps(func)
@@ -122,7 +124,8 @@ def _with_enabled(*args: Any) -> frozenset[str]:
     device_type, enabled = args if len(args) == 2 else ("cuda", *args)
     if not isinstance(enabled, bool):
         raise TypeError(
-            f"set_autocast_enabled(): argument 'enabled' (position {len(args)}) must be bool, not {type(enabled).__name__}"
+            f"set_autocast_enabled(): argument 'enabled' (position {len(args)}) must be bool, not "
+            f"{type(enabled).__name__}"
         )
     name = _autocasting(device_type, "unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
     return settings.enabled | {name} if enabled else settings.enabled - {name}

@@ -31,8 +31,8 @@ def _fresh() -> dict[str, Any]:
 class GradScaler:
     """Makes losses larger, so that the gradients of small numbers do not vanish, and the gradients as small again.
 
-    A step whose gradients are not all finite is left out, and the scale becomes smaller; after `growth_interval` steps it
-    becomes larger. For a GPU, which is not there, it warns and does nothing.
+    A step whose gradients are not all finite is left out, and the scale becomes smaller; after `growth_interval` steps
+    it becomes larger. For a GPU, which is not there, it warns and does nothing.
 
     >>> from autograph_cli import torch
     >>> scaler = torch.amp.GradScaler("cpu", init_scale=8.0)
@@ -91,8 +91,8 @@ class GradScaler:
     def _check(self, name: str) -> None:
         if self._scale is None:
             raise AssertionError(
-                f"Attempted {name} but _scale is None.  This may indicate your script did not use scaler.scale(loss or outputs) "
-                "earlier in the iteration."
+                f"Attempted {name} but _scale is None.  This may indicate your script did not use scaler.scale(loss or "
+                "outputs) earlier in the iteration."
             )
 
     def _look_through(self, optimizer: Any, factor: float, allow_fp16: bool) -> dict[str, Tensor]:
@@ -149,7 +149,8 @@ class GradScaler:
     def update(self, new_scale: Any = None) -> None:
         """The scale for the next step: smaller after numbers that were not finite, larger after many that were.
 
-        AssertionError where no gradients were looked at, or where `new_scale` is neither a float nor a tensor of one element.
+        AssertionError where no gradients were looked at, or where `new_scale` is neither a float nor a tensor of one
+        element.
         """
         if not self._enabled:
             return
@@ -169,7 +170,8 @@ class GradScaler:
     def _check_new(self, scale: Any) -> None:
         if scale.device.type != self._device or scale.numel() != 1 or scale.requires_grad:
             raise AssertionError(
-                "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with requires_grad=False."
+                "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
+                "requires_grad=False."
             )
 
     def _follow(self, overflowed: bool) -> None:
@@ -257,7 +259,8 @@ class GradScaler:
         if self._enabled:
             if self._per_optimizer_states:
                 raise AssertionError(
-                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after scaler.update()."
+                    "A GradScaler instance may only be pickled at the beginning of an iteration, or at the end after "
+                    "scaler.update()."
                 )
             state |= {"_init_scale": self.get_scale(), "_init_growth_tracker": self._get_growth_tracker()}
             state |= {"_scale": None, "_growth_tracker": None}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.interrupts import uninterruptible
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.user_warnings import warn
 from .grad_mode import count_special
 
 
 @uninterruptible
 def _set(mode: bool, check_nan: bool) -> None:
-    if mode != L.anomaly:
+    if mode != thread_state.anomaly:
         count_special(1 if mode else -1)
-    L.anomaly, L.check_nan = mode, check_nan
+    thread_state.anomaly, thread_state.check_nan = mode, check_nan
 
 
 class set_detect_anomaly:
@@ -27,8 +27,8 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.prev = L.anomaly
-        self.prev_check_nan = L.check_nan
+        self.prev = thread_state.anomaly
+        self.prev_check_nan = thread_state.check_nan
         _set(mode, check_nan)
 
     def __enter__(self) -> None:
@@ -57,7 +57,7 @@ class detect_anomaly:
         )
 
     def __enter__(self) -> None:
-        self.prev, self.prev_check_nan = L.anomaly, L.check_nan
+        self.prev, self.prev_check_nan = thread_state.anomaly, thread_state.check_nan
         _set(True, self.check_nan)
 
     @uninterruptible
@@ -67,9 +67,9 @@ class detect_anomaly:
 
 def is_anomaly_enabled() -> bool:
     """Whether anomaly detection is on."""
-    return L.anomaly
+    return thread_state.anomaly
 
 
 def is_anomaly_check_nan_enabled() -> bool:
     """Whether anomaly detection looks for nan."""
-    return L.check_nan
+    return thread_state.check_nan

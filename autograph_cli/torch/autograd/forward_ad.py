@@ -8,7 +8,7 @@ from .._core.forward import apart, joined, paired
 from .._core.interpreter_stack import DualLevel, start, stop
 from .._core.interrupts import uninterruptible
 from .._core.reverse import pair, split
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .grad_mode import ContextDecorator
 
@@ -26,12 +26,12 @@ def _level(number: int | None, name: str) -> DualLevel | None:
     """The level that is entered; there is one at most, of number 0."""
     if number is not None and number > 0:
         raise RuntimeError(f"Invalid level given to {name}")
-    return next((level for level in L.levels if isinstance(level, DualLevel) and level.by_hand), None)
+    return next((level for level in thread_state.levels if isinstance(level, DualLevel) and level.by_hand), None)
 
 
 def enter_dual_level() -> int:
     """Begin a level, in which `make_dual` makes dual tensors; its number is 0. RuntimeError within another."""
-    if any(isinstance(level, DualLevel) for level in L.levels):
+    if any(isinstance(level, DualLevel) for level in thread_state.levels):
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     start(DualLevel(by_hand=True))
     return 0
@@ -42,7 +42,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     entered = _level(None, "")
     if entered is None and level is None:
         raise RuntimeError("Dual level must be a positive number.")
-    if entered is None or level not in (None, 0) or L.levels[-1] is not entered:
+    if entered is None or level not in (None, 0) or thread_state.levels[-1] is not entered:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
@@ -65,7 +65,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if split(entered, tensor)[1] is not None:
         raise RuntimeError(
-            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
         )
     primal, tangent = paired(tensor, tangent)
     return pair(entered, primal.view_as(primal), tangent)
@@ -95,12 +96,12 @@ class dual_level(ContextDecorator):
 
     def __enter__(self) -> int:
         number = enter_dual_level()
-        self._level = L.levels[-1]
+        self._level = thread_state.levels[-1]
         return number
 
     @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        if L.levels and L.levels[-1] is self._level:
+        if thread_state.levels and thread_state.levels[-1] is self._level:
             stop(self._level)
         else:
             exit_dual_level()
@@ -111,15 +112,15 @@ class _set_fwd_grad_enabled(ContextDecorator):
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
-        self.prev, L.forward = L.forward, mode
+        self.prev, thread_state.forward = thread_state.forward, mode
 
     def __enter__(self) -> None:
         pass
 
     @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        L.forward = self.prev
+        thread_state.forward = self.prev
 
 
 def _is_fwd_grad_enabled() -> bool:
-    return L.forward
+    return thread_state.forward

@@ -1,4 +1,5 @@
-"""`Function`: operations whose forward and backward the user writes. The `ctx` they share is the graph's node itself."""
+"""`Function`: operations whose forward and backward the user writes. The `ctx` they share is the graph's node
+itself."""
 
 from __future__ import annotations
 
@@ -6,19 +7,21 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays.lazy import resolved
 from .._core import dtypes
 from .._core.device_dispatch import filled
-from .._core.gradients import like_at
+from .._core.gradients import output_meta_at
 from .._core.interpreter_stack import BatchLevel, belongs_here, below, in_function
 from .._core.node import Node, NodeType, edge_of, shape_dtype
 from .._core.saved_tensors import SavedTensor, freed, unpack
-from .._core.state import L, next_sequence_nr
+from .._core.state import next_sequence_nr, thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import top_level
 from .._core.user_warnings import warn
-from .._kernels.lazy import resolved
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
 
 class FunctionCtx:
@@ -92,6 +95,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
+        """The former name of `saved_tensors`; it warns."""
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
@@ -117,12 +121,12 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def _incoming(self, grad: Any) -> list[Any]:
         if grad is None:
-            return [None] * len(self._like)
+            return [None] * len(self._output_meta)
         return grad if isinstance(grad, list) else [grad]
 
     def _run(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.materialize_grads:
-            pairs = zip(grads, self._like, strict=True)
+            pairs = zip(grads, self._output_meta, strict=True)
             grads = [_zeros(like) if g is None and like is not None else g for g, like in pairs]
         return self._checked(self.apply(*grads))
 
@@ -149,10 +153,16 @@ class BackwardCFunction(FunctionCtx, Node):
         """Raise PyTorch's error for a complex gradient of a real argument."""
         tensors = (g for g, is_tensor in zip(given, self._tensor_places, strict=False) if is_tensor)
         for g, edge in zip(tensors, self._edges, strict=False):
-            if g is not None and edge is not None and g.dtype.is_complex and shape_dtype(like_at(edge))[1].kind != "c":
+            if (
+                g is not None
+                and edge is not None
+                and g.dtype.is_complex
+                and shape_dtype(output_meta_at(edge))[1].kind != "c"
+            ):
                 raise RuntimeError(
-                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false.  "
-                    "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, "
+                    "but got false.  (Could this error message be improved?  If so, please report an enhancement "
+                    "request to PyTorch.)"
                 )
 
     def __call__(self, *_: Any) -> Any:
@@ -247,13 +257,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` outside the graph and put the Function's node on its outputs."""
         args = _positional(cls.forward, args, kwargs, cls._is_apart())
-        if not L.levels:
+        if not thread_state.levels:
             return cls._applied(args)[1]
         if in_function() and not cls._is_apart():
             raise RuntimeError(
-                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-                "override the setup_context staticmethod. For more details, please see "
-                "https://pytorch.org/docs/main/notes/extending.func.html"
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
+                "must override the setup_context staticmethod. "
+                f"{NOTES}"
             )
         level = top_level(args)
         if level is None:
@@ -265,10 +275,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _check_batched(cls) -> None:
-        """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is batched."""
-        from .batched_function import has_rule, without_rule
+        """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is
+        batched."""
 
-        if any(isinstance(level, BatchLevel) for level in L.levels) and not has_rule(cls):
+        if any(isinstance(level, BatchLevel) for level in thread_state.levels) and not has_rule(cls):
             raise without_rule(cls)
 
     @classmethod
@@ -288,13 +298,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def _applied(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """The node, which is the `ctx`, and what `forward` gave."""
-        if L.levels and top_level(args) is not None:
+        if thread_state.levels and top_level(args) is not None:
             return cls._applied_above(args)
         node = cls._context(args)
-        record = L.records and any(node.needs_input_grad)
+        record = thread_state.records and any(node.needs_input_grad)
         edges = tuple(edge_of(x) for x in args if isinstance(x, Tensor)) if record else ()
         number = next_sequence_nr()
-        mode, L.grad = L.grad, False
+        mode, thread_state.grad = thread_state.grad, False
         try:
             if cls._is_apart():
                 result = cls.forward(*args)
@@ -302,7 +312,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             else:
                 result = cls.forward(node, *args)
         finally:
-            L.grad = mode
+            thread_state.grad = mode
         _check_ctx(node)
         node._edges, node._seq = edges, number
         return node, finish(node, args, result, record)
@@ -312,11 +322,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """The same under a transform further out: what it gives, and a `ctx` that holds tensors of its level."""
         result = cls.apply(*args)
         node = cls._context(args)
-        mode, L.grad = L.grad, False
+        mode, thread_state.grad = thread_state.grad, False
         try:
             cls.setup_context(node, args, result)
         finally:
-            L.grad = mode
+            thread_state.grad = mode
         node._constant = tensors_of(node.non_differentiable, "")
         return node, result
 
@@ -324,7 +334,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
         """(outputs, their batch dimensions) of arguments of which some have a batch dimension; see `torch.vmap`."""
         raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
         )
 
     @staticmethod
@@ -346,7 +357,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         expected = len(result) if isinstance(result, tuple) else 1
         if len(found) != expected:
             raise RuntimeError(
-                f"Function's jvp returned an invalid number of forward gradients (expected {expected} but got {len(found)})"
+                f"Function's jvp returned an invalid number of forward gradients (expected {expected} but got "
+                f"{len(found)})"
             )
         return found
 
@@ -379,7 +391,7 @@ def _positional(
     return (*args, *rest)
 
 
-_ENGINE_SLOTS = ("_edges", "_extra", "_like", "_saved", "_seq")
+_ENGINE_SLOTS = ("_edges", "_extra", "_output_meta", "_saved", "_seq")
 _ENGINE_NAMES = (
     "_operation",
     "_multiple",
@@ -398,3 +410,19 @@ def _check_ctx(node: BackwardCFunction) -> None:
         raise AttributeError(
             f"ctx.{taken[0]}: autograph's engine uses this name on its nodes; please give it another name"
         )
+
+
+NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+def has_rule(cls: Any) -> bool:
+    """Whether a custom Function can be batched."""
+    return cls.generate_vmap_rule or cls.vmap is not Function.vmap
+
+
+def without_rule(cls: Any) -> RuntimeError:
+    """PyTorch's error for one that cannot."""
+    return RuntimeError(
+        f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
+        f"vmap staticmethod or set generate_vmap_rule=True. {NOTES}"
+    )

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.dispatch import annotate
-from .._core.node import LEAF, Node, edge_of, like_of
-from .._core.state import L, S, next_sequence_nr
+from .._core.node import LEAF, Node, edge_of, output_meta
+from .._core.state import next_sequence_nr, process_state, thread_state
 from .._core.tensor import Tensor, make
 
 
@@ -39,11 +39,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def run(ctx: Any, *grads: Any) -> Any:
-        mode, L.grad = L.grad, False
+        mode, thread_state.grad = thread_state.grad, False
         try:
             result = backward(ctx, *grads)
         finally:
-            L.grad = mode
+            thread_state.grad = mode
         if not mode or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return result
         message = "trying to differentiate twice a function that was marked with @once_differentiable"
@@ -60,9 +60,9 @@ def _stop(message: str, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     node.message = message
     node._edges = tuple(None if leaf is None else edge_of(leaf) for leaf in leaves)
     node._saved, node._extra, node._seq = (), None, next_sequence_nr()
-    node._like = [None if t is None else like_of(t._raw) for t in tensors]
+    node._output_meta = [None if t is None else output_meta(t._raw) for t in tensors]
     annotate(node)
     outputs = tuple(None if t is None else make(t._raw, (node, i)) for i, t in enumerate(tensors))
-    if S.observer is not None:
-        S.observer.created(node, tuple(leaves), tuple(t for t in outputs if t is not None))
+    if process_state.observer is not None:
+        process_state.observer.created(node, tuple(leaves), tuple(t for t in outputs if t is not None))
     return outputs

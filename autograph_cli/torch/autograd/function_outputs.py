@@ -6,23 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import dtypes
 from .._core.dispatch import annotate
-from .._core.node import Edge, View, has_no_history, like_of
+from .._core.node import Edge, View, has_no_history, output_meta
 from .._core.saved_tensors import SavedResult, save
-from .._core.state import S
-from .._core.tensor import Tensor, make
+from .._core.state import process_state
+from .._core.tensor import Tensor, counter, make, materialize
 from .._core.user_warnings import warn
-from .._core.views import (
-    CUSTOM,
-    MULTIPLE,
-    NO_GRAD,
-    bump,
-    check_inplace,
-    counter,
-    make_view,
-    materialize,
-    move_retained,
-    rebase,
-)
+from .._core.views import CUSTOM, MULTIPLE, NO_GRAD, bump, check_inplace, make_view, move_retained, rebase
 
 if TYPE_CHECKING:
     from .function import BackwardCFunction
@@ -39,7 +28,7 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
         bump(x)
     _check_dirty(args, outputs, dirty, record)
     node._extra = None
-    node._like = [like_of(x._raw) if isinstance(x, Tensor) else None for x in outputs]
+    node._output_meta = [output_meta(x._raw) if isinstance(x, Tensor) else None for x in outputs]
     node._differentiable = frozenset(
         i
         for i, x in enumerate(outputs)
@@ -56,14 +45,15 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
     _save(node, args, outputs, record)
     node._constant = constant
     node.to_save = node.dirty_tensors = node.non_differentiable = None
-    if record and S.observer is not None:
-        S.observer.created(node, args, tuple(x for x in outputs if isinstance(x, Tensor)))
+    if record and process_state.observer is not None:
+        process_state.observer.created(node, args, tuple(x for x in outputs if isinstance(x, Tensor)))
     if record and dirty and outputs[0]._edge.__class__ is View and among(outputs[0], dirty):
         rebase(outputs[0], node)
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
 def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) -> tuple[Any, ...]:
+    """What a custom Function named, which must be tensors or None."""
     for i, x in enumerate(given or ()):
         if x is not None and not isinstance(x, Tensor):
             raise error(message.format(i=i, kind=type(x).__name__))
@@ -71,6 +61,7 @@ def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) 
 
 
 def among(x: Any, tensors: tuple[Any, ...]) -> bool:
+    """Whether `x` is one of the tensors itself."""
     return any(x is t for t in tensors)
 
 

@@ -15,8 +15,10 @@ from .._core.reverse import fresh, split, standard_basis
 from .._core.size import Size
 from .._core.tensor import Tensor, make
 from .._core.transforms import dual
-from .._core.vmap import vmap
+from .._functorch.vmap import vmap
 from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]
@@ -249,14 +251,14 @@ def _check_strategy(name: str, strategy: str, vectorize: bool, create_graph: boo
     full = f"torch.autograd.functional.{name}"
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
-            'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     forward = strategy == "forward-mode"
     if forward and create_graph:
         raise NotImplementedError(
-            f'{full}: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
-            '`create_graph=False` or `strategy="reverse-mode"`.'
+            f'{full}: `create_graph=True` and `strategy="forward-mode"` are not supported together (yet). Please '
+            'either set `create_graph=False` or `strategy="reverse-mode"`.'
         )
     if forward and strict:
         raise RuntimeError(
@@ -265,12 +267,13 @@ def _check_strategy(name: str, strategy: str, vectorize: bool, create_graph: boo
         )
     if forward and not vectorize:
         raise NotImplementedError(
-            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+            "`vectorize=True`."
         )
     if vectorize and strict:
         raise RuntimeError(
-            f"{full}: `strict=True` and `vectorized=True` are not supported together. Please either set `strict=False` or "
-            "`vectorize=False`."
+            f"{full}: `strict=True` and `vectorized=True` are not supported together. Please either set `strict=False` "
+            "or `vectorize=False`."
         )
 
 

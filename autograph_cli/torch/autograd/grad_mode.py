@@ -8,14 +8,14 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from .._core.interrupts import uninterruptible
-from .._core.state import L, S
+from .._core.state import process_state, thread_state
 from .._core.user_warnings import warn
 
 
 @uninterruptible
 def count_special(change: int) -> None:
     """Count the modes that send operations the general way."""
-    S.special += change
+    process_state.special += change
 
 
 class ContextDecorator:
@@ -102,11 +102,11 @@ class no_grad(_Bare):
         self.prev = False
 
     def __enter__(self) -> None:
-        self.prev, L.grad = L.grad, False
+        self.prev, thread_state.grad = thread_state.grad, False
 
     @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        L.grad = self.prev
+        thread_state.grad = self.prev
 
 
 class enable_grad(_Bare):
@@ -123,11 +123,11 @@ class enable_grad(_Bare):
         self.prev = False
 
     def __enter__(self) -> None:
-        self.prev, L.grad = L.grad, True
+        self.prev, thread_state.grad = thread_state.grad, True
 
     @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        L.grad = self.prev
+        thread_state.grad = self.prev
 
 
 class set_grad_enabled(ContextDecorator):
@@ -144,20 +144,20 @@ class set_grad_enabled(ContextDecorator):
             raise TypeError(
                 f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
             )
-        self.prev = L.grad
+        self.prev = thread_state.grad
         self.mode = mode
-        L.grad = mode
+        thread_state.grad = mode
 
     def __call__(self, function: Any) -> Any:
-        L.grad = self.prev
+        thread_state.grad = self.prev
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        L.grad = self.mode
+        thread_state.grad = self.mode
 
     @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        L.grad = self.prev
+        thread_state.grad = self.prev
 
     def clone(self) -> set_grad_enabled:
         return type(self)(self.mode)
@@ -187,7 +187,7 @@ class inference_mode(ContextDecorator):
         self._before: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
-        before = L.inference, L.grad
+        before = thread_state.inference, thread_state.grad
         self._before = [*self._before, before]
         _set_inference(self.mode, not self.mode)
 
@@ -203,16 +203,16 @@ class inference_mode(ContextDecorator):
 
 @uninterruptible
 def _set_inference(inference: bool, grad: bool) -> None:
-    if inference != L.inference:
+    if inference != thread_state.inference:
         count_special(1 if inference else -1)
-    L.inference, L.grad = inference, grad
+    thread_state.inference, thread_state.grad = inference, grad
 
 
 def is_grad_enabled() -> bool:
     """Whether operations are recorded now."""
-    return L.grad
+    return thread_state.grad
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether an `inference_mode` block is running."""
-    return L.inference
+    return thread_state.inference

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import address, owner
 from .._core.interrupts import contextmanager, uninterruptible
 from .._core.node import Handle, Node, edge_of
 from .._core.roots import GradientEdge
-from .._core.state import L
-from .._core.storages import address, owner
+from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped
 from .._core.views import bump
 from .grad_mode import count_special, no_grad
@@ -47,20 +47,21 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> Any:
-        if L.saved_hooks_disabled is not None:
-            raise RuntimeError(L.saved_hooks_disabled)
+        if thread_state.saved_hooks_disabled is not None:
+            raise RuntimeError(thread_state.saved_hooks_disabled)
         if not (callable(self.pack_hook) and callable(self.unpack_hook)):
             raise TypeError(
-                "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported:\n"
+                "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types "
+                "are supported:\n"
                 "    1. (arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
                 f"Invoked with: {self.pack_hook!r}, {self.unpack_hook!r}"
             )
-        L.saved_hooks = (*L.saved_hooks, (self.pack_hook, self.unpack_hook))
+        thread_state.saved_hooks = (*thread_state.saved_hooks, (self.pack_hook, self.unpack_hook))
         count_special(1)
 
     @uninterruptible
     def __exit__(self, *_: Any) -> None:
-        L.saved_hooks = L.saved_hooks[:-1]
+        thread_state.saved_hooks = thread_state.saved_hooks[:-1]
         count_special(-1)
 
 
@@ -90,14 +91,14 @@ class save_on_cpu(saved_tensors_hooks):
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Inside the block, entering `saved_tensors_hooks` raises RuntimeError(error_message)."""
-    if L.saved_hooks:
+    if thread_state.saved_hooks:
         raise RuntimeError(error_message)
-    before = L.saved_hooks_disabled
-    L.saved_hooks_disabled = error_message
+    before = thread_state.saved_hooks_disabled
+    thread_state.saved_hooks_disabled = error_message
     try:
         yield
     finally:
-        L.saved_hooks_disabled = before
+        thread_state.saved_hooks_disabled = before
 
 
 class _Handle:
@@ -107,7 +108,8 @@ class _Handle:
 
 
 class _AllowMutationOnSavedContext:
-    """What was saved inside one `allow_mutation_on_saved_tensors` block: as it is, or cloned because its memory was changed."""
+    """What was saved inside one `allow_mutation_on_saved_tensors` block: as it is, or cloned because its memory was
+    changed."""
 
     def __init__(self) -> None:
         self.active = True
@@ -141,8 +143,8 @@ class _AllowMutationOnSavedContext:
     def unpack(self, handle: _Handle) -> Tensor:
         if not self.active:
             raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally "
-                "recorded."
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+                "originally recorded."
             )
         return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
@@ -169,15 +171,15 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
     >>> x.grad
     tensor([2., 4.])
     """
-    if L.before_change is not None:
+    if thread_state.before_change is not None:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = _AllowMutationOnSavedContext()
     with saved_tensors_hooks(context.pack, context.unpack):
-        L.before_change = context.before_change
+        thread_state.before_change = context.before_change
         try:
             yield context
         finally:
-            L.before_change = None
+            thread_state.before_change = None
             context.clear()
 
 
@@ -240,8 +242,8 @@ class _First:
 
     def hook(self, _: int) -> Callable[[Tensor], None]:
         def run(grad: Tensor) -> None:
-            if self.walk() is not L.walk:
-                self.walk = weakref.ref(L.walk)
+            if self.walk() is not thread_state.walk:
+                self.walk = weakref.ref(thread_state.walk)
                 self.function(grad)
 
         return run
@@ -259,9 +261,9 @@ class _Gathered:
 
     def hook(self, place: int) -> Callable[[Tensor], None]:
         def run(grad: Tensor) -> None:
-            if self.walk() is not L.walk or not self.came:
-                self.walk, self.came, self.grads = weakref.ref(L.walk), 0, [None] * len(self.nodes)
-                self.expected = sum(map(L.walk.will_run, self.nodes))
+            if self.walk() is not thread_state.walk or not self.came:
+                self.walk, self.came, self.grads = weakref.ref(thread_state.walk), 0, [None] * len(self.nodes)
+                self.expected = sum(map(thread_state.walk.will_run, self.nodes))
             self.grads[place] = grad
             self.came += 1
             if self.came == self.expected:

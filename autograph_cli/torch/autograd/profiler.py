@@ -1,4 +1,5 @@
-"""`profile` notes the operations, backward nodes and labelled blocks that run while it lasts; `record_function` labels a block."""
+"""`profile` notes the operations, backward nodes and labelled blocks that run while it lasts; `record_function` labels
+a block."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core.node import Node
-from .._core.state import BackwardCall, S
+from .._core.state import BackwardCall, process_state
 from .._core.tensor import Tensor
 from .grad_mode import ContextDecorator, count_special
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
@@ -73,9 +74,9 @@ class Collector:
         if Collector.running is not None:
             raise RuntimeError("Profiler is already enabled on this thread")
         Collector.running = self
-        self._witness, self._observer = S.witness, S.observer
-        self._followed = _Followed(self, S.observer)
-        S.witness, S.observer = self.computed, self._followed
+        self._op_hook, self._observer = process_state.op_hook, process_state.observer
+        self._followed = _Followed(self, process_state.observer)
+        process_state.op_hook, process_state.observer = self.computed, self._followed
         count_special(1)
         steps: list[FunctionEvent] = []
         self._hooks = [
@@ -92,10 +93,10 @@ class Collector:
         Collector.running = None
         while self._stack.open:
             self.close(self._stack.open[-1])
-        if S.witness == self.computed:
-            S.witness = self._witness
-        if S.observer is self._followed:
-            S.observer = self._observer
+        if process_state.op_hook == self.computed:
+            process_state.op_hook = self._op_hook
+        if process_state.observer is self._followed:
+            process_state.observer = self._observer
         count_special(-1)
         for hook in self._hooks:
             hook.remove()
@@ -128,8 +129,8 @@ class Collector:
 
     def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor], nanoseconds: int) -> None:
         """An operation has just been computed."""
-        if self._witness is not None:
-            self._witness(op, args, outputs, nanoseconds)
+        if self._op_hook is not None:
+            self._op_hook(op, args, outputs, nanoseconds)
         in_place = bool(outputs) and outputs[0] is args[0]
         shapes = [list(a._raw.shape) if isinstance(a, Tensor) else [] for a in args] if self.shapes else ()
         event = self.open(f"aten::{op.name}{'_' if in_place else ''}", shapes)

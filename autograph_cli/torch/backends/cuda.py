@@ -70,8 +70,8 @@ def sdp_kernel(
 ) -> Iterator[Any]:
     """Within the block, other kernels are asked for."""
     warn(
-        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
-        "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please "
+        "see `torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
         FutureWarning,
     )
     before = dict(KERNELS)

@@ -14,5 +14,6 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         raise RuntimeError(
-            "torch.distributed.optim.ZeroRedundancyOptimizer is not available in autograph's engine: a model is trained in one process"
+            "torch.distributed.optim.ZeroRedundancyOptimizer is not available in autograph's engine: a model is "
+            "trained in one process"
         )

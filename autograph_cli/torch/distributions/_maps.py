@@ -1,4 +1,5 @@
-"""Maps between random values, with the change of volume that densities need; what inverts, composes and reshapes them."""
+"""Maps between random values, with the change of volume that densities need; what inverts, composes and reshapes
+them."""
 
 from __future__ import annotations
 

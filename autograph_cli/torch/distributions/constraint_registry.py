@@ -1,4 +1,5 @@
-"""From unconstrained numbers to those that fulfill a constraint: `biject_to` by a bijection, `transform_to` as is convenient."""
+"""From unconstrained numbers to those that fulfill a constraint: `biject_to` by a bijection, `transform_to` as is
+convenient."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class ConstraintRegistry:
         self._registry: dict[type, Factory] = {}
 
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
-        """Make `factory` (or the decorated function) the one for a class of constraints; TypeError for anything else."""
+        """Make `factory` (or the decorated function) the one for a class of constraints; TypeError for anything
+        else."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         kind = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint

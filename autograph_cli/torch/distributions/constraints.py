@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import torch
-from .._core.stand_in import whole
+from .._arrays.stand_in import whole
 
 __all__ = [
     "Constraint",
@@ -50,7 +50,8 @@ def holds(valid: Any) -> bool:
 
 
 class Constraint:
-    """A set of allowed values: `check` says for each value whether it is one; `event_dim` trailing dimensions are one value."""
+    """A set of allowed values: `check` says for each value whether it is one; `event_dim` trailing dimensions are one
+    value."""
 
     is_discrete: Any = False
     event_dim: Any = 0

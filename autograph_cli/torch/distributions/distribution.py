@@ -19,8 +19,8 @@ __all__ = ["Distribution"]
 class Distribution:
     """`batch_shape` independent distributions of values of `event_shape`.
 
-    A subclass gives `arg_constraints`, `support`, `log_prob`, and `rsample` (or `sample`, where samples have no gradient).
-    ValueError for parameters that it does not have.
+    A subclass gives `arg_constraints`, `support`, `log_prob`, and `rsample` (or `sample`, where samples have no
+    gradient). ValueError for parameters that it does not have.
     """
 
     has_rsample: Any = False
@@ -41,8 +41,8 @@ class Distribution:
             known = self.arg_constraints
         except NotImplementedError:
             warn(
-                f"{_public(type(self))} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
-                "distribution with `validate_args=False` to turn off validation."
+                f"{_public(type(self))} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                "initialize the distribution with `validate_args=False` to turn off validation."
             )
             return {}
         return {
@@ -56,8 +56,8 @@ class Distribution:
         value = getattr(self, name)
         if not holds(constraint.check(value.detach())):
             raise ValueError(
-                f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} to "
-                f"satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
             )
 
     @staticmethod
@@ -167,8 +167,8 @@ class Distribution:
         )
         if type(self).__init__ is not own.__init__:
             raise NotImplementedError(
-                f"Subclass {type(self).__name__} of {own.__name__} that defines a custom __init__ method must also define a "
-                "custom .expand() method."
+                f"Subclass {type(self).__name__} of {own.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method."
             )
         return object.__new__(type(self))
 
@@ -203,7 +203,8 @@ class Distribution:
         for a, b in zip(reversed(tuple(value.shape)), reversed(tuple(self._extended_shape())), strict=False):
             if a != 1 and b != 1 and a != b:
                 raise ValueError(
-                    f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {self._extended_shape()}."
+                    f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs "
+                    f"{self._extended_shape()}."
                 )
         self._check_support(value)
 
@@ -212,16 +213,16 @@ class Distribution:
             support = self.support
         except NotImplementedError:
             warn(
-                f"{_public(type(self))} does not define `support` to enable sample validation. Please initialize the distribution "
-                "with `validate_args=False` to turn off validation."
+                f"{_public(type(self))} does not define `support` to enable sample validation. Please initialize the "
+                "distribution with `validate_args=False` to turn off validation."
             )
             return
         if support is None:
             raise AssertionError("support is unexpectedly None")
         if not holds(support.check(value.detach())):
             raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
-                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
             )
 
     def __repr__(self) -> str:

@@ -32,8 +32,8 @@ class Geometric(ByOdds, Distribution):
             value = self.probs
             invalid = value.data[~(value > 0)]
             raise ValueError(
-                f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} to be "
-                f"positive but found invalid values:\n{invalid}"
+                f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                f"{self!r} to be positive but found invalid values:\n{invalid}"
             )
 
     mean = property(lambda self: 1.0 / self.probs - 1.0)

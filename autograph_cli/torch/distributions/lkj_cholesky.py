@@ -15,7 +15,8 @@ __all__ = ["LKJCholesky"]
 
 
 class LKJCholesky(Distribution):
-    """Lower factors of correlation matrices of size `dim`, all alike for concentration 1, the weaker correlated the higher it is.
+    """Lower factors of correlation matrices of size `dim`, all alike for concentration 1, the weaker correlated the
+    higher it is.
 
     ValueError for a size below 2.
 

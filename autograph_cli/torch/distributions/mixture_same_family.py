@@ -44,7 +44,8 @@ class MixtureSameFamily(Distribution):
         for a, b in zip(reversed(theirs), reversed(ours), strict=False):
             if a != 1 and b != 1 and a != b:
                 raise ValueError(
-                    f"`mixture_distribution.batch_shape` ({theirs}) is not compatible with `component_distribution.batch_shape`({ours})"
+                    f"`mixture_distribution.batch_shape` ({theirs}) is not compatible with "
+                    f"`component_distribution.batch_shape`({ours})"
                 )
         n, m = mixture.logits.shape[-1], component.batch_shape[-1]
         if n != m:
@@ -52,8 +53,12 @@ class MixtureSameFamily(Distribution):
                 f"`mixture_distribution component` ({n}) does not equal `component_distribution.batch_shape[-1]` ({m})"
             )
 
-    mixture_distribution = property(lambda self: self._mixture_distribution)
-    component_distribution = property(lambda self: self._component_distribution)
+    mixture_distribution = property(
+        lambda self: self._mixture_distribution, doc="Which component is drawn: a `Categorical`."
+    )
+    component_distribution = property(
+        lambda self: self._component_distribution, doc="The distributions that are mixed, as a batch."
+    )
     has_rsample = False
 
     def _expand_into(self, made: Any, batch_shape: Any) -> None:

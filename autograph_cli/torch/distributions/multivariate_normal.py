@@ -21,8 +21,8 @@ def times_vector(matrix: Any, vector: Any) -> Any:
 def mahalanobis(factor: Any, x: Any) -> Any:
     """The squared length of vectors, measured by the covariance of a lower factor.
 
-    Where a factor serves many vectors these become columns of one system: the batch dimensions of `x` are parted into those
-    that the factor has and what repeats it.
+    Where a factor serves many vectors these become columns of one system: the batch dimensions of `x` are parted into
+    those that the factor has and what repeats it.
     """
     n, batch = x.size(-1), tuple(x.shape[:-1])
     own = factor.dim() - 2
@@ -95,7 +95,8 @@ MATRICES = {
 
 
 class MultivariateNormal(ByFactor, Distribution):
-    """Normal vectors with mean `loc` and one of a covariance matrix, its inverse (`precision_matrix`) or its lower factor.
+    """Normal vectors with mean `loc` and one of a covariance matrix, its inverse (`precision_matrix`) or its lower
+    factor.
 
     ValueError unless exactly one of the three is given.
 

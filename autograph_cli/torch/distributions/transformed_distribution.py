@@ -63,7 +63,8 @@ class TransformedDistribution(Distribution):
         made.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
 
     def _expand_parameters(self, made: Any, batch_shape: Any) -> None:
-        """The `_expand_into` of subclasses that keep parameters of their own, of which `_own_transforms` makes the transforms."""
+        """The `_expand_into` of subclasses that keep parameters of their own, of which `_own_transforms` makes the
+        transforms."""
         Distribution._expand_into(self, made, batch_shape)
         made.transforms = made._own_transforms()
 

@@ -1,4 +1,5 @@
-"""What distributions and transforms share: parameters of one shape, values worked out at need, probabilities and logits."""
+"""What distributions and transforms share: parameters of one shape, values worked out at need, probabilities and
+logits."""
 
 from __future__ import annotations
 
@@ -101,7 +102,8 @@ class ByOdds:
     _given: str
 
     def _take(self, probs: Any, logits: Any, *others: Any) -> tuple[Any, ...]:
-        """Keep the one that is given, broadcast beside others, which are returned. ValueError unless one of both is given."""
+        """Keep the one that is given, broadcast beside others, which are returned. ValueError unless one of both is
+        given."""
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         self._given = "logits" if probs is None else "probs"
@@ -119,8 +121,8 @@ class OfCategorical:
 
     _categorical: Any
 
-    probs: Any = property(lambda self: self._categorical.probs)
-    logits: Any = property(lambda self: self._categorical.logits)
+    probs: Any = property(lambda self: self._categorical.probs, doc="The probabilities, which sum to 1.")
+    logits: Any = property(lambda self: self._categorical.logits, doc="The logarithms of the probabilities.")
     _param: Any = property(lambda self: self._categorical._param)
 
 
@@ -137,7 +139,8 @@ def _size_of_triangle(length: int, diag: int) -> int:
         elements = sum(min(max(row + diag + 1, 0), size) for row in range(size))
     if elements > length:
         raise ValueError(
-            f"The size of last dimension is {length} which cannot be expressed as the lower triangular part of a square D x D matrix."
+            f"The size of last dimension is {length} which cannot be expressed as the lower triangular part of a "
+            "square D x D matrix."
         )
     return size
 

@@ -28,7 +28,8 @@ def _digamma(x: Any, p: int) -> Any:
 
 
 class Wishart(ByFactor, ExponentialFamily):
-    """Sums of the outer products of `df` normal vectors with one of a covariance matrix, its inverse or its lower factor.
+    """Sums of the outer products of `df` normal vectors with one of a covariance matrix, its inverse or its lower
+    factor.
 
     AssertionError unless exactly one of the three is given, ValueError unless `df` is greater than their size minus 1.
 

@@ -71,7 +71,8 @@ def check_outputs(name: str, call: str, tree: Any) -> None:
 
 
 def settled(tree: Any, own: set[Any]) -> Any:
-    """The tree with each tensor as a transform's result: out of the graph, unless it leads to more than what is `own`."""
+    """The tree with each tensor as a transform's result: out of the graph, unless it leads to more than what is
+    `own`."""
 
     def one(x: Any) -> Tensor:
         if not isinstance(x, Tensor):

@@ -10,7 +10,7 @@ from .._core.forward import outside_inference
 from .._core.interpreter_stack import GradLevel, running
 from .._core.interrupts import contextmanager
 from .._core.reverse import GradCall, ones_like, own_leaves, settle
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.transforms import zeros_like
 from ..autograd.grad_mode import enable_grad
@@ -18,7 +18,10 @@ from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import tree_flatten, tree_unflatten, treespec_pprint
 from ._arguments import Function, apart, check_outputs, chosen, fresh_tree, replaced, settled
 
-NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+NO_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with "
+    "your use case."
+)
 
 
 def grad(func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Function:
@@ -62,8 +65,8 @@ def _grad_and_value(func: Function, argnums: Any, has_aux: bool, args: tuple[Any
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
         if output.ndim:
             raise RuntimeError(
-                f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. "
-                "Maybe you wanted to use the vjp or jacrev APIs instead?"
+                f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} "
+                "dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
         if output.dtype.is_complex:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
@@ -124,12 +127,12 @@ def pullback(func: Function, args: tuple[Any, ...], argnums: Any, has_aux: bool)
         flat, spec = tree_flatten(cotangents)
         if spec != spec_out:
             raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {treespec_pprint(spec)}, primal output: {treespec_pprint(spec_out)}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {treespec_pprint(spec)}, primal output: {treespec_pprint(spec_out)}"
             )
         seeds = [_fitting(i, v, y) for i, (v, y) in enumerate(zip(flat, flat_out, strict=True))]
         with outside_inference():
-            found = _pullback(flat_out, flat_in, seeds, L.grad if create_graph is None else create_graph)
+            found = _pullback(flat_out, flat_in, seeds, thread_state.grad if create_graph is None else create_graph)
         return tree_unflatten([settle(g, own) for g in found], spec_in)
 
     return settled(outputs, own), pull, settled(aux, own) if has_aux else None

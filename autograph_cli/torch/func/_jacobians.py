@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core.reverse import standard_basis
 from .._core.tensor import Tensor
-from .._core.vmap import vmap
+from .._functorch.vmap import vmap
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from ._arguments import Function, chosen
 from ._gradients import pullback
@@ -23,7 +23,8 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Function:
-    """A function that computes the Jacobian of `func` by its arguments `argnums`, backward: a row for each output element.
+    """A function that computes the Jacobian of `func` by its arguments `argnums`, backward: a row for each output
+    element.
 
     Shape: that of the output, then that of the input. `chunk_size` rows are computed at once (all, if None).
 
@@ -59,7 +60,8 @@ def jacrev(
 def jacfwd(
     func: Function, argnums: int | tuple[int, ...] = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Function:
-    """A function that computes the Jacobian of `func` by its arguments `argnums`, forward: a column for each input element.
+    """A function that computes the Jacobian of `func` by its arguments `argnums`, forward: a column for each input
+    element.
 
     Shape: that of the output, then that of the input. `randomness` as in `vmap`.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core.operation import operations
 from .._core.tensor import Tensor
+from ..nn.modules.batchnorm import _BatchNorm
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -41,8 +42,6 @@ def _stacked(states: list[dict[str, Any]]) -> dict[str, Tensor]:
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
     """Take the running statistics from every batch norm in a module, which `vmap` could not change in place."""
-    from ..nn.modules.batchnorm import _BatchNorm
-
     for module in root.modules():
         if isinstance(module, _BatchNorm) and module.track_running_stats:
             module.track_running_stats = False

@@ -7,7 +7,7 @@ from typing import Any
 from .._core.forward import joined, paired
 from .._core.interpreter_stack import DualLevel, running
 from .._core.reverse import GradCall, fresh, own_leaves, settle
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.transforms import Dual, dual, zeros_like
 from ..autograd.grad_mode import enable_grad
@@ -35,8 +35,9 @@ def pushed(func: Function, args: Any, tangents: Any, argnums: Any, strict: bool,
     flat_tangents, tangents_spec = tree_flatten(tangents)
     if spec != tangents_spec:
         raise RuntimeError(
-            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
-            f"tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {tangents_spec}"
+            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a "
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with structure "
+            f"{tangents_spec}"
         )
     _check_tensors(name, "primals", flat)
     _check_tensors(name, "tangents", flat_tangents)
@@ -73,14 +74,15 @@ def unpacked(level: DualLevel, x: Tensor, strict: bool) -> tuple[Tensor, Tensor]
         return x._primal, x._tangent
     if strict:
         raise RuntimeError(
-            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
-            "strict=True."
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
+            "with strict=True."
         )
     return x, zeros_like(x)
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
-    """What `func` returns at `primals`, and its derivative there: a function of tangents, which does not run `func` again.
+    """What `func` returns at `primals`, and its derivative there: a function of tangents, which does not run `func`
+    again.
 
     >>> from autograph_cli import torch
     >>> y, push = torch.func.linearize(torch.sin, torch.tensor(0.0))
@@ -111,8 +113,8 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         roots = [(g, t) for g, t in zip(transposed, flat, strict=False) if g is not None and g.requires_grad]
         found: list[Any] = [None] * len(seeds)
         if roots:
-            found = GradCall([g for g, _ in roots], seeds, [t for _, t in roots], True, L.grad).run()
-        slopes = [zeros_like(y) if g is None else settle(g, own) for g, y in zip(found, flat_out, strict=True)]
-        return tree_unflatten(slopes, spec_out)
+            found = GradCall([g for g, _ in roots], seeds, [t for _, t in roots], True, thread_state.grad).run()
+        cotangents = [zeros_like(y) if g is None else settle(g, own) for g, y in zip(found, flat_out, strict=True)]
+        return tree_unflatten(cotangents, spec_out)
 
     return settled(outputs, own), push

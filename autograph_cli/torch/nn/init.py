@@ -230,6 +230,7 @@ def _deprecated(name: str) -> Callable[..., Any]:
         return current(*args, **kwargs)
 
     run.__name__ = run.__qualname__ = name
+    run.__doc__ = f"The deprecated name of `{name}_`; it warns."
     return run
 
 

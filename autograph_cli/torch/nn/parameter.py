@@ -8,8 +8,7 @@ from ... import torch
 from .._core.class_names import Named
 from .._core.dtype_checks import check_differentiable
 from .._core.size import Size
-from .._core.tensor import Tensor, Wrapped, disabled
-from .._core.views import share
+from .._core.tensor import Tensor, Wrapped, disabled, share
 from .._ops.legacy import instance
 from .._ops.printing import text
 
@@ -84,16 +83,17 @@ class Buffer(Tensor, metaclass=_FlagMeta):
 
 
 _UNKNOWN = (
-    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when "
-    "trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before "
-    "accessing their attributes."
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` "
+    "when trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the "
+    "parameters before accessing their attributes."
 )
 
 
 _UNCOUNTED = (
-    "Attempted to use an uninitialized parameter in <method 'numel' of 'torch._C.TensorBase' objects>. This error happens when you "
-    "are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using "
-    "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+    "Attempted to use an uninitialized parameter in <method 'numel' of 'torch._C.TensorBase' objects>. This error "
+    "happens when you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` "
+    "objects. When using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
+    "torch functions"
 )
 
 
@@ -110,17 +110,20 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Size:
+        """RuntimeError: the shape is not known before the first input."""
         raise RuntimeError(_UNKNOWN)
 
     def numel(self) -> int:
+        """ValueError: the number of elements is not known before the first input."""
         raise ValueError(_UNCOUNTED)
 
     nelement = numel
 
     def share_memory_(self) -> Any:
+        """RuntimeError: there is no memory before the first input."""
         raise RuntimeError(
-            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before "
-            "calling `module.share_memory()`."
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
         )
 
     def __repr__(self) -> str:

@@ -1,7 +1,8 @@
-"""Optimizers that treat each element alike: one rule, run on raw arrays or, if the step is to be differentiated, on tensors.
+"""Optimizers that treat each element alike: one rule, run on raw arrays or, if the step is to be differentiated, on
+tensors.
 
-A rule is a function of the arithmetic `f`, the parameter, its gradient, the state arrays and a tuple of numbers. It changes
-the parameter and the state in place, the gradient never. Numbers are worked out once a step and parameter.
+A rule is a function of the arithmetic `f`, the parameter, its gradient, the state arrays and a tuple of numbers. It
+changes the parameter and the state in place, the gradient never. Numbers are worked out once a step and parameter.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.sparse import Coo
 from .._core.registry import functions
-from .._core.sparse_arrays import Coo
-from .._core.state import L, S
-from .._core.tensor import Tensor, make
-from .._core.views import bump, changes, materialize
+from .._core.state import process_state, thread_state
+from .._core.tensor import Tensor, make, materialize
+from .._core.views import bump, changes
 from .._kernels.inplace import updates
+from ._recorded import recorded
 from .optimizer import Optimizer, evaluate
 
 BLOCK = 1 << 15
@@ -56,13 +58,16 @@ class Elementwise(Optimizer):
 
         Returns the closure's loss.
         """
-        before, L.grad = L.grad, bool(self.defaults.get("differentiable")) and not L.inference
+        before, thread_state.grad = (
+            thread_state.grad,
+            bool(self.defaults.get("differentiable")) and not thread_state.inference,
+        )
         try:
             loss = evaluate(closure)
             for group in self.param_groups:
                 self._update_group(group)
         finally:
-            L.grad = before
+            thread_state.grad = before
         return loss
 
     def _update_group(self, group: dict[str, Any]) -> None:
@@ -150,8 +155,6 @@ class Elementwise(Optimizer):
                 bump(t)
 
     def _on_tensors(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
-        from ._recorded import recorded
-
         tensors: list[Any] = [p, -grad if group["maximize"] else grad, *state]
         if p.dtype.is_complex:
             tensors = [functions["view_as_real"](t) for t in tensors]
@@ -160,8 +163,8 @@ class Elementwise(Optimizer):
 
 _CAPTURABLE = "If capturable=True, {} must be on supported devices: ['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']."
 _FUSED = (
-    "`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', 'cuda', 'xpu', 'hpu', "
-    "'cpu', 'mtia', 'privateuseone'] but {} and cpu"
+    "`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', 'cuda', 'xpu', "
+    "'hpu', 'cpu', 'mtia', 'privateuseone'] but {} and cpu"
 )
 
 
@@ -177,7 +180,7 @@ def _blocks(arrays: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
 
 def _scalar_type(group: dict[str, Any]) -> Any:
     """The type of 0-d state: float64 only where that is the default dtype."""
-    wide = S.default_dtype == np.float64 and not group.get("fused")
+    wide = process_state.default_dtype == np.float64 and not group.get("fused")
     return np.float64 if wide else np.float32
 
 
@@ -196,7 +199,8 @@ def count(state: dict[str, Any]) -> float:
 
 
 def number(x: Any, group: dict[str, Any]) -> Any:
-    """An option as a number: a tensor's one element, in its dtype; the tensor itself where the step is differentiated."""
+    """An option as a number: a tensor's one element, in its dtype; the tensor itself where the step is
+    differentiated."""
     if isinstance(x, Tensor):
         x = x if x.ndim == 0 else x.squeeze()
         return x if group.get("differentiable") else x._raw[()]

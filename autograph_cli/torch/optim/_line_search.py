@@ -27,7 +27,8 @@ def strong_wolfe(
 ) -> tuple[float, Any, Any, int]:
     """Search along `direction` from `t` on, in at most `most` turns.
 
-    `evaluate(t)` gives loss and gradient. Returns the loss, gradient and step size found, and the number of evaluations.
+    `evaluate(t)` gives loss and gradient. Returns the loss, gradient and step size found, and the number of
+    evaluations.
     """
     start = Point(0, loss, grad.clone(), slope)
     used = 0

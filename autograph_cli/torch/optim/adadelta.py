@@ -9,7 +9,8 @@ from ._elementwise import Elementwise, number
 
 
 class Adadelta(Elementwise):
-    """The gradient scaled by the ratio of the running sizes of steps and gradients. ValueError for options out of range."""
+    """The gradient scaled by the ratio of the running sizes of steps and gradients. ValueError for options out of
+    range."""
 
     def __init__(
         self,

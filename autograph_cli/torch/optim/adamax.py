@@ -9,7 +9,8 @@ from ._elementwise import Elementwise, number
 
 
 class Adamax(Elementwise):
-    """Adam with the (decaying) largest gradient in the place of the mean square. ValueError for options out of range."""
+    """Adam with the (decaying) largest gradient in the place of the mean square. ValueError for options out of
+    range."""
 
     def __init__(
         self,

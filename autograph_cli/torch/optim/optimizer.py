@@ -11,7 +11,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.node import Handle, add_hook
 from .._core.registry import functions
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from .._ops.sparse import no_rows
@@ -181,7 +181,8 @@ class Optimizer:
     # -- plain data
 
     def state_dict(self) -> dict[str, Any]:
-        """The state by the position of each parameter, and the groups' options: `{"state": ..., "param_groups": ...}`."""
+        """The state by the position of each parameter, and the groups' options: `{"state": ..., "param_groups":
+        ...}`."""
         for before in self._optimizer_state_dict_pre_hooks.values():
             before(self)
         places: dict[int, int] = {}
@@ -301,8 +302,8 @@ def _list_params(group: dict[str, Any]) -> None:
     params = group["params"]
     if isinstance(params, set):
         raise TypeError(
-            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
-            "change between runs. Please use a list instead."
+            "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+            "will change between runs. Please use a list instead."
         )
     found = [params] if isinstance(params, Tensor) else list(params)
     names = [p[0] for p in found if isinstance(p, tuple)]
@@ -330,11 +331,11 @@ def evaluate(closure: Callable[[], Any] | None) -> Any:
     """The loss that a closure gives, computed with recording on; None without one."""
     if closure is None:
         return None
-    before, L.grad = L.grad, not L.inference
+    before, thread_state.grad = thread_state.grad, not thread_state.inference
     try:
         return closure()
     finally:
-        L.grad = before
+        thread_state.grad = before
 
 
 def without_grad(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -342,10 +343,10 @@ def without_grad(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def run(*args: Any, **kwargs: Any) -> Any:
-        before, L.grad = L.grad, False
+        before, thread_state.grad = thread_state.grad, False
         try:
             return step(*args, **kwargs)
         finally:
-            L.grad = before
+            thread_state.grad = before
 
     return run

@@ -89,8 +89,8 @@ def _blend(mean: Any, now: Any, share: Any) -> None:
 class AveragedModel(Module):
     """A copy of a model whose parameters are the average of those given to `update_parameters`.
 
-    `avg_fn(averaged, current, n)` gives the new average of one tensor, `multi_avg_fn` puts that of many in place; by default
-    it is the mean. AssertionError for both.
+    `avg_fn(averaged, current, n)` gives the new average of one tensor, `multi_avg_fn` puts that of many in place; by
+    default it is the mean. AssertionError for both.
 
     >>> from autograph_cli import torch
     >>> model = torch.nn.Linear(1, 1, bias=False)

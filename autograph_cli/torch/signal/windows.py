@@ -10,7 +10,7 @@ from typing import Any
 from .._core import dtypes, layout
 from .._core.parsing import parser
 from .._core.registry import functions
-from .._core.state import S
+from .._core.state import process_state
 from .._core.tensor import Tensor
 
 __all__ = [
@@ -63,7 +63,7 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
             signature.bind(M, sym, None, **named)
         except TypeError as error:
             raise TypeError(f"{name}() {error}") from None
-        dtype = dtypes.FROM_NUMPY[S.default_dtype] if dtype is None else dtype
+        dtype = dtypes.FROM_NUMPY[process_state.default_dtype] if dtype is None else dtype
         _check(name, M, dtype, layout)
         given["dtype"] = dtype
         placement = {k: given[k] for k in ("dtype", "device", "requires_grad")}
@@ -199,7 +199,7 @@ def _classic(name: str, window: Callable[..., Tensor]) -> None:
     ) -> Tensor:
         if window_length < 0:
             raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
-        wanted = dtypes.FROM_NUMPY[S.default_dtype] if dtype is None else dtype
+        wanted = dtypes.FROM_NUMPY[process_state.default_dtype] if dtype is None else dtype
         made = window(window_length, *args, sym=not periodic, dtype=dtypes.float64, device=device, **named)
         return made.to(wanted).requires_grad_(requires_grad)
 

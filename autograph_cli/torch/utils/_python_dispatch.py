@@ -1,4 +1,5 @@
-"""Modes and classes that see the operations beneath autograd: those of a forward as they are computed, and those of a backward."""
+"""Modes and classes that see the operations beneath autograd: those of a forward as they are computed, and those of a
+backward."""
 
 from __future__ import annotations
 
@@ -7,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dispatched, dtypes
+from .._arrays import dispatched
+from .._arrays.dispatched import Dispatched
+from .._core import dtypes
 from .._core.device import CPU
-from .._core.dispatch import written_number
-from .._core.dispatched import Dispatched
 from .._core.operation import Operation
 from .._core.schema import REQUIRED
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
+from .._core.wrapped_numbers import written_number
 from .._ops.legacy import instance
 from ..ops import Overload, aten, overload_of
 from ._pytree import tree_map
@@ -24,8 +26,8 @@ from ._selective import Watcher
 class TorchDispatchMode(Watcher):
     """While its block runs it computes every operation: `__torch_dispatch__(self, func, types, args, kwargs)`.
 
-    `func` is one of `torch.ops.aten`; what is returned is the operation's result, which autograd then records. Nothing inside is
-    recorded. `types` are the classes among the arguments that have a `__torch_dispatch__` of their own.
+    `func` is one of `torch.ops.aten`; what is returned is the operation's result, which autograd then records. Nothing
+    inside is recorded. `types` are the classes among the arguments that have a `__torch_dispatch__` of their own.
 
     >>> from autograph_cli import torch
     >>> class Log(TorchDispatchMode):
@@ -55,12 +57,12 @@ class TorchDispatchMode(Watcher):
 
     def called(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the mode gives for `func`; beneath it are the modes outside of it, and nothing is recorded."""
-        mode, L.watcher = L.watcher, self.inner
-        recording, L.grad = L.grad, False
+        mode, thread_state.watcher = thread_state.watcher, self.inner
+        recording, thread_state.grad = thread_state.grad, False
         try:
             return self.__torch_dispatch__(func, tuple(map(type, _asking((args, kwargs)))), args, kwargs)
         finally:
-            L.watcher, L.grad = mode, recording
+            thread_state.watcher, thread_state.grad = mode, recording
 
     def _asked(self, op: Operation, args: tuple[Any, ...], in_place: bool) -> list[Any]:
         func, given, named = _call(op, args, in_place)
@@ -103,17 +105,18 @@ def _ask_for(name: str, *args: Any) -> Any:
 def _answer(asked: list[Tensor], func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the first class gives that does not answer NotImplemented; TypeError if all do. Nothing is recorded."""
     types = tuple(map(type, asked))
-    recording, L.grad = L.grad, False
+    recording, thread_state.grad = thread_state.grad, False
     try:
         for x in asked:
             found = type(x).__torch_dispatch__(func, types, args, kwargs)
             if found is not NotImplemented:
                 return found
     finally:
-        L.grad = recording
+        thread_state.grad = recording
     lines = "".join(f"\n  - tensor subclass {kind!r}" for kind in types)
     raise TypeError(
-        f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned NotImplemented:\n{lines}\n\n"
+        f"Multiple dispatch failed for 'torch._ops.{func}'; all __torch_dispatch__ handlers returned "
+        f"NotImplemented:\n{lines}\n\n"
         "For more information, try re-running with TORCH_LOGS=not_implemented"
     )
 
@@ -138,11 +141,11 @@ def _made(name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> 
     if mode is None or named.get("out") is not None or name in ("asarray", "empty_permuted", "range"):
         return None
     if name in ("tensor", "as_tensor"):
-        L.watcher, before = None, L.watcher
+        thread_state.watcher, before = None, thread_state.watcher
         try:
             fresh = run(*args, **named)
         finally:
-            L.watcher = before
+            thread_state.watcher = before
         return fresh if fresh.requires_grad or fresh is args[0] else mode.called(aten.lift_fresh.default, (fresh,), {})
     return _called(mode, name, run, args, named | {"device": named.get("device") or CPU})
 
@@ -183,7 +186,7 @@ def _overload(name: str, args: tuple[Any, ...]) -> str:
     return {"empty": "memory_format", "normal": "float_float"}.get(name, "")
 
 
-dispatched.ask, dispatched.ask_for = _ask, _ask_for
+dispatched.ask, dispatched.ask_for, dispatched.default = _ask, _ask_for, default
 dispatched.made, dispatched.made_like = _made, _made_like
 
 # ---------------------------------------------------------------- what they are given
@@ -212,7 +215,8 @@ def _raws(op: Operation, func: Any, found: Any, kind: type) -> list[Any]:
 
 
 def _shown(op: Operation, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of an operation as they are written: without defaults at the end, numbers as numbers, no history."""
+    """The arguments of an operation as they are written: without defaults at the end, numbers as numbers, no
+    history."""
     places: list[Any] = []
     named: dict[str, Any] = {}
     ends = 0
@@ -252,7 +256,7 @@ def _without_history(x: Tensor) -> Tensor:
 
 
 def _get_current_dispatch_mode() -> Any:
-    watcher = L.watcher
+    watcher = thread_state.watcher
     while watcher is not None and not isinstance(watcher, TorchDispatchMode):
         watcher = watcher.inner
     return watcher

@@ -74,7 +74,10 @@ class TreeSpec:
         if self.is_leaf():
             return "*"
         gap = ",\n" + " " * (indent + 2)
-        return f"TreeSpec({self.type.__name__}, {self.context}, [{gap.join(c.__repr__(indent + 2) for c in self.children_specs)}])"
+        return (
+            f"TreeSpec({self.type.__name__}, {self.context}, "
+            f"[{gap.join(c.__repr__(indent + 2) for c in self.children_specs)}])"
+        )
 
 
 class LeafSpec(TreeSpec):
@@ -158,7 +161,8 @@ _list_flatten, _list_unflatten = SUPPORTED_NODES[list][1:3]
 def register_pytree_node(
     cls: type, flatten_fn: Any, unflatten_fn: Any, *, flatten_with_keys_fn: Any = None, **_: Any
 ) -> None:
-    """Make a class a container: `flatten_fn(x)` gives (children, context), `unflatten_fn(children, context)` builds it."""
+    """Make a class a container: `flatten_fn(x)` gives (children, context), `unflatten_fn(children, context)` builds
+    it."""
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
@@ -273,8 +277,8 @@ def _with_paths(path: KeyPath, tree: PyTree, is_leaf: Callable[[Any], bool] | No
         return
     if node.flatten_with_keys_fn is None:
         raise ValueError(
-            f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument to "
-            "register_pytree_node."
+            f"Did not find a flatten_with_keys_fn for type: {node.type}. Please pass a flatten_with_keys_fn argument "
+            "to register_pytree_node."
         )
     for key, child in node.flatten_with_keys_fn(tree)[0]:
         yield from _with_paths((*path, key), child, is_leaf)
@@ -323,7 +327,8 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 
 
 def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | None:
-    """The leaves of `tree`, each repeated for all leaves of `treespec` beneath its place; None where the shapes differ."""
+    """The leaves of `tree`, each repeated for all leaves of `treespec` beneath its place; None where the shapes
+    differ."""
     if treespec.is_leaf():
         return [tree] if _node(tree) is None else None
     node = _node(tree)

@@ -11,9 +11,8 @@ from typing import Any
 from .._core import dispatch
 from .._core.interrupts import uninterruptible
 from .._core.operation import Operation
-from .._core.state import L
-from .._core.tensor import Tensor
-from .._core.views import counter
+from .._core.state import thread_state
+from .._core.tensor import Tensor, counter
 from ..autograd.grad_mode import count_special
 from ..ops import Overload, overload_of
 
@@ -70,13 +69,13 @@ class Watcher:
             self.inner.made(op, args, outputs)
 
     def __enter__(self) -> Watcher:
-        self.inner, L.watcher = L.watcher, self
+        self.inner, thread_state.watcher = thread_state.watcher, self
         count_special(1)
         return self
 
     @uninterruptible
     def __exit__(self, *_: Any) -> None:
-        L.watcher = self.inner
+        thread_state.watcher = self.inner
         count_special(-1)
 
 
@@ -125,8 +124,8 @@ class _Reusing(Watcher):
             return super().compute(op, args)
         if found is USED:
             raise RuntimeError(
-                "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective "
-                "activation checkpoint."
+                "Trying to backward an extra time. You are only allowed to backward once on any region computed under "
+                "selective activation checkpoint."
             )
         self.kept[op.identifier][place] = USED
         if not self.mutable and any(versions[0] != before for _, versions, before in found):
@@ -203,8 +202,8 @@ def _kind(tensor: Tensor) -> str:
 def report(first: Log, second: Log, trouble: str) -> str:
     """What ran at first, what ran when it was computed again, and what was wrong."""
     parts = [
-        " An error happened while unpacking tensors; dumping logs of latest computation\nbecause you passed `debug=True` to "
-        "`torch.utils.checkpoint.checkpoint()`."
+        " An error happened while unpacking tensors; dumping logs of latest computation\nbecause you passed "
+        "`debug=True` to `torch.utils.checkpoint.checkpoint()`."
     ]
     for title, name, log in (("original forward", "original", first), ("recomputation", "recompute", second)):
         parts.append(f"Operators that ran in the {title}:")

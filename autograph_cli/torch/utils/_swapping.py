@@ -6,7 +6,7 @@ import weakref
 from typing import Any
 
 from .._core.node import AccumulateGrad, View
-from .._core.state import S
+from .._core.state import process_state
 from .._core.tensor import Tensor
 
 _SLOTS = ("_raw", "_edge", "_counter", "_meta")
@@ -38,9 +38,10 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 
 def _is_ours(ref: Any, t: Tensor) -> bool:
-    """Whether a weak reference may be that of a recorder that follows the engine, or of a node that keeps the gradient of `t`."""
+    """Whether a weak reference may be that of a recorder that follows the engine, or of a node that keeps the gradient
+    of `t`."""
     retained = t._meta is not None and t._meta.retains
-    return type(ref) is weakref.ref and ref.__callback__ is None and (S.observer is not None or retained)
+    return type(ref) is weakref.ref and ref.__callback__ is None and (process_state.observer is not None or retained)
 
 
 def _poison(leaf: Tensor) -> None:
@@ -55,8 +56,9 @@ def _poison(leaf: Tensor) -> None:
 
 def _refuse(_: Any) -> None:
     raise RuntimeError(
-        "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run backward on a "
-        "tensor that was swapped. For a module m with `torch.__future__.set_swap_module_params_on_conversion(True)` you should not "
-        "change the device or dtype of the module (e.g. `m.cpu()` or `m.half()`) between running forward and backward. To resolve "
-        "this, please only change the device/dtype before running forward (or after both forward and backward)."
+        "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run "
+        "backward on a tensor that was swapped. For a module m with "
+        "`torch.__future__.set_swap_module_params_on_conversion(True)` you should not change the device or dtype of "
+        "the module (e.g. `m.cpu()` or `m.half()`) between running forward and backward. To resolve this, please only "
+        "change the device/dtype before running forward (or after both forward and backward)."
     )

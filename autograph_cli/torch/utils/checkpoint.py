@@ -1,7 +1,7 @@
 """Checkpoints trade time for memory: what backward needs of a function is computed again, not kept.
 
-Without reentry (`use_reentrant=False`) the graph is the function's own, and placeholders are saved in it; the first one that
-backward opens has the function run again. With reentry the graph has one `CheckpointFunction` node instead.
+Without reentry (`use_reentrant=False`) the graph is the function's own, and placeholders are saved in it; the first one
+that backward opens has the function run again. With reentry the graph has one `CheckpointFunction` node instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from .._core.interrupts import contextmanager
 from .._core.saved_tensors import version_error
-from .._core.state import L
+from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from .._ops.random import get_rng_state, set_rng_state
@@ -146,9 +146,9 @@ def checkpoint_sequential(
 
 def _warn_reentrant(what: str, when: str) -> None:
     warn(
-        f"{what}: the use_reentrant parameter should be passed explicitly. {when} use_reentrant=False is recommended, but if you "
-        "need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-        "differences between the two variants."
+        f"{what}: the use_reentrant parameter should be passed explicitly. {when} use_reentrant=False is recommended, "
+        "but if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+        "more details on the differences between the two variants."
     )
 
 
@@ -218,7 +218,7 @@ class _Frame:
         return holder
 
     def unpack(self, holder: _Holder) -> Tensor:
-        walk = L.walk
+        walk = thread_state.walk
         found = self.found.get(walk) if walk is not None else None
         if found is None:
             found = self._run_again()
@@ -226,9 +226,9 @@ class _Frame:
                 self.found[walk] = found
         if holder.place not in found:
             raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, or already "
-                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please "
-                "open an issue with details on your use case."
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, or "
+                "already unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so only "
+                "once. Otherwise please open an issue with details on your use case."
             )
         return found.pop(holder.place)
 
@@ -259,8 +259,8 @@ class _Frame:
         if len(kinds) != len(self.kinds):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
-                f"recomputation.\nNumber of tensors saved during forward: {len(self.kinds)}\nNumber of tensors saved during "
-                f"recomputation: {len(kinds)}."
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.kinds)}\nNumber of tensors saved "
+                f"during recomputation: {len(kinds)}."
             )
         if not self.check:
             return
@@ -271,8 +271,8 @@ class _Frame:
         ]
         if differ:
             raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
-                f"forward pass.\n{''.join(differ)}."
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                f"during the forward pass.\n{''.join(differ)}."
             )
 
 
@@ -293,7 +293,7 @@ def _checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     first, second = context_fn()
-    if not L.records:
+    if not thread_state.records:
         return function(*args, **kwargs)
     state, region = get_rng_state() if preserve else None, _autocast_now()
     versions = [(x, x._version) for x in args if isinstance(x, Tensor) and not x.is_inference()]
@@ -359,11 +359,11 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if L.walk is not None and L.walk.only is not None:
+        if thread_state.walk is not None and thread_state.walk.only is not None:
             raise RuntimeError(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
-                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
-                "the `inputs` argument."
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                ".backward() without passing the `inputs` argument."
             )
         inputs = list(ctx.inputs)
         for place, x in zip(ctx.places, ctx.saved_tensors, strict=True):

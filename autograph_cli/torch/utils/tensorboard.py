@@ -26,7 +26,8 @@ __all__ = ["SummaryWriter"]
 
 
 class SummaryWriter:
-    """Writes scalars, texts, histograms and pictures to an event file in `log_dir` (`runs/<time>_<host><comment>` by default).
+    """Writes scalars, texts, histograms and pictures to an event file in `log_dir` (`runs/<time>_<host><comment>` by
+    default).
 
     After `close`, more may be added: a new file is begun.
     """

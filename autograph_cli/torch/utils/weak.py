@@ -1,4 +1,5 @@
-"""`torch.utils.weak`: dictionaries whose keys are tensors (or anything else), told apart by identity and held weakly."""
+"""`torch.utils.weak`: dictionaries whose keys are tensors (or anything else), told apart by identity and held
+weakly."""
 
 from __future__ import annotations
 

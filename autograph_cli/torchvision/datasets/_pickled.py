@@ -72,7 +72,8 @@ class _Machine(RestrictedMachine):
 
 
 def read_pickle(data: bytes) -> dict[str, Any]:
-    """The dict in a pickle of bytes arrays, lists, numbers and text, its keys and text as `str`; ValueError for anything else.
+    """The dict in a pickle of bytes arrays, lists, numbers and text, its keys and text as `str`; ValueError for
+    anything else.
 
     >>> import pickle
     >>> read_pickle(pickle.dumps({b"labels": [3, 7]}, protocol=2))

@@ -1,4 +1,5 @@
-"""`torchvision.datasets.utils`: downloads that are whole or not there, checksums, archives that stay in their folder."""
+"""`torchvision.datasets.utils`: downloads that are whole or not there, checksums, archives that stay in their
+folder."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def check_integrity(fpath: str | Path, md5: str | None = None) -> bool:
 def download_url(
     url: str, root: str | Path, filename: str | Path | None = None, md5: str | None = None, max_redirect_hops: int = 3
 ) -> None:
-    """Bring a file into the folder `root`, unless it is there with its MD5; how far it is stands on a terminal's stderr.
+    """Bring a file into the folder `root`, unless it is there with its MD5; how far it is stands on a terminal's
+    stderr.
 
     RuntimeError where it cannot be reached, or is not the file that was meant; nothing is left behind then.
     """

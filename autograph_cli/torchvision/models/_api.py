@@ -54,8 +54,8 @@ class WeightsEnum(enum.Enum):
         path = Path(hub.get_dir()) / "checkpoints" / self.file
         if not path.exists():
             raise FileNotFoundError(
-                f"The weights {type(self).__name__}.{self.name} are not on this machine and autograph downloads nothing: "
-                f"put torchvision's file {self.file} into {path.parent}, or leave weights= out."
+                f"The weights {type(self).__name__}.{self.name} are not on this machine and autograph downloads "
+                f"nothing: put torchvision's file {self.file} into {path.parent}, or leave weights= out."
             )
         return load(path, map_location="cpu", weights_only=True)
 

@@ -28,8 +28,8 @@ class InvertedResidual(nn.Module):
         half = oup // 2
         if stride == 1 and inp != half << 1:
             raise ValueError(
-                f"Invalid combination of stride {stride}, inp {inp} and oup {oup} values. If stride == 1 then inp should "
-                "be equal to oup // 2 << 1."
+                f"Invalid combination of stride {stride}, inp {inp} and oup {oup} values. If stride == 1 then inp "
+                "should be equal to oup // 2 << 1."
             )
         self.branch1 = nn.Sequential()
         if stride > 1:

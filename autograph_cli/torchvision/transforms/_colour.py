@@ -19,14 +19,16 @@ _NO_HUE = ("L", "1", "I", "F")
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
-    """The picture as bright as a factor says: 0 is black, 1 leaves it. ValueError for a tensor and a negative factor."""
+    """The picture as bright as a factor says: 0 is black, 1 leaves it. ValueError for a tensor and a negative
+    factor."""
     if not _is_tensor(img, "brightness_factor", brightness_factor):
         return pillow("ImageEnhance").Brightness(img).enhance(brightness_factor)
     return _blend(img, torch.zeros_like(img), brightness_factor)
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
-    """The picture with as much contrast as a factor says: 0 is gray, 1 leaves it. ValueError for a tensor and a negative factor."""
+    """The picture with as much contrast as a factor says: 0 is gray, 1 leaves it. ValueError for a tensor and a
+    negative factor."""
     if not _is_tensor(img, "contrast_factor", contrast_factor):
         return pillow("ImageEnhance").Contrast(img).enhance(contrast_factor)
     gray = _tensors.to_gray(img, 1) if img.shape[-3] == 3 else img
@@ -35,7 +37,8 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
 
 
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
-    """The picture as colourful as a factor says: 0 has no colours, 1 leaves it. ValueError for a tensor and a negative factor."""
+    """The picture as colourful as a factor says: 0 has no colours, 1 leaves it. ValueError for a tensor and a negative
+    factor."""
     if not _is_tensor(img, "saturation_factor", saturation_factor):
         return pillow("ImageEnhance").Color(img).enhance(saturation_factor)
     return img if img.shape[-3] == 1 else _blend(img, _tensors.to_gray(img, 1), saturation_factor)
@@ -55,7 +58,8 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
 
 def _is_tensor(img: Any, name: str = "", factor: float = 0.0) -> bool:
-    """Whether it is a tensor, and no picture of PIL; an error where it is neither, or a tensor with a negative factor."""
+    """Whether it is a tensor, and no picture of PIL; an error where it is neither, or a tensor with a negative
+    factor."""
     if is_picture(img):
         return False
     if not isinstance(img, Tensor):

@@ -22,7 +22,8 @@ PILLOW_NUMBERS = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box"
 
 
 def mode_of(interpolation: Any, names: bool = False) -> InterpolationMode:
-    """The mode that is meant: itself, Pillow's number or, where allowed, its name; TypeError or ValueError for others."""
+    """The mode that is meant: itself, Pillow's number or, where allowed, its name; TypeError or ValueError for
+    others."""
     if isinstance(interpolation, InterpolationMode):
         return interpolation
     if type(interpolation) is int:

@@ -56,7 +56,8 @@ def _colour(fill: Any, image: Any, name: str) -> Any:
         values *= bands
     elif len(values) != bands:
         raise ValueError(
-            f"The number of elements in '{name}' does not match the number of channels of the image ({len(values)} != {bands})"
+            f"The number of elements in '{name}' does not match the number of channels of the image ({len(values)} != "
+            f"{bands})"
         )
     if image.mode != "F":
         values = [int(value) for value in values]

@@ -185,7 +185,8 @@ class RandomErasing(_WithChance):
             value = [float(x) for x in self.value] if isinstance(self.value, (tuple, list)) else [float(self.value)]
         if value is not None and len(value) not in (1, img.shape[-3]):
             raise ValueError(
-                f"If value is a sequence, it should have either a single value or {img.shape[-3]} (number of input channels)"
+                f"If value is a sequence, it should have either a single value or {img.shape[-3]} (number of input "
+                "channels)"
             )
         return F.erase(img, *self.get_params(img, self.scale, self.ratio, value), inplace=self.inplace)
 

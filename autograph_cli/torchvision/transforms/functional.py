@@ -1,4 +1,5 @@
-"""`torchvision.transforms.functional`: each function takes a picture of PIL or a tensor, and gives one of the same kind."""
+"""`torchvision.transforms.functional`: each function takes a picture of PIL or a tensor, and gives one of the same
+kind."""
 
 from __future__ import annotations
 
@@ -71,7 +72,8 @@ def get_image_num_channels(img: Any) -> int:
 
 
 def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
-    """`(tensor - mean) / std`, channel by channel; TypeError for what is no tensor of floats, ValueError for a std of 0.
+    """`(tensor - mean) / std`, channel by channel; TypeError for what is no tensor of floats, ValueError for a std of
+    0.
 
     >>> from autograph_cli import torch
     >>> normalize(torch.ones(1, 1, 2), [0.5], [0.25])
@@ -106,7 +108,8 @@ def resized_size(size: tuple[int, int], wanted: Sequence[int], max_size: int | N
     if max_size is not None:
         if max_size <= goal:
             raise ValueError(
-                f"max_size = {max_size} must be strictly greater than the requested size for the smaller edge size = {wanted}"
+                f"max_size = {max_size} must be strictly greater than the requested size for the smaller edge size = "
+                f"{wanted}"
             )
         if new_long > max_size:
             new_short, new_long = int(max_size * new_short / new_long), max_size

@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.state import S
+from autograph_cli.torch._core.state import process_state
 from tests.torch.amp.record_autocast import EXPECTED, layers, observe, observe_layer, off, on
 from tests.torch.amp.scenarios import SCENARIOS
 
@@ -66,7 +66,7 @@ def test_scripts_see_what_they_see_in_pytorch(name):
 
 
 def test_nothing_is_slow_after_a_region():
-    before = S.special
+    before = process_state.special
     with torch.autocast("cpu"), torch.autocast("cpu", enabled=False), torch.autocast("cpu"):
-        assert S.special == before + 1
-    assert S.special == before
+        assert process_state.special == before + 1
+    assert process_state.special == before

@@ -6,12 +6,13 @@ import warnings
 from pathlib import Path
 
 from autograph_cli import torch
+from autograph_cli.torch._arrays.storages import empty_strided
 from autograph_cli.torch._core import dispatch
 from autograph_cli.torch._core.interpreter_stack import DualLevel
 from autograph_cli.torch._core.operation import table
-from autograph_cli.torch._core.state import L, S
+from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
-from autograph_cli.torch._core.views import empty_strided, strides_of
+from autograph_cli.torch._core.views import strides_of
 from tests.torch.autograd.layers import LAYERS
 from tests.torch.ops import record_expressions
 
@@ -63,10 +64,10 @@ def collect(codes):
     """For each operation with a derivative that the expressions use: its calls, as tuples of arguments."""
     spy = _Spy()
     hooks = dispatch.Transforms
-    before = hooks.operation, hooks.inplace, L.levels, L.wrapping, S.special
+    before = hooks.operation, hooks.inplace, thread_state.levels, thread_state.wrapping, process_state.special
     try:
-        hooks.operation, hooks.inplace, S.special = spy.operation, spy.operation, S.special + 1
-        L.levels, L.wrapping = (DualLevel(by_hand=True),), True
+        hooks.operation, hooks.inplace, process_state.special = spy.operation, spy.operation, process_state.special + 1
+        thread_state.levels, thread_state.wrapping = (DualLevel(by_hand=True),), True
         for code in codes:
             torch.manual_seed(0)
             with warnings.catch_warnings():
@@ -76,7 +77,7 @@ def collect(codes):
                 except Exception:
                     continue
     finally:
-        hooks.operation, hooks.inplace, L.levels, L.wrapping, S.special = before
+        hooks.operation, hooks.inplace, thread_state.levels, thread_state.wrapping, process_state.special = before
     return {name: spread(list(calls.values())) for name, calls in sorted(spy.calls.items()) if table[name].derivatives}
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.state import S
+from autograph_cli.torch._core.state import process_state
 from autograph_cli.torch.autograd import profiler_util
 from autograph_cli.torch.profiler import ProfilerAction, profile, record_function, schedule
 
@@ -29,13 +29,13 @@ def tree(events):
 
 def test_operations_nodes_blocks_and_steps_of_optimizers_are_noted(model):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    before = S.special, S.witness, S.observer
+    before = process_state.special, process_state.op_hook, process_state.observer
     with profile(record_shapes=True, profile_memory=True) as prof:
         with record_function("forward"):
             y = model(torch.ones(3, 4))
         y.sum().backward()
         optimizer.step()
-    assert (S.special, S.witness, S.observer) == before
+    assert (process_state.special, process_state.op_hook, process_state.observer) == before
     evaluate = "autograd::engine::evaluate_function: "
     found = tree(prof.events())
     assert found[:4] == ["forward", " aten::t", " aten::addmm", " aten::relu"]
@@ -49,7 +49,7 @@ def test_operations_nodes_blocks_and_steps_of_optimizers_are_noted(model):
 
 
 def test_nothing_is_noted_before_and_after(model):
-    before = S.special
+    before = process_state.special
     with torch.autograd.profiler.profile() as prof:
         pass
     model(torch.ones(1, 4))
@@ -60,15 +60,15 @@ def test_nothing_is_noted_before_and_after(model):
         off.key_averages()
     with pytest.raises(RuntimeError, match="already enabled"), profile(), profile():
         pass
-    assert S.witness is None and S.special == before
+    assert process_state.op_hook is None and process_state.special == before
 
 
 def test_an_exception_ends_the_events_that_it_leaves():
-    before = S.special
+    before = process_state.special
     with pytest.raises(ZeroDivisionError), profile() as prof, record_function("outer"), record_function("inner"):
         1 / 0
     assert tree(prof.events()) == ["outer", " inner"]
-    assert all(event.ended >= event.begun for event in prof.events()) and S.special == before
+    assert all(event.ended >= event.begun for event in prof.events()) and process_state.special == before
 
 
 def test_threads_are_told_apart():

@@ -14,7 +14,8 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.torch._core.autocast import settings
 from autograph_cli.torch._core.interrupts import uninterruptible
-from autograph_cli.torch._core.state import _MODES, L, S
+from autograph_cli.torch._core.modes import _MODES
+from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch.nn.attention import KERNELS, SDPBackend, sdpa_kernel
 from autograph_cli.torch.nn.utils import parametrize
 from autograph_cli.torch.utils import checkpoint
@@ -26,11 +27,22 @@ class Interrupt(BaseException):
 
 def modes():
     """All that can be switched, of this thread and of the process."""
-    found = {name: getattr(L, name) for name in (*_MODES, "current", "walk", "on_meta", "before_change", "watcher")}
-    found |= {"calls": list(L.calls), "device": S.default_device, "dtype": S.default_dtype, "reserved": S.reserved}
+    found = {
+        name: getattr(thread_state, name)
+        for name in (*_MODES, "current", "walk", "on_meta", "before_change", "watcher")
+    }
+    found |= {
+        "calls": list(thread_state.calls),
+        "device": process_state.default_device,
+        "dtype": process_state.default_dtype,
+        "reserved": process_state.reserved,
+    }
     found |= {"casting": (settings.enabled, dict(settings.lower), settings.caches, settings.nesting)}
     found |= {"kernels": dict(KERNELS), "cache": parametrize._cache}
-    found |= {"checkpoint": (checkpoint._early_stop, checkpoint._debug), "grad counted": S.without_grad >= (not L.grad)}
+    found |= {
+        "checkpoint": (checkpoint._early_stop, checkpoint._debug),
+        "grad counted": process_state.without_grad >= (not thread_state.grad),
+    }
     return found
 
 
@@ -190,12 +202,16 @@ def test_no_mode_is_left_switched_wherever_it_comes(name):
 def restore(before):
     """What a failing test left switched, for the next try."""
     for key in (*_MODES, "current", "walk", "on_meta", "before_change", "watcher"):
-        setattr(L, key, before[key])
-    S.default_device, S.reserved, parametrize._cache = before["device"], before["reserved"], before["cache"]
+        setattr(thread_state, key, before[key])
+    process_state.default_device, process_state.reserved, parametrize._cache = (
+        before["device"],
+        before["reserved"],
+        before["cache"],
+    )
     settings.enabled, settings.lower, settings.caches, settings.nesting = before["casting"]
     checkpoint._early_stop, checkpoint._debug = before["checkpoint"]
     KERNELS.update(before["kernels"])
-    L.calls[:] = before["calls"]
+    thread_state.calls[:] = before["calls"]
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers that send signals")

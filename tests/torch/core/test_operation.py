@@ -5,7 +5,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.torch._core import schema
 from autograph_cli.torch._core.operation import camel, operation, table
-from autograph_cli.torch._core.state import S
+from autograph_cli.torch._core.state import process_state
 from tests.torch.ops.record_expressions import cases, observe
 
 SCHEMAS = {
@@ -136,11 +136,11 @@ def test_the_compiled_way_and_the_general_way_agree(part):
     """Everything that test_expressions.py checks of the compiled way holds of the general one."""
     for code in cases()[part::8]:
         compiled = result_of(code)
-        S.special += 1
+        process_state.special += 1
         try:
             general = result_of(code)
         finally:
-            S.special -= 1
+            process_state.special -= 1
         assert repr(general) == repr(compiled), code
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.state import S
+from autograph_cli.torch._core.state import process_state
 from tests.torch.ops.record_sparse import EXPECTED, outcome, rows
 
 RECORDED = json.loads(EXPECTED.read_text())
@@ -19,22 +19,22 @@ def test_every_row_is_recorded():
 @pytest.mark.parametrize("text", RECORDED)
 def test_it_is_as_in_pytorch(text):
     found, wanted = outcome(torch, text), RECORDED[text]
-    slopes, wanted_slopes = found.pop("grads", None), wanted.get("grads")
-    if wanted_slopes is not None:
-        assert [g is None for g in slopes] == [g is None for g in wanted_slopes]
-        for got, slope in zip(slopes, wanted_slopes, strict=True):
+    grads, wanted_grads = found.pop("grads", None), wanted.get("grads")
+    if wanted_grads is not None:
+        assert [g is None for g in grads] == [g is None for g in wanted_grads]
+        for got, slope in zip(grads, wanted_grads, strict=True):
             assert slope is None or torch.allclose(torch.tensor(got), torch.tensor(slope), rtol=1e-5, atol=1e-7)
     assert json.loads(json.dumps(found)) == {name: told for name, told in wanted.items() if name != "grads"}
 
 
 def test_where_no_sparse_tensor_is_alive_nothing_is_slower():
     gc.collect()
-    before = S.special, S.reserved, S.sparse
+    before = process_state.special, process_state.reserved, process_state.sparse
     x = torch.eye(3).to_sparse()
-    assert (S.special, S.reserved, S.sparse) == tuple(n + 1 for n in before)
+    assert (process_state.special, process_state.reserved, process_state.sparse) == tuple(n + 1 for n in before)
     del x
     gc.collect()
-    assert (S.special, S.reserved, S.sparse) == before
+    assert (process_state.special, process_state.reserved, process_state.sparse) == before
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core.state import S
+from autograph_cli.torch._core.state import process_state
 from autograph_cli.torch.utils.checkpoint import (
     CheckpointError,
     CheckpointPolicy,
@@ -52,7 +52,7 @@ def test_gradients_are_those_of_the_plain_function():
 def test_what_is_kept_is_not_computed_again(monkeypatch):
     # Wrappers that other tests keep alive would make formulas run as operations, which count here too.
     for flag in ("special", "dispatched"):
-        monkeypatch.setattr(S, flag, 0)
+        monkeypatch.setattr(process_state, flag, 0)
     calls = []
     from autograph_cli.torch._core.operation import table
 

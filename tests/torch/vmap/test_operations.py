@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core import dispatch, op_traits
+from autograph_cli.torch._core import dispatch
 from autograph_cli.torch._core.operation import table
 from autograph_cli.torch._core.tensor import Tensor, make
 from tests.torch.autograd.collected import collected
@@ -15,7 +15,7 @@ from tests.torch.autograd.collected import collected
 SIZE = 2
 APART = {"masked_select", "nll_loss_backward", "nll_loss2d_backward", "_reshape_alias"}
 """Samples that would differ in shape; arguments that have to fit each other."""
-CALLS = {name: calls for name, calls in collected().items() if name not in op_traits.RANDOM | APART}
+CALLS = {name: calls for name, calls in collected().items() if name not in APART and not table[name].random}
 
 
 def varied(raw, sample):

@@ -13,7 +13,8 @@ __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
 class SDPBackend(Enum):
-    """Kernels of attention. The engine has two, as PyTorch has on the CPU: the fused one and composed operations (`MATH`)."""
+    """Kernels of attention. The engine has two, as PyTorch has on the CPU: the fused one and composed operations
+    (`MATH`)."""
 
     ERROR = -1
     MATH = 0

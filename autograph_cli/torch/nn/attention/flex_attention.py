@@ -1,4 +1,5 @@
-"""`torch.nn.attention.flex_attention` is written for PyTorch's compiler: its names are there, and refuse to be called."""
+"""`torch.nn.attention.flex_attention` is written for PyTorch's compiler: its names are there, and refuse to be
+called."""
 
 from __future__ import annotations
 

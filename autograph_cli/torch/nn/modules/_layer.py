@@ -15,8 +15,8 @@ class Layer(Module):
     """Base of layers without parameters.
 
     A subclass with `call=` names its function and lists its settings as annotated attributes, in the order of the
-    constructor's arguments; a value is the default. `positional=False` passes them as keywords only. `shows` is the format
-    of `extra_repr`; by default every setting is shown, `inplace` only where it is True.
+    constructor's arguments; a value is the default. `positional=False` passes them as keywords only. `shows` is the
+    format of `extra_repr`; by default every setting is shown, `inplace` only where it is True.
     """
 
     __constants__: list[str]

@@ -104,8 +104,8 @@ def load_state_dict(module: Any, given: Mapping[str, Any], strict: bool, assign:
         for hook in at._load_state_dict_post_hooks.values():
             if hook(at, keys) is not None:
                 raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
-                    "incompatible_keys need to be modified, it should be done inplace."
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                    "values, if incompatible_keys need to be modified, it should be done inplace."
                 )
 
     load(module, state, "")
@@ -162,9 +162,9 @@ def load_module(
 
 def _warn_no_op(key: str) -> None:
     warn(
-        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. "
-        "(Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module "
-        "instead of copying them in place?)"
+        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+        "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
+        "corresponding key in the module instead of copying them in place?)"
     )
 
 
@@ -173,7 +173,8 @@ def _load_tensor(module: Any, name: str, target: Any, key: str, given: Any, assi
     tensor: Any = Tensor
     if not isinstance(given, tensor):
         return (
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+            "but "
             f"received {type(given)}"
         )
     lazy = is_lazy(target)

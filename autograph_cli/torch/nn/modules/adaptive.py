@@ -20,8 +20,8 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Log-probabilities of the target classes, and minus their mean.
 
-    The first `cutoffs[0]` classes, the frequent ones, stand in the head beside one place for each cluster of rarer classes;
-    cluster i has its own smaller projection, `div_value` ** (i + 1) times narrower.
+    The first `cutoffs[0]` classes, the frequent ones, stand in the head beside one place for each cluster of rarer
+    classes; cluster i has its own smaller projection, `div_value` ** (i + 1) times narrower.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             or any(int(c) != c for c in cutoffs)
         ):
             raise ValueError(
-                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is "
-                "between 1 and n_classes-1"
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each "
+                "value is between 1 and n_classes-1"
             )
         self.in_features, self.n_classes, self.cutoffs = in_features, n_classes, [*cutoffs, n_classes]
         self.div_value, self.head_bias = div_value, head_bias
@@ -71,7 +71,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             outer.reset_parameters()
 
     def forward(self, input_: Any, target_: Any) -> Any:
-        """(output, loss): the log-probability of each target, (N), and the loss; RuntimeError for targets out of range."""
+        """(output, loss): the log-probability of each target, (N), and the loss; RuntimeError for targets out of
+        range."""
         self._check(input_, target_)
         batched = target_.dim() > 0
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))

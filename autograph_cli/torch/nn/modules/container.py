@@ -236,7 +236,8 @@ class ModuleDict(Module):
         """Add modules of a mapping or of (name, module) pairs; TypeError or ValueError for what is neither."""
         if not isinstance(modules, Iterable):
             raise TypeError(
-                f"ModuleDict.update should be called with an iterable of key/value pairs, but got {type(modules).__name__}"
+                "ModuleDict.update should be called with an iterable of key/value pairs, but got "
+                f"{type(modules).__name__}"
             )
         for i, pair in enumerate(modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules):
             if not isinstance(pair, Iterable):
@@ -407,7 +408,8 @@ class ParameterDict(Module):
         """Add values of a mapping or of (key, value) pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError(
-                f"ParametersDict.update should be called with an iterable of key/value pairs, but got {type(parameters).__name__}"
+                "ParametersDict.update should be called with an iterable of key/value pairs, but got "
+                f"{type(parameters).__name__}"
             )
         pairs = parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters
         in_order = isinstance(parameters, (OrderedDict, ParameterDict)) or not isinstance(parameters, Mapping)

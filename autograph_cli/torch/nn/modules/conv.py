@@ -22,7 +22,8 @@ def _tuple(x: Any, n: int) -> tuple[Any, ...]:
 
 
 class _ConvNd(Module):
-    """What all convolutions have: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a bias."""
+    """What all convolutions have: a weight, (out, in / groups, *kernel), transposed (in, out / groups, *kernel), and a
+    bias."""
 
     __constants__ = [
         "stride",
@@ -236,7 +237,8 @@ class _ConvTransposeNd(_ConvNd):
             wanted = wanted[dims - n :]
         if len(wanted) != n:
             raise ValueError(
-                f"ConvTranspose{n}D: for {dims}D input, output_size must have {n} or {dims} elements (got {len(wanted)})"
+                f"ConvTranspose{n}D: for {dims}D input, output_size must have {n} or {dims} elements (got "
+                f"{len(wanted)})"
             )
         least = [
             (input.size(dims - n + d) - 1) * self.stride[d]
@@ -303,6 +305,7 @@ class _LazyConv(LazyModuleMixin):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self: Any) -> None:
+        """Initialize the parameters; nothing happens before their shape is known."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 

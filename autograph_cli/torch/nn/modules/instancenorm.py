@@ -35,7 +35,10 @@ class _InstanceNorm(_NormBase):
         self._check_input_dim(input)
         dim = self._channels(input)
         if input.size(dim) != self.num_features:
-            message = f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {input.size(dim)}."
+            message = (
+                f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
+                f"{input.size(dim)}."
+            )
             if self.affine:
                 raise ValueError(message)
 
@@ -67,11 +70,12 @@ class _InstanceNorm(_NormBase):
             if stale:
                 names = " and ".join(f'"{k}"' for k in stale)
                 errors.append(
-                    f"Unexpected running stats buffer(s) {names} for {type(self).__name__} with track_running_stats=False. If "
-                    "state_dict is a checkpoint saved before 0.4.0, this may be expected because "
-                    f"{type(self).__name__} does not track running stats by default since 0.4.0. Please remove these keys from "
-                    "state_dict. If the running stats are actually needed, instead set track_running_stats=True in "
-                    f"{type(self).__name__} to enable them. See the documentation of {type(self).__name__} for details."
+                    f"Unexpected running stats buffer(s) {names} for {type(self).__name__} with "
+                    "track_running_stats=False. If state_dict is a checkpoint saved before 0.4.0, this may be expected "
+                    f"because {type(self).__name__} does not track running stats by default since 0.4.0. Please remove "
+                    "these keys from state_dict. If the running stats are actually needed, instead set "
+                    f"track_running_stats=True in {type(self).__name__} to enable them. See the documentation of "
+                    f"{type(self).__name__} for details."
                 )
                 for key in stale:
                     state_dict.pop(key)

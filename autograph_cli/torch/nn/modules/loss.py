@@ -300,7 +300,8 @@ _ACCUMULATIONS = ("accurate", "balanced", "compact", "auto")
 
 @dataclass(frozen=True)
 class LinearCrossEntropyOptions:
-    """How `LinearCrossEntropyLoss` goes through its rows: `batch_chunk_size` at a time. The other settings change nothing here."""
+    """How `LinearCrossEntropyLoss` goes through its rows: `batch_chunk_size` at a time. The other settings change
+    nothing here."""
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from .... import torch
 from ..._core.node import Handle, add_hook
-from ..._core.state import L, S, next_call_nr
+from ..._core.state import next_call_nr, process_state, thread_state
 from ..._core.tensor import Tensor
 from ..parameter import Buffer, Parameter, replaced
 from . import _hooks, _loading, _moving, _paths
@@ -97,9 +97,9 @@ class Module:
             or of["_backward_hooks"]
             or of["_backward_pre_hooks"]
         )
-        if S.observer is None:
+        if process_state.observer is None:
             return _hooks.call_with_hooks(self, args, kwargs) if hooked else self.forward(*args, **kwargs)
-        calls = L.calls
+        calls = thread_state.calls
         depth = len(calls)
         try:
             calls.append((next_call_nr(), self, args, kwargs))
@@ -130,7 +130,8 @@ class Module:
         elif params is not None and name in params:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                    f"cannot assign '{torch.typename(value)}' as parameter '{name}' (torch.nn.Parameter or None "
+                    "expected)"
                 )
             self.register_parameter(name, value)
         elif isinstance(value, Module):
@@ -141,7 +142,8 @@ class Module:
         elif name in of.get("_modules", ()):
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
+                    f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None "
+                    "expected)"
                 )
             of["_modules"][name] = announced(everywhere.module, self, name, value)
         elif name in of.get("_buffers", ()) or isinstance(value, Buffer):
@@ -193,7 +195,8 @@ class Module:
         check_name(self, name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                f"cannot assign '{torch.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
+                "required)"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
@@ -394,6 +397,7 @@ class Module:
         return self._apply(lambda t: t.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
+        """NotImplementedError: nothing is compiled here."""
         raise NotImplementedError("Module.compile is not available in autograph's engine")
 
     # -- hooks

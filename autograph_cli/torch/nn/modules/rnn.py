@@ -21,8 +21,9 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 class RNNBase(Module):
     """Base of RNN, LSTM and GRU: the weights of all layers and directions.
 
-    Input (L, N, input_size), or (N, L, input_size) with `batch_first`, or without N, or a `PackedSequence`; output of the same
-    kind with (hidden_size or proj_size) * directions features. States are (num_layers * directions, N, hidden_size).
+    Input (L, N, input_size), or (N, L, input_size) with `batch_first`, or without N, or a `PackedSequence`; output of
+    the same kind with (hidden_size or proj_size) * directions features. States are (num_layers * directions, N,
+    hidden_size).
     """
 
     __constants__ = [
@@ -71,8 +72,8 @@ class RNNBase(Module):
             )
         if dropout > 0 and self.num_layers == 1:
             warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
-                f"than 1, but got dropout={dropout} and num_layers={self.num_layers}"
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={self.num_layers}"
             )
         if not isinstance(self.hidden_size, int):
             raise TypeError(f"hidden_size should be of type int, got: {type(self.hidden_size).__name__}")
@@ -128,12 +129,13 @@ class RNNBase(Module):
     # -- checks
 
     def check_input(self, input: Any, batch_sizes: Any) -> None:
-        """RuntimeError for a wrong number of dimensions or features, ValueError for another dtype than the parameters'."""
+        """RuntimeError for a wrong number of dimensions or features, ValueError for another dtype than the
+        parameters'."""
         kind = self.weight_ih_l0.dtype
         if input.dtype != kind and not torch.is_autocast_enabled():
             raise ValueError(
-                f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert input: input.to({kind}), or convert "
-                f"model: model.to({input.dtype})"
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert input: "
+                f"input.to({kind}), or convert model: model.to({input.dtype})"
             )
         expected = 2 if batch_sizes is not None else 3
         if input.dim() != expected:
@@ -172,7 +174,8 @@ class RNNBase(Module):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
             raise ValueError(
-                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D{' tensor' if self.mode.startswith('RNN') else ''} instead"
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got "
+                f"{input.dim()}D{' tensor' if self.mode.startswith('RNN') else ''} instead"
             )
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1

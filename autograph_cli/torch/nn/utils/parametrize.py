@@ -117,7 +117,8 @@ class ParametrizationList(ModuleList):
             raise ValueError(
                 f"`right_inverse` should return a tensor. Got {type(value).__name__}"
                 if one
-                else f"`right_inverse` must return a sequence of tensors. Got element {name[8:]} of type {type(value).__name__}"
+                else f"`right_inverse` must return a sequence of tensors. Got element {name[8:]} of type "
+                f"{type(value).__name__}"
             )
         if own.dtype != value.dtype:
             raise ValueError(
@@ -229,7 +230,8 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
         return module
     if tensor_name not in module._parameters and tensor_name not in module._buffers:
         raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
         )
     made_of = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
     delattr(module, tensor_name)
@@ -256,8 +258,8 @@ def _check_next(module: Any, name: str, parametrization: Any) -> None:
         for kind in ("dtype", "shape"):
             if getattr(back, kind) != getattr(before, kind):
                 raise ValueError(
-                    f"The tensor returned by parametrization.right_inverse must have the same {kind} as module.{name}, unless "
-                    f"the `unsafe` flag is enabled.\nmodule.{name}.{kind}: {getattr(before, kind)}\n"
+                    f"The tensor returned by parametrization.right_inverse must have the same {kind} as module.{name}, "
+                    f"unless the `unsafe` flag is enabled.\nmodule.{name}.{kind}: {getattr(before, kind)}\n"
                     f"returned {kind}: {getattr(back, kind)}"
                 )
 

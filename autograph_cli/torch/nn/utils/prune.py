@@ -1,4 +1,5 @@
-"""`torch.nn.utils.prune`: a parameter multiplied by a mask, which is computed once and applied before each call of its module."""
+"""`torch.nn.utils.prune`: a parameter multiplied by a mask, which is computed once and applied before each call of its
+module."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ class BasePruningMethod(ABC):
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
-        """Prune a parameter of a module by this method; further rounds join a `PruningContainer`. The hook, returned."""
+        """Prune a parameter of a module by this method; further rounds join a `PruningContainer`. The hook,
+        returned."""
         method = _with_earlier(cls, module, name, args, kwargs)
         original = getattr(module, name)
         if importance_scores is None:

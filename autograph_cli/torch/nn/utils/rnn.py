@@ -74,21 +74,26 @@ class PackedSequence(_Fields):
         return type(self)(self.data.pin_memory(), *self[1:])
 
     def double(self) -> Any:
+        """The sequences as float64."""
         return self.to(dtype=torch.double)
 
     def float(self) -> Any:
+        """The sequences as float32."""
         return self.to(dtype=torch.float)
 
     def half(self) -> Any:
+        """The sequences as float16."""
         return self.to(dtype=torch.half)
 
     def long(self) -> Any:
+        """The sequences as int64."""
         return self.to(dtype=torch.long)
 
     def int(self) -> Any:
+        """The sequences as int32."""
         return self.to(dtype=torch.int)
 
-    is_cuda = property(lambda self: self.data.is_cuda)
+    is_cuda = property(lambda self: self.data.is_cuda, doc="Whether `data` is on a GPU; False in this engine.")
 
     def is_pinned(self) -> bool:
         """Whether `data` is in pinned memory."""

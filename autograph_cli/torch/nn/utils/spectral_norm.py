@@ -72,8 +72,8 @@ def spectral_norm(
         raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
     if isinstance(weight, UninitializedParameter):
         raise ValueError(
-            "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy forward before "
-            "applying spectral normalization"
+            "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy "
+            "forward before applying spectral normalization"
         )
     with torch.no_grad():
         height, width = hook.reshape_weight_to_matrix(weight).size()

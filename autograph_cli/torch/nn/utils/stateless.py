@@ -24,8 +24,8 @@ def functional_call(
 ) -> Any:
     """Call a module with the given tensors, by path, in the place of its own; other paths are ignored.
 
-    `tie_weights`: a tensor given for one of several names of the same parameter stands for all. RuntimeError where `strict`
-    and names are missing or unknown.
+    `tie_weights`: a tensor given for one of several names of the same parameter stands for all. RuntimeError where
+    `strict` and names are missing or unknown.
 
     >>> from autograph_cli import torch
     >>> m = torch.nn.Linear(1, 1)

@@ -45,8 +45,8 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     weight = getattr(module, name)
     if isinstance(weight, UninitializedParameter):
         raise ValueError(
-            "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward before "
-            "applying weight normalization"
+            "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward "
+            "before applying weight normalization"
         )
     del module._parameters[name]
     module.register_parameter(f"{name}_g", Parameter(torch.norm_except_dim(weight, 2, hook.dim).data))

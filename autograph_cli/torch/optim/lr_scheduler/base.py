@@ -13,9 +13,9 @@ from ..optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is "
-    "used instead of the new chainable form, where available. Please open an issue if you are unable to replicate your use "
-    "case: https://github.com/pytorch/pytorch/issues/new/choose."
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
 )
 _ADVICE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
@@ -23,8 +23,9 @@ _ADVICE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to
 class LRScheduler:
     """Changes the learning rate of each group of an optimizer whenever `step()` is called; a subclass says how.
 
-    A subclass gives `get_lr()`, a list with one rate per group, or `change(lr, base)`, the next rate of one group from its
-    last one. TypeError for what is no optimizer, KeyError when it resumes (`last_epoch` >= 0) without initial rates.
+    A subclass gives `get_lr()`, a list with one rate per group, or `change(lr, base)`, the next rate of one group from
+    its last one. TypeError for what is no optimizer, KeyError when it resumes (`last_epoch` >= 0) without initial
+    rates.
     """
 
     _get_lr_called_within_step = False
@@ -79,14 +80,14 @@ class LRScheduler:
     def _check_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
             text = (
-                "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
-                "make sure to call `optimizer.step()` before `lr_scheduler.step()`. "
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
+                "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. "
             )
         elif not getattr(self.optimizer, "_opt_called", False):
             text = (
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
-                "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
-                "result in PyTorch skipping the first value of the learning rate schedule. "
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
+                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to "
+                "do this will result in PyTorch skipping the first value of the learning rate schedule. "
             )
         else:
             return
@@ -134,8 +135,9 @@ class ClosedForm:
 
 
 _NO_INITIAL = (
-    "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\nThis typically "
-    "happens when:\n1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state\n"
+    "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\nThis "
+    "typically happens when:\n1. You're trying to resume training from a checkpoint but haven't properly loaded the "
+    "optimizer state\n"
     "2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
 )
 
@@ -188,8 +190,8 @@ def each_group(name: str, optimizer: Any, given: Any) -> list[Any]:
         return [copied(given) for _ in range(groups)]
     if len(given) != groups:
         raise ValueError(
-            f"{name} must have the same length as optimizer.param_groups. {name} has {len(given)} values, param_groups has "
-            f"{groups}."
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(given)} values, param_groups "
+            f"has {groups}."
         )
     return [copied(x) for x in given]
 

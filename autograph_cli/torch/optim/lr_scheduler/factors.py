@@ -121,7 +121,8 @@ class ConstantLR(ClosedForm, LRScheduler):
 
 
 class LinearLR(ClosedForm, LRScheduler):
-    """From `start_factor` to `end_factor` of the rate in `total_iters` epochs. ValueError for factors outside (0, 1]."""
+    """From `start_factor` to `end_factor` of the rate in `total_iters` epochs. ValueError for factors outside (0,
+    1]."""
 
     def __init__(
         self,

@@ -113,5 +113,6 @@ class Timer:
     def collect_callgrind(self, *args: Any, **options: Any) -> Any:
         """NotImplementedError: instructions are not counted."""
         raise NotImplementedError(
-            "torch.utils.benchmark.Timer.collect_callgrind is not available in autograph's engine: use blocked_autorange"
+            "torch.utils.benchmark.Timer.collect_callgrind is not available in autograph's engine: use "
+            "blocked_autorange"
         )

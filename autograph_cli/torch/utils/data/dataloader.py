@@ -27,8 +27,8 @@ _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 class DataLoader:
     """Batches of a dataset, in an order that a sampler says.
 
-    `num_workers` processes fetch them ahead; 0 fetches here. `shuffle` draws PyTorch's order for a seed; `collate_fn` makes
-    a batch of a list of samples. ValueError for options that exclude each other.
+    `num_workers` processes fetch them ahead; 0 fetches here. `shuffle` draws PyTorch's order for a seed; `collate_fn`
+    makes a batch of a list of samples. ValueError for options that exclude each other.
 
     >>> from autograph_cli import torch
     >>> for batch in torch.utils.data.DataLoader(range(5), batch_size=2):
@@ -116,16 +116,17 @@ class DataLoader:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if self.num_workers > cores:
             warn(
-                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of "
-                f"worker in current system is {cores}, which is smaller than what this DataLoader is going to create. Please "
-                "be aware that excessive worker creation might get DataLoader running slow or even freeze, lower the worker "
-                "number to avoid potential slowness/freeze if necessary."
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
+                f"of worker in current system is {cores}, which is smaller than what this DataLoader is going to "
+                "create. Please be aware that excessive worker creation might get DataLoader running slow or even "
+                "freeze, lower the worker number to avoid potential slowness/freeze if necessary."
             )
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory:
             warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used."
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+                "used."
             )
         indices = iter(self._index_sampler)
         if self._kept is not None and not self._kept.closed:
@@ -154,8 +155,8 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
         (timeout < 0, "timeout option should be non-negative"),
         (
             num_workers == 0 and prefetch_factor is not None,
-            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, "
-            "otherwise set prefetch_factor to None.",
+            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+            "multiprocessing, otherwise set prefetch_factor to None.",
         ),
         (prefetch_factor is not None and prefetch_factor < 0, "prefetch_factor option should be non-negative"),
         (persistent_workers and num_workers == 0, "persistent_workers option needs num_workers > 0"),
@@ -193,7 +194,8 @@ def _context(given: Any, num_workers: int) -> Any:
         return None
     if num_workers == 0:
         raise ValueError(
-            f"multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got {num_workers=}"
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+            f"{num_workers=}"
         )
     if not isinstance(given, str):
         return given

@@ -81,7 +81,8 @@ class RandomSampler(Sampler[int]):
                 size = (min(DRAWN_AT_ONCE, wanted - start),)
                 yield from functions["randint"](high=n, size=size, dtype=int64, generator=generator).tolist()
         else:
-            # The last permutation is drawn even if nothing of it is needed, so that the generator ends where PyTorch's does.
+            # The last permutation is drawn even if nothing of it is needed, so that the generator ends where PyTorch's
+            # does.
             for length in [n] * (wanted // n) + [wanted % n]:
                 yield from functions["randperm"](n, generator=generator).tolist()[:length]
 

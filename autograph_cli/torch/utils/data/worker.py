@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.state import L, S
+from ..._core.state import process_state, thread_state
 from ..._ops.random import manual_seed
 from .fetching import FETCHERS, Failure
 
@@ -59,7 +59,8 @@ def run_worker(
     kind: bool,
     settings: tuple[Any, ...],
 ) -> None:
-    """Answer each task (place, indices) that comes by `link` with (place, batch), until None comes or the link is closed.
+    """Answer each task (place, indices) that comes by `link` with (place, batch), until None comes or the link is
+    closed.
 
     `inherited` are the main process's ends of links: while a worker holds them, nobody can see that they are closed.
     """
@@ -94,8 +95,8 @@ def run_worker(
 def _prepare(number: int, seed: int) -> None:
     """Be a process of its own: Ctrl-C is for the main one, nobody watches the engine here, chance has a seed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    S.observer = None
-    L.grad = True
+    process_state.observer = None
+    thread_state.grad = True
     random.seed(seed + number)
     manual_seed(seed + number)
     words = np.random.SeedSequence([number, seed & 0xFFFFFFFF, seed >> 32, 0]).generate_state(4)

@@ -1,4 +1,5 @@
-"""`torchvision.transforms.v2.functional`: each function gives what it takes: a picture of PIL, an `Image` or a tensor."""
+"""`torchvision.transforms.v2.functional`: each function gives what it takes: a picture of PIL, an `Image` or a
+tensor."""
 
 from __future__ import annotations
 
@@ -168,7 +169,8 @@ def pad(inpt: Any, padding: Any, fill: Any = None, padding_mode: str = "constant
     """Pixels added around the picture: `fill` (0), or its own, continued (`edge`, `reflect`, `symmetric`)."""
     if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
         raise ValueError(
-            f"`padding_mode` should be either `'constant'`, `'edge'`, `'reflect'` or `'symmetric'`, but got `'{padding_mode}'`."
+            "`padding_mode` should be either `'constant'`, `'edge'`, `'reflect'` or `'symmetric'`, but got "
+            f"`'{padding_mode}'`."
         )
     fill = 0 if fill is None else fill
     if isinstance(inpt, Tensor):
@@ -272,7 +274,8 @@ def adjust_hue(inpt: Any, hue_factor: float) -> Any:
 
 @_of_pictures
 def normalize(inpt: Any, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Any:
-    """`(inpt - mean) / std`, channel by channel; TypeError for what is no tensor of floats, ValueError for a std of 0."""
+    """`(inpt - mean) / std`, channel by channel; TypeError for what is no tensor of floats, ValueError for a std of
+    0."""
     if not all(std):
         raise ValueError("std evaluated to zero, leading to division by zero.")
     plain = inpt.as_subclass(Tensor) if isinstance(inpt, tv_tensors.TVTensor) else inpt

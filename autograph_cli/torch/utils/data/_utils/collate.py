@@ -46,7 +46,8 @@ def default_collate(batch: Any) -> Any:
 
 
 def collate(batch: Any, *, collate_fn_map: Joins | None = None) -> Any:
-    """Containers part by part; other samples by the function of their class, which is called as `join(batch, collate_fn_map=...)`.
+    """Containers part by part; other samples by the function of their class, which is called as `join(batch,
+    collate_fn_map=...)`.
 
     >>> collate([{"x": 1}, {"x": 2}], collate_fn_map={int: lambda batch, *, collate_fn_map=None: sum(batch)})
     {'x': 3}

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from autograph_cli.export.layered import place
-from autograph_cli.export.partition import PIECES, cut_across
+from autograph_cli.export.partition import PARTS, cut_across
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, backward, forward
@@ -35,7 +35,7 @@ def scene(request: pytest.FixtureRequest) -> Scene:
 def test_a_tangle_becomes_a_picture_within_the_limit(scene: Scene) -> None:
     cut = cut_across(scene, 100)
     assert len(cut.boxes) <= 100
-    assert sum("operations" in box.subtitle for box in cut.boxes) <= PIECES
+    assert sum("operations" in box.subtitle for box in cut.boxes) <= PARTS
     place(cut)
 
 

@@ -6,11 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._core.batching import value_of
+from .._core.interpreter_stack import BatchLevel, running
+from .._core.operation import operations
+from .._core.tensor import Tensor
+from .._core.transforms import Batched, batched
+from .._ops.random import default_generator
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
-from .batching import value_of
-from .interpreter_stack import BatchLevel, running
-from .tensor import Tensor
-from .transforms import Batched, batched
 
 Dims = Any
 """A dimension (or None) for each tensor: a number, or a tree like that of the tensors or a beginning of it."""
@@ -26,10 +28,11 @@ def vmap(
 ) -> Callable[..., Any]:
     """A function that calls `func` for each place along the dimensions `in_dims` of its arguments, all at once.
 
-    Results are stacked along `out_dims`. None stands for an argument that all samples share. Arguments by name are shared.
-    `randomness`: whether random numbers are an error ("error"), "different" or the "same" for each sample; `chunk_size`: how
-    many samples are worked out at once. ValueError for dimensions that do not fit, RuntimeError for what depends on a
-    sample's values.
+    Results are stacked along `out_dims`. None stands for an argument that all samples share. Arguments by name are
+    shared.
+    `randomness`: whether random numbers are an error ("error"), "different" or the "same" for each sample;
+    `chunk_size`: how many samples are worked out at once. ValueError for dimensions that do not fit, RuntimeError for
+    what depends on a sample's values.
 
     >>> from autograph_cli import torch
     >>> torch.vmap(torch.dot)(torch.ones(2, 3), torch.ones(2, 3))
@@ -61,20 +64,20 @@ def _inputs(func: Any, in_dims: Dims, args: tuple[Any, ...]) -> tuple[int, list[
     """The size of the batch, the flat arguments and the dimension of each, and the arguments' tree."""
     if not isinstance(in_dims, (int, tuple, list)):
         raise ValueError(
-            f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
-            f"matching the structure of inputs, got: {type(in_dims)}."
+            f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially "
+            f"nested) tuple matching the structure of inputs, got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
-            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
-            "function with no inputs. The latter is unsupported."
+            f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap "
+            "over a function with no inputs. The latter is unsupported."
         )
     flat, spec = tree_flatten(args)
     dims = _broadcast_to_and_flatten(tuple(in_dims) if isinstance(in_dims, list) else in_dims, spec)
     if dims is None:
         raise ValueError(
-            f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`. "
-            f"in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+            f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of "
+            f"`inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     dims = [_in_dim(func, in_dims, x, d) for x, d in zip(flat, dims, strict=True)]
     return _size(dims, flat), dims, flat, spec
@@ -89,8 +92,8 @@ def _in_dim(func: Any, in_dims: Dims, x: Any, dim: Any) -> int | None:
         raise ValueError(f"{start}an input but in_dim must be either an integer dimension or None.")
     if not isinstance(x, Tensor):
         raise ValueError(
-            f"{start}an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as "
-            "the respective in_dim"
+            f"{start}an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use "
+            "None as the respective in_dim"
         )
     n = x.ndim
     if not -n <= dim < n:
@@ -107,7 +110,8 @@ def _size(dims: list[Any], flat: list[Any]) -> int:
         raise ValueError("vmap: at least one of the inputs must have a dimension that is mapped over")
     if len(set(sizes)) > 1:
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
         )
     return int(sizes[0])
 
@@ -143,8 +147,8 @@ def _outputs(func: Any, out_dims: Dims, result: Any) -> tuple[list[Any], list[An
     start = f"vmap({_name(func)}, ..., out_dims={out_dims})"
     if any(d is not None and not isinstance(d, int) for d in tree_flatten(out_dims)[0]):
         raise ValueError(
-            f"{start}: `out_dims` must be an int, None or a python collection of ints representing where in the outputs the "
-            "vmapped dimension should appear."
+            f"{start}: `out_dims` must be an int, None or a python collection of ints representing where in the "
+            "outputs the vmapped dimension should appear."
         )
     if isinstance(out_dims, int) and len(leaves) == 1:
         return leaves, [out_dims], spec
@@ -169,8 +173,8 @@ def _plain(func: Any, level: BatchLevel, x: Any, dim: int | None) -> Any:
         return x
     if not isinstance(x, Tensor):
         raise ValueError(
-            f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. Did you mean to set "
-            "out_dims= to None for output?"
+            f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. Did you mean to "
+            "set out_dims= to None for output?"
         )
     value = batch_in_front(level, x)
     return value if dim == 0 else value.movedim(0, dim)
@@ -197,8 +201,6 @@ def _in_chunks(
     kwargs: dict[str, Any],
 ) -> Any:
     """So many samples at a time; with the same randomness, each chunk draws the same numbers."""
-    from .._ops.random import default_generator
-
     state = default_generator.get_state()
     parts = []
     for start in range(0, size, chunk):
@@ -214,8 +216,6 @@ def _in_chunks(
 
 
 def _joined(parts: list[Any], dim: int | None) -> Any:
-    from .operation import operations
-
     if dim is None:
         return parts[0]
     return operations.cat(parts, dim % parts[0].ndim)

@@ -1,7 +1,7 @@
 """Arrays with shape, dtype and strides but no memory: what tensors of the device `meta` hold.
 
-What an operation makes is found in two parts: its shape by a rule, its dtype and the order of its dimensions by running the
-operation on miniatures, real arrays of at most two elements a dimension.
+What an operation makes is found in two parts: its shape by a rule, its dtype and the order of its dimensions by running
+the operation on miniatures, real arrays of at most two elements a dimension.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import S
+from .._core.state import process_state
 
 _NOWHERE = 1 << 40
 """The address of every array; what is there is never asked for."""
@@ -21,8 +21,8 @@ NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
 NO_COUNT = (
-    "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct data-independent implementation "
-    "does not exist. How many elements are not zero is not known on the device 'meta'."
+    "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct data-independent "
+    "implementation does not exist. How many elements are not zero is not known on the device 'meta'."
 )
 NO_NUMBER = "Tensor.item() cannot be called on meta tensors"
 NO_FUNCTION = "not available for arrays without memory"
@@ -45,10 +45,10 @@ class _Reserved:
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
-        S.special += 1
-        S.reserved += 1
+        process_state.special += 1
+        process_state.reserved += 1
 
-    def __del__(self, shared: Any = S) -> None:
+    def __del__(self, shared: Any = process_state) -> None:
         shared.special -= 1
         shared.reserved -= 1
 
@@ -70,7 +70,8 @@ class Geometry:
 class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     """An array of which everything is known but its elements.
 
-    `strides` are in bytes, as NumPy's; without them the array is in C order. Reading an element raises NotImplementedError, RuntimeError where a number is wanted.
+    `strides` are in bytes, as NumPy's; without them the array is in C order. Reading an element raises
+    NotImplementedError, RuntimeError where a number is wanted.
 
     >>> a = Meta((1000000, 1000000), "float32")
     >>> (a[:5] @ a.T).shape
@@ -365,7 +366,8 @@ def reshaped_shape(size: int, shape: Any) -> tuple[int, ...]:
 
 
 def miniature(x: Any, number: int = 1) -> Any:
-    """A real array of at most two elements a dimension, laid out as `x` is and full of a number; what is no array stays."""
+    """A real array of at most two elements a dimension, laid out as `x` is and full of a number; what is no array
+    stays."""
     if not isinstance(x, (Meta, np.ndarray)) or (isinstance(x, np.ndarray) and not x.ndim):
         return x
     shape = tuple(min(n, 2) for n in x.shape)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.meta import Geometry, Meta
-from .state import S
+from .._core.op_namespace import operations
+from .._core.state import process_state
+from .meta import Geometry, Meta
 
 ask: Any = None
 """Asks the classes of an operation's arguments to compute it: raw results, or None (see utils/_python_dispatch.py)."""
@@ -17,23 +18,29 @@ made_like: Any = None
 """Asks it, or the classes of the arguments, for one that makes a tensor like its first argument."""
 ask_for: Any = None
 """Asks them for what is no operation of the engine, by its name in `torch.ops.aten`."""
+default: Any = None
+"""What a class that is asked does by default."""
+make: Any = None
+"""The tensor of an instance (see tensor.py)."""
 
 
 class Dispatched(Geometry):
-    """What an instance has in the place of an array: how one would lie, the class, and the attributes, which copies share.
+    """What an instance has in the place of an array: how one would lie, the class, and the attributes, which copies
+    share.
 
-    `memory` is the array that an instance made by `as_subclass` is over; a wrapper has none. While one is alive, operations take the
-    general way and backward runs formulas as operations. Whoever reads elements past an operation gets a NotImplementedError.
+    `memory` is the array that an instance made by `as_subclass` is over; a wrapper has none. While one is alive,
+    operations take the general way and backward runs formulas as operations. Whoever reads elements past an operation
+    gets a NotImplementedError.
     """
 
     __slots__ = ("__weakref__", "_geometry", "attributes", "kind", "memory")
 
     def __init__(self, kind: type, geometry: Any, memory: Any, attributes: dict[str, Any]) -> None:
         self.kind, self._geometry, self.memory, self.attributes = kind, geometry, memory, attributes
-        S.special += 1
-        S.dispatched += 1
+        process_state.special += 1
+        process_state.dispatched += 1
 
-    def __del__(self, shared: Any = S) -> None:
+    def __del__(self, shared: Any = process_state) -> None:
         shared.special -= 1
         shared.dispatched -= 1
 
@@ -48,14 +55,12 @@ class Dispatched(Geometry):
 
     def _refusal(self, name: str) -> NotImplementedError:
         return NotImplementedError(
-            f"{name} reads the elements of a {self.kind.__name__}, whose class has a __torch_dispatch__; this is not available in "
-            "autograph's engine: read the tensor that it holds"
+            f"{name} reads the elements of a {self.kind.__name__}, whose class has a __torch_dispatch__; this is not "
+            "available in autograph's engine: read the tensor that it holds"
         )
 
     def item(self) -> Any:
         """The number that the class says it is."""
-        from .tensor import make
-
         return ask_for("_local_scalar_dense", make(self))
 
     def __bool__(self) -> bool:
@@ -63,15 +68,9 @@ class Dispatched(Geometry):
 
     def __add__(self, other: Any) -> Any:
         """The sum of two gradients."""
-        from .operation import operations
-        from .tensor import make
-
         return operations.add(make(self), make(other))._raw
 
     def __radd__(self, other: Any) -> Any:
-        from .operation import operations
-        from .tensor import make
-
         return operations.add(make(other), make(self))._raw
 
     def detached(self, tensor: Any) -> Any:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .state import S
+from .._core.state import process_state
 
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"
 
 
 class Sparse:
-    """What the layouts have in common. While one is alive, operations take the general way, and device_dispatch.py sees it."""
+    """What the layouts have in common. While one is alive, operations take the general way, and device_dispatch.py sees
+    it."""
 
     __slots__ = ("__weakref__", "dtype", "shape", "values")
 
@@ -21,11 +22,11 @@ class Sparse:
         self.values = values
         self.dtype = values.dtype
         self.shape = tuple(map(int, shape))
-        S.special += 1
-        S.reserved += 1
-        S.sparse += 1
+        process_state.special += 1
+        process_state.reserved += 1
+        process_state.sparse += 1
 
-    def __del__(self, shared: Any = S) -> None:
+    def __del__(self, shared: Any = process_state) -> None:
         shared.special -= 1
         shared.reserved -= 1
         shared.sparse -= 1

@@ -1,4 +1,5 @@
-"""What NumPy's functions make of arrays without memory: a rule for the shape, a miniature for the rest (see meta.py)."""
+"""What NumPy's functions make of arrays without memory: a rule for the shape, a miniature for the rest (see
+meta.py)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import S
+from .._core.state import process_state
 from .meta import Geometry, Meta
 
 Bits = tuple[bool, bool]
@@ -43,9 +43,11 @@ def resolved(raw: Any) -> Any:
 
 
 class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
-    """Elements as they are in `memory`, conjugated, negated or both whenever they are read, and again when they are written.
+    """Elements as they are in `memory`, conjugated, negated or both whenever they are read, and again when they are
+    written.
 
-    NumPy, and whatever is not a view, gets a copy with the elements as they read. While one is alive, operations take the general way.
+    NumPy, and whatever is not a view, gets a copy with the elements as they read. While one is alive, operations take
+    the general way.
 
     >>> a = np.array([1 + 2j, 3 - 1j])
     >>> b = Lazy(a, (True, False))
@@ -59,10 +61,10 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, memory: Any, bits: Bits) -> None:
         self._geometry = memory
         self.bits = bits
-        S.special += 1
-        S.lazy += 1
+        process_state.special += 1
+        process_state.lazy += 1
 
-    def __del__(self, shared: Any = S) -> None:
+    def __del__(self, shared: Any = process_state) -> None:
         shared.special -= 1
         shared.lazy -= 1
 

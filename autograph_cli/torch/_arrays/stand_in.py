@@ -7,28 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import memory_of
-from .._kernels.meta import Geometry
+from .lazy import memory_of
+from .meta import Geometry
 
 NO_ITEM = (
-    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try "
-    "to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file "
-    "a bug report."
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+    "internals, please file a bug report."
 )
 NO_BRANCH = (
-    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
-    "please file an issue at https://github.com/pytorch/pytorch/issues ."
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
 NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
 def whole(raw: Any) -> Any:
-    """The array itself, or all samples of the one that it stands for: what a check that holds for every element may read."""
+    """The array itself, or all samples of the one that it stands for: what a check that holds for every element may
+    read."""
     return raw._whole if isinstance(raw, StandIn) else raw
 
 
 class StandIn(Geometry):
-    """One sample of the array `raw`, whose dimension `bdim` is the batch. RuntimeError for whatever needs its elements."""
+    """One sample of the array `raw`, whose dimension `bdim` is the batch. RuntimeError for whatever needs its
+    elements."""
 
     __slots__ = ("_geometry", "_whole")
 
@@ -44,18 +46,18 @@ class StandIn(Geometry):
 
     def view(self) -> StandIn:
         """Another one, whose shape may be set."""
-        return self._like(self._geometry.view())
+        return self._output_meta(self._geometry.view())
 
     def reshape(self, size: Any, *, copy: bool | None = None) -> StandIn:
         """One of another shape, if that needs no copy; ValueError if it does."""
         if copy is not False:
             raise _refusal()
-        return self._like(self._geometry.reshape(size, copy=False))
+        return self._output_meta(self._geometry.reshape(size, copy=False))
 
     def transpose(self, *axes: Any) -> StandIn:
-        return self._like(self._geometry.transpose(*axes))
+        return self._output_meta(self._geometry.transpose(*axes))
 
-    def _like(self, geometry: Any) -> StandIn:
+    def _output_meta(self, geometry: Any) -> StandIn:
         made: StandIn = object.__new__(StandIn)
         made._geometry, made._whole = geometry, self._whole
         return made
@@ -87,16 +89,19 @@ class StandIn(Geometry):
 _MISSING = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
 SENTENCES = {
     **{
-        name: f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}. {_MISSING}"
+        name: "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+        f"aten::{name}. {_MISSING}"
         for name in ("nonzero", "where", "_unique2", "unique_dim", "unique_consecutive", "repeat_interleave")
     },
-    "tensor_index": "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing "
+    "tensor_index": "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch "
+    "over indexing "
     "with a boolean mask.",
-    "masked_select": "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+    "masked_select": "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this "
+    "because for "
     f"each batch this would return a differently shaped Tensor. {_MISSING}",
     "allclose": f"vmap over torch.allclose isn't supported yet. {_MISSING}",
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
-    **dict.fromkeys(("slopes", "rrelu"), "vmap: we do not yet support aten::rrelu. Please file an issue"),
+    **dict.fromkeys(("negative_slopes", "rrelu"), "vmap: we do not yet support aten::rrelu. Please file an issue"),
     "one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
 }
 """PyTorch's words for some functions that cannot be batched."""

@@ -1,0 +1,21 @@
+"""All operations by identifier: what formulas call, and the records. operation.py fills them in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .operation import Operation
+
+
+class Namespace:
+    """Functions by name: the kernels of a backend, or all operations."""
+
+    def __repr__(self) -> str:
+        return f"<{len(vars(self))} operations>"
+
+
+operations: Any = Namespace()
+"""Every operation by its identifier (`mul`, `mul_Scalar`): what formulas call as `f` when they are recorded."""
+table: dict[str, Operation] = {}
+"""Every operation's record, by identifier."""
