@@ -270,8 +270,8 @@ class Builtin:
             if isinstance(there, AccumulateGrad):
                 self.number(there)
                 continue
-            places = [None if edge is None else (self.number(edge[0]), edge[1]) for edge in there._edges]
-            following = tuple([place if place is None or place[1] else place[0] for place in places])
+            positions = [None if edge is None else (self.number(edge[0]), edge[1]) for edge in there._edges]
+            following = tuple([position if position is None or position[1] else position[0] for position in positions])
             args = tuple([output for output in following if output is not None])
             self.listener.earlier(number, weakref.ref(there), type(there), there._output_meta, following, args)
 

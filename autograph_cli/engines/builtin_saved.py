@@ -29,7 +29,7 @@ _BRIEF = _PLAIN | {tuple}
 _TENSORS = frozenset((Tensor, SavedResult))
 _array = np.ndarray
 _ZEROS = itertools.repeat(0)
-Places = tuple[tuple[int | None, ...], tuple[int | None, ...]]
+Positions = tuple[tuple[int | None, ...], tuple[int | None, ...]]
 """For each thing that a node keeps, the edge of the input or the output that it is."""
 
 
@@ -80,11 +80,11 @@ def _constants_of(cls: type[Node]) -> tuple[tuple[str, ...], Callable[[Any], tup
     operation = cls._operation
     if not _is_simple(cls):
         return None
-    places = [place for place, name in enumerate(operation.saved_names) if not operation.is_tensor(name)]
-    if not places:
+    positions = [n for n, name in enumerate(operation.saved_names) if not operation.is_tensor(name)]
+    if not positions:
         return None
-    take: Any = operator.itemgetter(*places, places[0])  # never one thing only: that would not come in a tuple
-    return tuple([_labels(cls)[place] for place in places]), take
+    take: Any = operator.itemgetter(*positions, positions[0])  # never one thing only: that would not come in a tuple
+    return tuple([_labels(cls)[n] for n in positions]), take
 
 
 def _is_constant(item: Any) -> bool:
@@ -119,13 +119,13 @@ def _seen(item: Any) -> Any:
 
 def saved(
     cls: type[Node], looked: Any, storages: dict[int, int], start: int
-) -> tuple[tuple[Saved, ...], Places | None]:
+) -> tuple[tuple[Saved, ...], Positions | None]:
     """What a node keeps, and, of a custom Function, which inputs and outputs these are.
 
     `storages` numbers the memory that was met, by id, the first one `start`.
     """
-    versions, items, *places = looked
-    if not places:
+    versions, items, *positions = looked
+    if not positions:
         numbers = map((versions or {}).get, itertools.count(), _ZEROS)
         items = zip(_labels(cls), items, numbers, strict=False)
     found: list[Saved] = []
@@ -135,7 +135,7 @@ def saved(
             found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
         elif item is not None:
             found.append((name, None, item, 0, 0, 0))
-    return tuple(found), places[0] if places else None
+    return tuple(found), positions[0] if positions else None
 
 
 @functools.cache
@@ -150,11 +150,11 @@ def _items(node: Node) -> list[tuple[str, Any, int]]:
     if isinstance(node, CopySlices):
         node = node.function()
     items = node._saved or ()
-    labels = _labels(node.__class__) or [f"saved_tensors[{place}]" for place in range(len(items))]
+    labels = _labels(node.__class__) or [f"saved_tensors[{position}]" for position in range(len(items))]
     extra = node._extra
     versions = None if extra is None else extra.versions
     found = []
-    for place, (label, item) in enumerate(zip(labels, items, strict=False)):
+    for position, (label, item) in enumerate(zip(labels, items, strict=False)):
         if item is None:
             continue
         kind = item.__class__
@@ -164,7 +164,7 @@ def _items(node: Node) -> list[tuple[str, Any, int]]:
             parts = enumerate(zip(item._items, item._versions, strict=True))
             found += [(f"{label}[{number}]", part, version) for number, (part, version) in parts if part is not None]
         else:
-            found.append((label, item, versions.get(place, 0) if versions else 0))
+            found.append((label, item, versions.get(position, 0) if versions else 0))
     return found
 
 
@@ -179,11 +179,11 @@ def _labels(cls: type[Node]) -> tuple[str, ...]:
 
 
 def kept_outputs(
-    number: int, cls: type[Node], following: Sequence[Output | None], kept: Iterable[Saved], places: Places | None
+    number: int, cls: type[Node], following: Sequence[Output | None], kept: Iterable[Saved], positions: Positions | None
 ) -> Iterator[tuple[Output, int]]:
     """The outputs that a node keeps, those of other nodes and its own, and the memory in which they lie."""
-    edges, results = places or (cls._item_edges, cls._item_results)
-    labels = _labels(cls) or tuple(f"saved_tensors[{place}]" for place in range(len(edges)))
+    edges, results = positions or (cls._item_edges, cls._item_results)
+    labels = _labels(cls) or tuple(f"saved_tensors[{position}]" for position in range(len(edges)))
     ends = dict(zip(labels, zip(edges, results, strict=True), strict=False))
     for name, dtype, _, storage, _, _ in kept:
         edge, result = ends.get(name, (None, None))
@@ -244,10 +244,10 @@ def bytes_of(tensors: Iterable[Tensor]) -> int:
     sizes: dict[int, int] = {}
     for tensor in tensors:
         raw = tensor._raw
-        place = id(owner(raw))
-        size = raw.nbytes if hasattr(raw, "nbytes") else raw.values.nbytes + raw.places.nbytes
-        if size > sizes.get(place, -1):
-            sizes[place] = size
+        position = id(owner(raw))
+        size = raw.nbytes if hasattr(raw, "nbytes") else raw.values.nbytes + raw.positions.nbytes
+        if size > sizes.get(position, -1):
+            sizes[position] = size
     return sum(sizes.values())
 
 
@@ -258,6 +258,6 @@ def bytes_kept(nodes: Iterable[Node]) -> int:
         for _, item, _ in _items(node):
             raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
             if raw is not None and raw.__class__ is not Meta:
-                place = id(owner(raw))
-                sizes[place] = max(sizes.get(place, 0), raw.nbytes)
+                position = id(owner(raw))
+                sizes[position] = max(sizes.get(position, 0), raw.nbytes)
     return sum(sizes.values())

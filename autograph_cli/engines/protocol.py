@@ -260,7 +260,7 @@ class Engine(Protocol):
         """The type of a tensor that is kept."""
 
     def kept_outputs(
-        self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], places: Any
+        self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], positions: Any
     ) -> Iterable[tuple[Output, int]]:
         """The outputs that a node keeps, those of other nodes and its own, and the memory in which they lie."""
 

@@ -240,9 +240,9 @@ class EventLog:
         """An operation is part of the one that is told next."""
         event = self.known.pop(number, None)
         events = self.step.events
-        place = next((place for place in range(len(events) - 1, -1, -1) if events[place] is event), None)
-        if place is not None:
-            del events[place]
+        position = next((position for position in range(len(events) - 1, -1, -1) if events[position] is event), None)
+        if position is not None:
+            del events[position]
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """All of an operation was told."""
@@ -333,7 +333,7 @@ class EventLog:
         if output.__class__ is int:
             number, nr = self.known[output][0], 0
         elif output is not None:
-            number, nr = self.place(output)
+            number, nr = self.position(output)
         else:
             return None
         if number in self.names:
@@ -342,13 +342,13 @@ class EventLog:
             self.names[number] = {nr: [path]}
         return output
 
-    def place(self, output: Output) -> tuple[int, int]:
+    def position(self, output: Output) -> tuple[int, int]:
         """The number of the event that an output is of, and its own."""
         return self.known[key_of(output)].number, number_of(output)
 
     def names_of(self, output: Output) -> list[str]:
         """The variables that an output has."""
-        number, nr = self.place(output)
+        number, nr = self.position(output)
         return self.names.get(number, {}).get(nr, [])
 
     # -- what there is

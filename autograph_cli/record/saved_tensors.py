@@ -29,8 +29,8 @@ def look(log: EventLog, step: StepLog) -> None:
     met = [event for event in map(known.get, outer) if event is not None]
     step.older = len(met) < len(outer) or any(event[2] is OPERATION for event in met)
     living = [(event, tensor) for event in met if event[2] is not OPERATION and (tensor := event[3]()) is not None]
-    places = log.engine.storages([tensor for _, tensor in living])
-    step.looked.append((looked, [(event, place) for (event, _), place in zip(living, places, strict=True)]))
+    storages = log.engine.storages([tensor for _, tensor in living])
+    step.looked.append((looked, [(event, storage) for (event, _), storage in zip(living, storages, strict=True)]))
 
 
 def settle(log: EventLog, step: StepLog) -> dict[int, int]:
@@ -50,7 +50,7 @@ def _settle(log: EventLog, looks: Sequence[Look]) -> dict[int, int]:
             saved = log.engine.saved(cls, found, storages, start)
             if key in log.known:
                 log.saved.setdefault(key, saved)
-        lies |= {event[0]: storages[place] for event, place in sorted(leaves) if place in storages}
+        lies |= {event[0]: storages[memory] for event, memory in sorted(leaves) if memory in storages}
         start += len(storages)
     return lies
 
