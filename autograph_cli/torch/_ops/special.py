@@ -20,6 +20,7 @@ ROOT_PI = math.sqrt(math.pi)
 
 erf = operation(
     "erf(Tensor self)",
+    refuses={"c": "erf_vml_cpu"},
     doc=(
         "The error function of each element, 2 / sqrt(pi) times the integral of exp(-t ** 2) from 0.\n\n"
         "Abramowitz and Stegun, 7.1.1."
@@ -31,6 +32,7 @@ erf = operation(
 )
 erfc = operation(
     "erfc(Tensor self)",
+    refuses={"c": "erfc_vml_cpu"},
     doc=("`1 - erf(input)`, without the loss of digits where `erf` is near 1.\n\nAbramowitz and Stegun, 7.1.2."),
     floating=True,
     self=lambda f, grad, self: f.mul_Scalar(f.exp(f.neg(f.pow_Tensor_Scalar(self, 2))), -2 / ROOT_PI) * grad,
@@ -44,6 +46,7 @@ erfcx = operation(
 )
 erfinv = operation(
     "erfinv(Tensor self)",
+    refuses={"c": "erfinv_vml_cpu"},
     doc="The inverse of `erf`: infinite at -1 and 1, nan outside.",
     floating=True,
     zero_to_zero=True,
@@ -74,6 +77,7 @@ log_ndtr = operation(
 )
 lgamma = operation(
     "lgamma(Tensor self)",
+    refuses={"c": "lgamma_vml_cpu"},
     doc=(
         "The logarithm of the absolute value of the gamma function at each element; its derivative is "
         "`digamma`.\n\n"
@@ -469,6 +473,8 @@ def igammac(input: Tensor, other: Tensor) -> Any:
 
 
 def _tensors_only(name: str, input: Any, other: Any) -> None:
-    for place, (shown, x) in enumerate((("input", input), ("other", other)), 1):
+    for position, (shown, x) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(x, Tensor):
-            raise TypeError(f"{name}(): argument '{shown}' (position {place}) must be Tensor, not {type(x).__name__}")
+            raise TypeError(
+                f"{name}(): argument '{shown}' (position {position}) must be Tensor, not {type(x).__name__}"
+            )
