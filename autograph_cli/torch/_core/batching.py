@@ -253,7 +253,8 @@ def batch(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Any:
 
 def opened(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Call:
     """The call with what is batched at `level` unwrapped."""
-    values, marks = list(args), [False] * len(args)
+    values: list[Any] = list(args)
+    marks: list[bool | tuple[bool, ...]] = [False] * len(args)
     for i, parameter in op.positions:
         if parameter.is_list:
             pairs = [value_of(level, t) for t in args[i]]

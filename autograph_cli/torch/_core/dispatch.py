@@ -386,7 +386,7 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
             if made._counter is None:
                 made._counter = [0]
             items.append(SavedResult(made._raw, made._counter))
-        elif tail:
+        elif tail or position is None:
             items.append(property_of(outputs[0] if position is None else args[position], tail))
         else:
             x = args[position]

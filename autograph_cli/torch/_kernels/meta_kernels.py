@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import meta_functions  # noqa: F401  (the rules are found by NumPy's own dispatch)
 from .._arrays.meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .._core.state import thread_state
 from . import Kernels, cpu

@@ -247,7 +247,7 @@ def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
         memory_format
     )
     if positions is None:
-        return dispatch.kernels().xp.empty(shape, dtype)
+        return kernels().xp.empty(shape, dtype)
     rank, order = positions
     if len(shape) != rank:
         raise RuntimeError(f"required rank {rank} tensor to use {memory_format._name} format")

@@ -135,10 +135,10 @@ class Pickler(pickle._Pickler):
             position = _InStorage(
                 ("storage", UNTYPED, str(storage), "cpu", length * tensor.dtype.itemsize, *self._rest)
             )
-            rest = (requires_grad, OrderedDict(), tensor.dtype)
+            rest: tuple[Any, ...] = (requires_grad, OrderedDict(), tensor.dtype)
             return REBUILD_UNTYPED, (position, offset, plain_size(tensor), stride, *rest)
         position = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length, *self._rest))
-        parts = (position, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
+        parts: tuple[Any, ...] = (position, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
         bits = {name: True for name, bit in zip(BITS, bits_of(tensor._raw), strict=True) if bit}
         return REBUILD_TENSOR, (*parts, bits) if bits else parts
 

@@ -80,6 +80,7 @@ class BackwardCFunction(FunctionCtx, Node):
     _constant: tuple[Any, ...]
     """The outputs that were marked as not differentiable."""
     _in_jvp: bool
+    needs_input_grad: tuple[bool, ...]
     _takes_grad: tuple[bool, ...]
     """For each argument, whether it is a tensor, and so has an edge."""
 
