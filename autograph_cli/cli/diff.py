@@ -66,10 +66,11 @@ def diff(
     with as_command_error():
         settings = chosen_settings(load(), step, views, include, None)
         format_ = _format(format_, output)
-        one, other = (_open(name, revision, settings, step) for name, revision in _sides(old, new, revisions))
+        sides = _sides(old, new, revisions)
+        one, other = (_open(name, revision, settings, step) for name, revision in sides)
         held = tuple(part for part in one.holds if part in other.holds)
         found = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
-        _show(found, format_, output, f"{one.name} - {other.name}")
+        _show(found, format_, output, " - ".join(_title(*side) for side in sides))
     ctx.exit(1 if found else 0)
 
 
@@ -80,6 +81,10 @@ def _sides(old: str, new: str | None, revisions: tuple[str, ...]) -> list[tuple[
     if new is not None:
         return [(old, None), (new, None)]
     return [(old, revision) for revision in (*revisions, None)[:2]]
+
+
+def _title(name: str, revision: str | None) -> str:
+    return Path(name).name + (f" at {revision}" if revision else "")
 
 
 def _format(format_: str | None, output: Path | None) -> str:
@@ -124,10 +129,10 @@ def _checked_out(script: Path, revision: str) -> Iterator[Path]:
     if revision.startswith("-"):
         raise CommandError(f"{revision} is no revision.")
     _git(root, "cat-file", "-e", f"{revision}:{inner.as_posix()}")
-    with temporary_folder() as place:
+    with temporary_folder() as position:
         with tarfile.open(fileobj=BytesIO(_git(root, "archive", "--format=tar", revision))) as archive:
-            archive.extractall(place, filter="data")
-        yield Path(place, inner)
+            archive.extractall(position, filter="data")
+        yield Path(position, inner)
 
 
 def _git(folder: Path, *arguments: str) -> bytes:

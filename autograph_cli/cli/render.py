@@ -176,16 +176,16 @@ def render(
     """
     asked = (forward, backward, double_backward or order is not None)
     views = [view for view, wanted in zip(VIEWS, asked, strict=True) if wanted] or ["forward"]
-    place = Place.of(output, format_, views)
+    position = Destination.of(output, format_, views)
     record = to_record(shown, opened_node)
     shown = tuple(word for word in shown if word != "arguments" or not no_arguments)
-    opened = open_trace(source, args, step, quiet_stdout=place.stdout, record=record)
+    opened = open_trace(source, args, step, quiet_stdout=position.stdout, record=record)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
     drawing = Drawing(
         chosen,
-        place.format,
+        position.format,
         roots,
         order,
         part,
@@ -201,12 +201,12 @@ def render(
         columns,
         formula,
     )
-    draw(drawing, views, place, opened)
+    draw(drawing, views, position, opened)
     ctx.exit(opened.exit_code)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Destination:
     """Where the pictures go: stdout, or a path, and in which format; `here` is where the command was given."""
 
     here: Path
@@ -217,7 +217,7 @@ class Place:
     folder: bool = False
 
     @classmethod
-    def of(cls, output: str | None, format_: str | None, views: list[str]) -> Place:
+    def of(cls, output: str | None, format_: str | None, views: list[str]) -> Destination:
         """The place that `-o` and `-f` name; raises `UsageError` where they do not say enough."""
         here, several = Path.cwd(), len(views) > 1
         if output is None:
@@ -245,16 +245,16 @@ class Place:
         return self.path.with_name(f"{self.path.stem}.{view}{self.path.suffix}") if self.several else self.path
 
 
-def draw(drawing: Drawing, views: list[str], place: Place, opened: Opened) -> None:
+def draw(drawing: Drawing, views: list[str], position: Destination, opened: Opened) -> None:
     """Draw every view and then write them, so that a graph that cannot be drawn costs no file."""
     if "double-backward" in views:
         say_derived(drawing.step)
         say_missing_order(drawing.step, drawing.order)
     pictures = [(view, drawing.of(view)) for view in views]
     for view, picture in pictures:
-        if place.stdout:
+        if position.stdout:
             put(picture)
             continue
-        file = place.file(opened.stem, view)
+        file = position.file(opened.stem, view)
         write(file, picture)
-        say(file.relative_to(place.here) if file.is_relative_to(place.here) else file, err=True)
+        say(file.relative_to(position.here) if file.is_relative_to(position.here) else file, err=True)

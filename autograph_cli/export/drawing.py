@@ -11,10 +11,10 @@ from autograph_cli.export.placed import (
     Ground,
     Lane,
     Line,
-    Place,
     Placed,
     Plate,
     Point,
+    Rectangle,
     Sample,
     bars,
     dashes,
@@ -51,7 +51,7 @@ Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "f
 class Area:
     """A filled rectangle, an ellipse if its place is round, or a parallelogram; without `line` it has no border."""
 
-    place: Place
+    position: Rectangle
     fill: str
     line: str = ""
     corner: float = 0.0
@@ -124,27 +124,27 @@ def primitives(placed: Placed) -> Iterator[Primitive]:
     yield from map(_heading, placed.lanes)
     for lane in placed.lanes:
         yield from _beside(lane)
-    yield from map(_box, scene.boxes, placed.places)
+    yield from map(_box, scene.boxes, placed.positions)
     for number, sample in enumerate(placed.samples):
         yield _sample(f"legend_{number}", sample)
 
 
-def area_of(style: Style, place: Place) -> Area:
+def area_of(style: Style, position: Rectangle) -> Area:
     """The shape of a box."""
     look = STYLES[style]
     corner = 8.0 if "rounded" in look["style"] else 0.0
     thick, dashed = look.get("penwidth", ""), "dashed" in look["style"]
-    return Area(place, look["fillcolor"], look["color"], corner, thick, dashed, style == "input")
+    return Area(position, look["fillcolor"], look["color"], corner, thick, dashed, style == "input")
 
 
-def _between(left: float, top: float, right: float, bottom: float) -> Place:
-    return Place((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
+def _between(left: float, top: float, right: float, bottom: float) -> Rectangle:
+    return Rectangle((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
 
 
 def _band(lane: Lane) -> Primitive:
-    place = _between(lane.left, lane.top, lane.right, lane.bottom)
+    position = _between(lane.left, lane.top, lane.right, lane.bottom)
     line = BANDS[lane.band.order % len(BANDS)][1]
-    return Primitive("band", _band_key(lane), (Area(place, fill_of(lane), line, 8.0),))
+    return Primitive("band", _band_key(lane), (Area(position, fill_of(lane), line, 8.0),))
 
 
 def _band_key(lane: Lane) -> str:
@@ -159,7 +159,7 @@ def _beside(lane: Lane) -> Iterator[Primitive]:
 
 def _heading(lane: Lane) -> Primitive:
     (x, y), width = lane.title, text_width(lane.band.title) * BAND
-    ground = Area(Place(x + width / 2 - 2, y - 4, width, BAND + 3), fill_of(lane))
+    ground = Area(Rectangle(x + width / 2 - 2, y - 4, width, BAND + 3), fill_of(lane))
     return Primitive("heading", _band_key(lane), (ground, Text(lane.band.title, lane.title, BAND, PALE_INK)))
 
 
@@ -173,21 +173,21 @@ def _label(key: str, words: str, middle: Point, ground: str) -> Primitive:
     """The words, on a ground of the colour around them, so that the line ends there and goes on behind."""
     (x, y), width = middle, label_width(words)
     text = Text(words, (x, y + EDGE * 0.35), EDGE, PALE_INK, centred=True)
-    return Primitive("label", key, (Area(Place(x, y, width, EDGE), ground), text))
+    return Primitive("label", key, (Area(Rectangle(x, y, width, EDGE), ground), text))
 
 
-def _box(box: Box, place: Place) -> Primitive:
+def _box(box: Box, position: Rectangle) -> Primitive:
     texts = [
         Text(words, at, size, PALE_INK if number else INK, centred=not (number and box.left))
-        for number, (words, at, size) in enumerate(written(box, place))
+        for number, (words, at, size) in enumerate(written(box, position))
     ]
-    filled = [Area(bar, PALE_INK) for bar in bars(box, place)]
-    return Primitive("box", box.id, (area_of(box.style, place), *texts, *filled), box.tooltip, box.style)
+    filled = [Area(bar, PALE_INK) for bar in bars(box, position)]
+    return Primitive("box", box.id, (area_of(box.style, position), *texts, *filled), box.tooltip, box.style)
 
 
 def _sample(key: str, sample: Sample) -> Primitive:
-    at = sample.place.x, sample.place.y + EDGE * 0.35
+    at = sample.position.x, sample.position.y + EDGE * 0.35
     if sample.style is None:
         return Primitive("sample", key, (Text(sample.words, at, EDGE, PALE_INK),))
     text = Text(sample.words, at, EDGE, INK, centred=True)
-    return Primitive("sample", key, (area_of(sample.style, sample.place), text), style=sample.style)
+    return Primitive("sample", key, (area_of(sample.style, sample.position), text), style=sample.style)

@@ -64,9 +64,9 @@ class _Writer:
         """A band or a frame."""
         area = primitive.parts[0]
         assert isinstance(area, Area)
-        place = area.place
-        low = place.x - place.width / 2, place.y + place.height / 2
-        high = place.x + place.width / 2, place.y - place.height / 2
+        position = area.position
+        low = position.x - position.width / 2, position.y + position.height / 2
+        high = position.x + position.width / 2, position.y - position.height / 2
         part = graphviz.Digraph(f"cluster_{primitive.key.removeprefix('band_')}")
         corners = f"{self.at(low)},{self.at(high)}"
         part.attr("graph", bb=corners, style="filled,rounded", fillcolor=area.fill, color=area.line)
@@ -76,7 +76,7 @@ class _Writer:
         """A box; where it has more than two lines, these have places of their own, as have its bars."""
         area, *inside = primitive.parts
         assert isinstance(area, Area)
-        middle = self.at((area.place.x, area.place.y))
+        middle = self.at((area.position.x, area.position.y))
         if len(box.below) < 2:
             node_statement(self.dot, box, False, middle)
             return
@@ -86,10 +86,14 @@ class _Writer:
         for number, text in enumerate(part for part in inside if isinstance(part, Text)):
             self.words(f"{box.id}_{number}", text)
         for number, bar in enumerate(part for part in inside if isinstance(part, Area)):
-            place = bar.place
-            sides = {"width": f"{place.width / 72:.4f}", "height": f"{place.height / 72:.4f}", "fixedsize": "true"}
+            position = bar.position
+            sides = {
+                "width": f"{position.width / 72:.4f}",
+                "height": f"{position.height / 72:.4f}",
+                "fixedsize": "true",
+            }
             look = {"label": "<&#160;>", "shape": "box", "style": "filled", "fillcolor": PALE_INK, "penwidth": "0"}
-            look |= sides | {"pos": self.at((place.x, place.y)), "fontsize": "1"}
+            look |= sides | {"pos": self.at((position.x, position.y)), "fontsize": "1"}
             self.dot.body.append(statement(f"{box.id}_bar{number}", look))
 
     def arrow(self, arrow: Arrow, primitive: Primitive) -> None:
@@ -123,7 +127,7 @@ class _Writer:
         for area in areas:
             assert isinstance(area, Area)
             look = node_attributes(primitive.style, text.words, size=EDGE)
-            self.dot.node(primitive.key, label_of(text.words), pos=self.at((area.place.x, area.place.y)), **look)
+            self.dot.node(primitive.key, label_of(text.words), pos=self.at((area.position.x, area.position.y)), **look)
 
     def at(self, point: Point) -> str:
         return f"{point[0]:.2f},{self.placed.height - point[1]:.2f}"

@@ -14,7 +14,7 @@ from autograph_cli.export.folding import fold
 from autograph_cli.export.formula_lines import to_latex, with_formulas
 from autograph_cli.export.graphml import to_graphml
 from autograph_cli.export.html import Sheet, to_html
-from autograph_cli.export.layered import place
+from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.modules import framed
@@ -108,7 +108,7 @@ class Job:
                 f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
                 "choose the format dot, text or json, or a smaller part with --root."
             )
-        return place(scene)
+        return lay_out(scene)
 
     def paged(self) -> Placed:
         """The same, broken into columns where it is tall."""
@@ -118,7 +118,7 @@ class Job:
         """The same with modules that can be opened, as far as that is not too much, and those closed at first."""
         scene = replace(self, depth=None).scene(self.max_nodes and max(self.max_nodes, OPENABLE))
         closed = closed_at_first(scene, self.depth, self.max_nodes)
-        return (self.placed(), ()) if closed is None or len(scene.boxes) > LARGEST else (place(scene), closed)
+        return (self.placed(), ()) if closed is None or len(scene.boxes) > LARGEST else (lay_out(scene), closed)
 
     def insides(self, drawn: Iterable[Box]) -> dict[int, str]:
         """Pictures of what the backward of drawn nodes ran, where that was recorded."""
@@ -293,4 +293,4 @@ def notebook_svg(graph: Graph) -> str | None:
     shown = flattened(forward(graph) if data else graph, DEEPEST)
     if not shown.nodes or len(shown) > LARGEST:
         return None
-    return to_svg(place(split(framed(build(shown, "", data=data), shown))))
+    return to_svg(lay_out(split(framed(build(shown, "", data=data), shown))))

@@ -89,7 +89,7 @@ def is_code(lines: Sequence[str]) -> bool:
 def shaded(colour: str, depth: int) -> str:
     """A ground within so many frames."""
     light = SHADE[depth] if depth < len(SHADE) else SHADE[-2 + (depth - len(SHADE)) % 2]
-    return "#" + "".join(f"{round(int(colour[place : place + 2], 16) * light):02X}" for place in (1, 3, 5))
+    return "#" + "".join(f"{round(int(colour[position : position + 2], 16) * light):02X}" for position in (1, 3, 5))
 
 
 @lru_cache(4096)

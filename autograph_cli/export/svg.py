@@ -67,17 +67,17 @@ def _part(part: Area | Text | Way, said: str = "", *, bare: bool = False) -> str
 
 
 def _shape(area: Area, said: str) -> str:
-    place = area.place
+    position = area.position
     paint = f'fill="{area.fill}"' + (f' stroke="{area.line}"' if area.line else "")
     paint += f' stroke-width="{area.thick}"' if area.thick else ""
     paint += ' stroke-dasharray="4,3"' if area.dashed else ""
-    if place.round:
-        radii = f'rx="{_number(place.width / 2)}" ry="{_number(place.height / 2)}"'
-        return f'ellipse{said} cx="{_number(place.x)}" cy="{_number(place.y)}" {radii} {paint}'
-    corners = outline("input" if area.slanted else "operation", place)
+    if position.round:
+        radii = f'rx="{_number(position.width / 2)}" ry="{_number(position.height / 2)}"'
+        return f'ellipse{said} cx="{_number(position.x)}" cy="{_number(position.y)}" {radii} {paint}'
+    corners = outline("input" if area.slanted else "operation", position)
     if area.slanted:
         return f'polygon{said} points="{" ".join(map(_point, corners))}" {paint}'
-    (x, y), size = corners[0], f'width="{_number(place.width)}" height="{_number(place.height)}"'
+    (x, y), size = corners[0], f'width="{_number(position.width)}" height="{_number(position.height)}"'
     corner = f' rx="{_number(area.corner)}"' if area.corner else ""
     return f'rect{said} x="{_number(x)}" y="{_number(y)}" {size}{corner} {paint}'
 

@@ -43,9 +43,9 @@ class _Reading:
         self.sheet = Sheet()
         self.values: dict[Edge, Expr] = {}
         self.results = {
-            edge: (entry, place)
+            edge: (entry, position)
             for entry in graph.passes
-            for place, edge in enumerate(entry.results)
+            for position, edge in enumerate(entry.results)
             if edge is not None
         }
         self.lines: list[tuple[str, int, Expr, int | None]] = []
@@ -95,8 +95,8 @@ class _Reading:
         shape = node.outputs[edge.nr].type.shape
         name = self._name(edge)
         if edge in self.results:
-            entry, place = self.results[edge]
-            found = self.derive(entry)[place]
+            entry, position = self.results[edge]
+            found = self.derive(entry)[position]
             return self.sheet.define(name, shape, found)
         if self._given(node) or any(arg not in self.values for arg in node.args):
             return self.sheet.define(name, shape)
@@ -139,9 +139,9 @@ class _Reading:
             (part.name, entry.order, self.sheet.definitions[part], entry.id) for part in chain.parts.values()
         ]
         exprs = []
-        for place, (symbol, expr) in enumerate(zip(wanted, found, strict=True)):
+        for position, (symbol, expr) in enumerate(zip(wanted, found, strict=True)):
             exprs.append(expr)
-            own = entry.results[place] if place < len(entry.results) else None
+            own = entry.results[position] if position < len(entry.results) else None
             named = own is not None and self.graph.nodes[own.node].outputs[own.nr].names
             name = f"d{top}/d{symbol.name}"
             if own is not None and named:

@@ -237,9 +237,9 @@ def _unknown(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Sha
     args = atom.args[2:] if isinstance(atom, fn.pulled) else atom.args[known:]
     if isinstance(atom, fn.pulled):
         name = sympy.Symbol(f"∂{name}")
-    for place, arg in enumerate(args):
+    for position, arg in enumerate(args):
         shape = sheet.shape(arg)
-        found.append((arg, sheet.apply(fn.pulled, shape, name, sympy.Integer(place), arg, grad), shape))
+        found.append((arg, sheet.apply(fn.pulled, shape, name, sympy.Integer(position), arg, grad), shape))
     return found
 
 

@@ -79,7 +79,10 @@ class Sheet:
 
     def _hidden(self, expr: Expr) -> dict[Expr, Expr]:
         """A plain symbol for each atom: algebra must not look into those that mix."""
-        return {each: sympy.Dummy(f"h{place}", real=True) for place, each in enumerate(dict.fromkeys(self.atoms(expr)))}
+        return {
+            each: sympy.Dummy(f"h{position}", real=True)
+            for position, each in enumerate(dict.fromkeys(self.atoms(expr)))
+        }
 
     def filled(self, expr: Expr, shape: Shape) -> Expr:
         """The expression with its whole shape, where a number alone would not do."""

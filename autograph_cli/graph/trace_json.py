@@ -78,15 +78,15 @@ class _Malformed(Exception):
     """What is wrong with a value, and its place, which the readers around it put together."""
 
     def __init__(self, problem: str) -> None:
-        self.problem, self.place = problem, ""
+        self.problem, self.position = problem, ""
 
     def within(self, step: str) -> _Malformed:
         """The same, seen from one step further out."""
-        self.place = f"{step}.{self.place}" if self.place and self.place[0] != "[" else step + self.place
+        self.position = f"{step}.{self.position}" if self.position and self.position[0] != "[" else step + self.position
         return self
 
     def __str__(self) -> str:
-        return f"{self.place or 'the trace'} {self.problem}"
+        return f"{self.position or 'the trace'} {self.problem}"
 
 
 def _parse(text: str, name: str) -> dict[str, Any]:

@@ -66,14 +66,14 @@ def _check_kind(node: Node) -> None:
 def _check_edges(graph: Graph, node: Node) -> None:
     nodes, count = graph.nodes, len(graph.nodes)
     for field, edges in (("next", node.next), ("args", node.args)):
-        for place, edge in enumerate(edges):
+        for position, edge in enumerate(edges):
             if edge is None:
                 continue
             if not (0 <= edge.node < count and 0 <= edge.nr < len(nodes[edge.node].outputs)):
-                _check_target(graph, edge, f"{_title(node)}: {field}[{place}]")
+                _check_target(graph, edge, f"{_title(node)}: {field}[{position}]")
             if field == "next" and nodes[edge.node].kind == "input":
                 raise GraphError(
-                    f"{_title(node)}: next[{place}] points to {_title(nodes[edge.node])}, "
+                    f"{_title(node)}: next[{position}] points to {_title(nodes[edge.node])}, "
                     "an input, which has no gradient."
                 )
 

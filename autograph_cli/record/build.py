@@ -38,22 +38,23 @@ class _Builder:
     def __init__(self, log: EventLog, sources: Sources, span: Span) -> None:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         known = log.known
-        settle(log, span.step)
+        self.lies = settle(log, span.step)
+        """The storage, among those that its nodes keep, in which a leaf or an input lies, by the event's number."""
         starts = [event.key for event in span.step.events if event.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
         self.events = sorted([known[key] for key in log.closure(starts)])
-        self.ids = {event.number: place for place, event in enumerate(self.events)}
+        self.ids = {event.number: position for position, event in enumerate(self.events)}
         makers = {entry.number: entry for entry in span.step.passes}
         makers |= {event.made_by.number: event.made_by for event in self.events if event.made_by is not None}
         self.passes = [makers[number] for number in sorted(makers)]
-        self.pass_ids = {entry.number: place for place, entry in enumerate(self.passes)}
+        self.pass_ids = {entry.number: position for position, entry in enumerate(self.passes)}
         self.static = self._static_names()
         self.storages = self._storages()
         self.versions: Versions = {}
-        self.given = {self.step.storages[event.number] for event in self.events if event.number in self.step.storages}
+        self.given = {self.lies[event.number] for event in self.events if event.number in self.lies}
         self.calls = self._calls()
-        self.call_ids = {call.serial: place for place, call in enumerate(self.calls)}
+        self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
 
     def graph(self) -> Graph:
         return Graph(
@@ -65,8 +66,8 @@ class _Builder:
 
     def _edge(self, output: Output | None) -> Edge | None:
         event = None if output is None else self.log.known.get(key_of(output))
-        place = None if event is None else self.ids.get(event.number)
-        return None if place is None or output is None else Edge(place, number_of(output))
+        position = None if event is None else self.ids.get(event.number)
+        return None if position is None or output is None else Edge(position, number_of(output))
 
     def _edges(self, outputs: Iterable[Output]) -> tuple[Edge, ...]:
         return tuple([edge for edge in map(self._edge, outputs) if edge is not None])
@@ -127,11 +128,11 @@ class _Builder:
     def _module_calls(self) -> Iterator[ModuleCall]:
         turns = Counter(id(call.about.ref() or call.about) for call in self.calls)
         met: Counter[int] = Counter()
-        for place, call in enumerate(self.calls):
+        for position, call in enumerate(self.calls):
             about, key = call.about, id(call.about.ref() or call.about)
             met[key] += 1
             parent = None if call.parent is None else self.call_ids[call.parent.serial]
-            yield ModuleCall(place, about.path, about.cls, parent, met[key], turns[key], about.parameters)
+            yield ModuleCall(position, about.path, about.cls, parent, met[key], turns[key], about.parameters)
 
     def _source(self, event: Event) -> Source | None:
         return None if event.code is None else self.sources.source((event.code, event.offset))
@@ -210,21 +211,21 @@ class _Builder:
         """The memory in which outputs lie that are kept for backward."""
         found: dict[tuple[int, int], int] = {}
         for event in self.events:
-            kept, places = self._kept(event)
+            kept, positions = self._kept(event)
             if kept:
                 known, look = self.log.known, self.log.engine.kept_outputs
-                for output, storage in look(event.key, event.cls, event.next, kept, places):
+                for output, storage in look(event.key, event.cls, event.next, kept, positions):
                     if key_of(output) in known:
-                        found[self.log.place(output)] = storage
-            if event.number in self.step.storages:
-                found[event.number, 0] = self.step.storages[event.number]
+                        found[self.log.position(output)] = storage
+            if event.number in self.lies:
+                found[event.number, 0] = self.lies[event.number]
         return found
 
     def _kept(self, event: Event) -> tuple[tuple[Kept, ...], Any]:
-        kept = self.log.saved.get(event.number)
+        kept = self.log.saved.get(event.key)
         if kept is not None or event.constants is None:
             return kept or ((), None)
-        return self.log.engine.saved(event.cls, event.constants, {}, 0)
+        return self.log.engine.saved_constants(event.cls, event.constants), None
 
     def _roots(self) -> Iterator[Root]:
         used: dict[str, int] = {}

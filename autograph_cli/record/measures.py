@@ -128,10 +128,10 @@ class Measures:
         if tensor is not None:
             self._note((event.number, 0), self.engine.array(tensor))
 
-    def _note(self, place: tuple[int, int], array: Any) -> None:
+    def _note(self, position: tuple[int, int], array: Any) -> None:
         values = summary(array)
         if values is not None:
-            self.found.values[place] = values
+            self.found.values[position] = values
 
     def begins(self, log: EventLog, call: BackwardCall) -> None:
         """A backward call is about to run."""

@@ -106,7 +106,7 @@ def read_header(file: IO[bytes], size: int) -> Header:
     if metadata is not None and not _is_text(metadata):
         raise _wrong(f"invalid JSON in header: {_METADATA} should hold text under names")
     entries = {name: _entry(name, told) for name, told in found.items()}
-    _check_places(entries, size - _LENGTH.size - length)
+    _check_positions(entries, size - _LENGTH.size - length)
     return Header(entries, metadata, _LENGTH.size + length)
 
 
@@ -150,15 +150,15 @@ def _entry(name: str, told: Any) -> Entry:
     for field in ("dtype", "shape", "data_offsets"):
         if field not in told:
             raise _wrong(f"invalid JSON in header: missing field `{field}` of tensor `{name}`")
-    kind, shape, place = told["dtype"], told["shape"], told["data_offsets"]
+    kind, shape, position = told["dtype"], told["shape"], told["data_offsets"]
     if type(kind) is not str or kind not in (*DTYPES, *_ELSEWHERE):
         shown = kind[:40] if type(kind) is str else type(kind).__name__
         raise _wrong(
             f"invalid JSON in header: unknown variant `{shown}`, expected one of {', '.join((*DTYPES, *_ELSEWHERE))}"
         )
-    if not _are_counts(shape) or not _are_counts(place) or len(place) != 2:
+    if not _are_counts(shape) or not _are_counts(position) or len(position) != 2:
         raise _wrong(f"invalid JSON in header: shape and data_offsets of tensor `{name}` should be numbers from 0 on")
-    begin, end = place
+    begin, end = position
     if len(shape) > _MOST_DIMS:
         raise _wrong(f"tensor `{name[:40]}` has {len(shape)} dimensions, and there are {_MOST_DIMS} at most")
     if kind in DTYPES:
@@ -176,7 +176,7 @@ def _are_counts(numbers: Any) -> bool:
     return isinstance(numbers, list) and all(type(n) is int and 0 <= n < _LARGEST for n in numbers)
 
 
-def _check_places(entries: Mapping[str, Entry], available: int) -> None:
+def _check_positions(entries: Mapping[str, Entry], available: int) -> None:
     """SafetensorError unless the tensors stand one after the other, up to the end of the file."""
     last = 0
     for name, entry in sorted(entries.items(), key=lambda item: (item[1].begin, item[1].end)):

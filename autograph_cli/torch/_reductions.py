@@ -44,15 +44,22 @@ def reduced(tensor: Tensor) -> Any:
     raw = tensor._raw
     memory = shared_memory_of(raw)
     assert memory is not None
-    place = (len(memory), raw.shape, strides_of(raw), offset_in(raw), raw.dtype)
+    position = (len(memory), raw.shape, strides_of(raw), offset_in(raw), raw.dtype)
     cls = None if type(tensor) is Tensor else type(tensor)
-    return _rebuilt, (DupFd(memory.descriptor), place, bits_of(raw), cls, tensor.requires_grad, dict(tensor.__dict__))
+    return _rebuilt, (
+        DupFd(memory.descriptor),
+        position,
+        bits_of(raw),
+        cls,
+        tensor.requires_grad,
+        dict(tensor.__dict__),
+    )
 
 
 def _rebuilt(
-    descriptor: Any, place: Any, bits: Any, cls: Any, requires_grad: bool, attributes: dict[str, Any]
+    descriptor: Any, position: Any, bits: Any, cls: Any, requires_grad: bool, attributes: dict[str, Any]
 ) -> Tensor:
-    size, shape, strides, offset, dtype = place
+    size, shape, strides, offset, dtype = position
     memory = np.frombuffer(SharedMemory.of(descriptor.detach(), size), np.uint8)
     made: Tensor = instance(cls or Tensor, flip(window(memory, shape, strides, offset, dtype), *bits))
     made._edge = LEAF if requires_grad else None

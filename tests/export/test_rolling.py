@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.export import VIEWS, render
-from autograph_cli.export.layered import place
+from autograph_cli.export.layered import lay_out
 from autograph_cli.export.rolling import roll
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.graph import Step, Trace, backward, double_backward, forward
@@ -303,7 +303,7 @@ def test_a_double_backward_graph_rolls_in_both_orders(step: Step) -> None:
     graph = double_backward(step.double)
     scene = roll(build(graph, "", data=False), graph)
     assert {box.band for box in scene.boxes if "×" in box.subtitle} == {0, 2}
-    place(scene)
+    lay_out(scene)
 
 
 def test_a_graph_without_loops_stays_as_it_is(traces: dict[str, Trace]) -> None:

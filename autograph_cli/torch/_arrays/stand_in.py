@@ -46,18 +46,18 @@ class StandIn(Geometry):
 
     def view(self) -> StandIn:
         """Another one, whose shape may be set."""
-        return self._output_meta(self._geometry.view())
+        return self._with_geometry(self._geometry.view())
 
     def reshape(self, size: Any, *, copy: bool | None = None) -> StandIn:
         """One of another shape, if that needs no copy; ValueError if it does."""
         if copy is not False:
             raise _refusal()
-        return self._output_meta(self._geometry.reshape(size, copy=False))
+        return self._with_geometry(self._geometry.reshape(size, copy=False))
 
     def transpose(self, *axes: Any) -> StandIn:
-        return self._output_meta(self._geometry.transpose(*axes))
+        return self._with_geometry(self._geometry.transpose(*axes))
 
-    def _output_meta(self, geometry: Any) -> StandIn:
+    def _with_geometry(self, geometry: Any) -> StandIn:
         made: StandIn = object.__new__(StandIn)
         made._geometry, made._whole = geometry, self._whole
         return made

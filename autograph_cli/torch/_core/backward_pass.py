@@ -90,7 +90,7 @@ class Pass:
         return [g if g is None or isinstance(g, Tensor) else make(g) for g in self.found]
 
     def _prepare_captures(self) -> None:
-        for place, target in enumerate(self.call.inputs):
+        for position, target in enumerate(self.call.inputs):
             edge = root_edge(target)
             if edge is None and isinstance(target, Tensor) and target.requires_grad:
                 continue  # a view without a history
@@ -100,7 +100,7 @@ class Pass:
                 raise RuntimeError("One of the differentiated Tensors does not require grad")
             if self.call.kind == "backward" and edge[0].__class__ is not AccumulateGrad:
                 target.retain_grad()
-            self.captures.setdefault(edge[0], {}).setdefault(edge[1], []).append(place)
+            self.captures.setdefault(edge[0], {}).setdefault(edge[1], []).append(position)
 
     def _collect(self, edges: list[Edge]) -> list[Node]:
         """Every node that can be reached, in the order in which they run; leaves are counted apart."""
@@ -291,8 +291,8 @@ class Pass:
         if meta is not None and meta.hooks:
             g = self._tensor_hooks(meta.hooks, g)
         if self.only is not None and self.call.kind == "grad":
-            for place in self.captures[leaf][0]:
-                self.found[place] = g
+            for position in self.captures[leaf][0]:
+                self.found[position] = g
             return
         if not marks_leaf(variable._edge):
             if variable.requires_grad:
@@ -379,10 +379,10 @@ class Pass:
         if not leads_on and g is not None and node._extra is not None and node._extra.runs_something:
             g = self._before(node, node._extra, g, only_tensor_hooks=True)
         if self.call.kind == "grad":
-            for number, places in self.captures[node].items():
+            for number, positions in self.captures[node].items():
                 value = g[number] if g is not None and node._multiple else g
-                for place in places:
-                    self.found[place] = value
+                for position in positions:
+                    self.found[position] = value
         return g
 
     def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
@@ -420,8 +420,8 @@ def _when_ready(nodes: list[Node]) -> list[Node]:
         for edge in node._edges:
             if edge is not None and edge[0] in waits:
                 waits[edge[0]] += 1
-    places = {node: i for i, node in enumerate(nodes)}
-    ready = [places[node] for node in nodes if not waits[node]]
+    positions = {node: i for i, node in enumerate(nodes)}
+    ready = [positions[node] for node in nodes if not waits[node]]
     order = []
     while ready:
         node = nodes[heapq.heappop(ready)]
@@ -430,5 +430,5 @@ def _when_ready(nodes: list[Node]) -> list[Node]:
             if edge is not None and edge[0] in waits:
                 waits[edge[0]] -= 1
                 if not waits[edge[0]]:
-                    heapq.heappush(ready, places[edge[0]])
+                    heapq.heappush(ready, positions[edge[0]])
     return order

@@ -27,9 +27,9 @@ def backward_source(op: Operation, mode: str) -> str:
         derivatives.sort(key=lambda pair: (op.last in pair[1].inputs, ", ".join(pair[1].inputs)))
     for name in shared:
         before, expression = _open(op, mode, name)
-        place = op.saved_names.index(name)
-        lines += [f"    opened{place} = None", f"    if saved[{place}] is not None:"]
-        lines += [f"        {line}" for line in (*before, f"opened{place} = {expression}")]
+        position = op.saved_names.index(name)
+        lines += [f"    opened{position} = None", f"    if saved[{position}] is not None:"]
+        lines += [f"        {line}" for line in (*before, f"opened{position} = {expression}")]
     for number, derivative in derivatives:
         lines += _formula(op, mode, number, derivative, shared)
     if op.flattens:
@@ -45,11 +45,11 @@ def _is_list(op: Operation, name: str) -> bool:
 
 def _formula(op: Operation, mode: str, number: int, derivative: Derivative, shared: list[str]) -> list[str]:
     position = {p.name: i for i, p in enumerate(op.inputs)}
-    places = [position[name] for name in derivative.inputs]
+    positions = [position[name] for name in derivative.inputs]
     body, arguments = [], ["f"]
     for name in derivative.needs:
         if name == "mask" and "mask" not in op.saved_names:
-            arguments.append(f"({''.join(f'edges[{i}] is not None, ' for i in places)})")
+            arguments.append(f"({''.join(f'edges[{i}] is not None, ' for i in positions)})")
         elif name in ("grad", "grads"):
             arguments.append("grad[0]" if op.multiple and name == "grad" else "grad")
         elif name in shared:
@@ -59,10 +59,10 @@ def _formula(op: Operation, mode: str, number: int, derivative: Derivative, shar
             body += before
             arguments.append(expression)
     call = f"formula{number}({', '.join(arguments)})"
-    targets = ", ".join(f"g{i}" for i in places) + ("," if derivative.joint and len(places) == 1 else "")
+    targets = ", ".join(f"g{i}" for i in positions) + ("," if derivative.joint and len(positions) == 1 else "")
     if op.flattens:
         return [*(f"    {line}" for line in body), f"    g0 = {call}"]
-    test = " or ".join(f"edges[{i}] is not None" for i in places)
+    test = " or ".join(f"edges[{i}] is not None" for i in positions)
     return [f"    if {test}:", *(f"        {line}" for line in body), f"        {targets} = {call}"]
 
 

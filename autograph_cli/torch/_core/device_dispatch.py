@@ -89,7 +89,7 @@ def compute(op: Operation, raws: list[Any]) -> Any:
 
     RuntimeError where devices differ; NotImplementedError where the shape of the result depends on the elements.
     """
-    given = [raw for i, p in op.places for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
+    given = [raw for i, p in op.positions for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
     if process_state.sparse and any(isinstance(raw, Sparse) for raw in given):
         return sparse_computed(op, kernels_by_device["cpu"], op.kernel_function, raws)
     if process_state.float8:

@@ -88,7 +88,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
         if found is not None:
             return found
     raws = list(args)
-    for i, parameter in op.places:
+    for i, parameter in op.positions:
         x = raws[i]
         raws[i] = [_raw(t) for t in x] if parameter.is_list else _raw(x)
     if op.promotes:
@@ -109,7 +109,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
     if op.multiple:
         return list(result)
     if op.elementwise and result.__class__ is np.ndarray and result.ndim > 1:
-        operands = [raws[i] for i, _ in op.places]
+        operands = [raws[i] for i, _ in op.positions]
         if not op.takes_lists and not operands[0].flags.c_contiguous:
             result = settled(result, *operands)
     return [result]
@@ -154,17 +154,17 @@ def as_floating(raw: Any) -> Any:
 
 def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
     """Raw tensor arguments cast to their common dtype."""
-    first = raws[op.places[0][0]]
-    for i, _ in op.places:
+    first = raws[op.positions[0][0]]
+    for i, _ in op.positions:
         if raws[i] is None or raws[i].dtype is not first.dtype:
             break
     else:
         return raws
-    places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
+    positions = [i for i, p in op.positions if p.is_tensor and raws[i] is not None]
     if op.check is not None:
-        op.check(*(raws[i] for i in places))
-    common = dtypes.result_dtype(*(raws[i] for i in places))
-    for i in places:
+        op.check(*(raws[i] for i in positions))
+    common = dtypes.result_dtype(*(raws[i] for i in positions))
+    for i in positions:
         if raws[i].dtype != common:
             raws[i] = raws[i].astype(common)
     return raws
@@ -259,7 +259,7 @@ def is_operand(x: Any) -> bool:
 def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments with Python numbers wrapped where a tensor is wanted; a TypeError for anything else."""
     numbers = op.promotes and not op.strict
-    for i, parameter in op.places:
+    for i, parameter in op.positions:
         x = args[i]
         if x.__class__ is Tensor:
             continue
@@ -300,8 +300,8 @@ def check_call(op: Operation, args: tuple[Any, ...]) -> None:
     read = parser("torch", op.name)
     if read is not None:
         given = list(zip(op.schema.parameters, args, strict=True))
-        places = tuple(x for p, x in given if not p.keyword_only)
-        read.check(places, {p.name: x for p, x in given if p.keyword_only and x is not p.default})
+        positions = tuple(x for p, x in given if not p.keyword_only)
+        read.check(positions, {p.name: x for p, x in given if p.keyword_only and x is not p.default})
 
 
 def _fits(parameter: Any, x: Any) -> bool:
@@ -335,7 +335,7 @@ _OF_BOOLS = make(np.False_)
 def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
     """One edge for each input that has a derivative; lists are laid out flat."""
     edges: list[Edge | None] = []
-    for i, parameter in op.input_places:
+    for i, parameter in op.input_positions:
         x = args[i]
         edges += [edge_of(t) for t in x] if parameter.is_list else [None if x is None else edge_of(x)]
     return tuple(edges)
@@ -363,7 +363,7 @@ def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...])
     """Whether an operation leaves a node: for a view made without recording also one without edges, as in PyTorch."""
     if any(e is not None for e in edges):
         return True
-    given = [args[i] for i, _ in op.input_places] if edges else []
+    given = [args[i] for i, _ in op.input_positions] if edges else []
     tensors = [t for x in given for t in (x if isinstance(x, (tuple, list)) else (x,))]
     return any(t is not None and t._edge.__class__ is View and t.requires_grad for t in tensors)
 
@@ -378,7 +378,7 @@ def differentiable(op: Operation, index: int, output: Tensor) -> bool:
 def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...]) -> list[Any]:
     """What the formulas of the wanted gradients need, in the order of `op.saved_names`."""
     items: list[Any] = []
-    for guard, output, place, tail in op.saving:
+    for guard, output, position, tail in op.saving:
         if guard is not None and edges[guard] is None:
             items.append(() if tail else None)
         elif output is not None:
@@ -387,10 +387,10 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
                 made._counter = [0]
             items.append(SavedResult(made._raw, made._counter))
         elif tail:
-            items.append(property_of(outputs[0] if place is None else args[place], tail))
+            items.append(property_of(outputs[0] if position is None else args[position], tail))
         else:
-            x = args[place]
-            items.append(SavedList(x) if op.takes_lists and op.schema.parameters[place].is_list else x)
+            x = args[position]
+            items.append(SavedList(x) if op.takes_lists and op.schema.parameters[position].is_list else x)
     return items
 
 

@@ -72,7 +72,7 @@ def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
 def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: list[Tensor]) -> Tangents | None:
     """The tangents of the outputs, fitted to them; None if there is nothing to follow."""
     inputs: Tangents = []
-    for i, parameter in op.input_places:
+    for i, parameter in op.input_positions:
         t = given[i]
         inputs += ([None] * len(primals[i]) if t is None else t) if parameter.is_list else [t]
     if all(t is None for t in inputs):
@@ -204,7 +204,7 @@ def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
     if op.by_strides and repeats(core(primals[0])._raw):
         return transposed(op, primals, outputs, tangents)
     args, rest = list(primals), iter(tangents)
-    for i, parameter in op.input_places:
+    for i, parameter in op.input_positions:
         x = primals[i]
         if parameter.is_list:
             args[i] = [zeros_like(p) if t is None else t for p, t in zip(x, rest, strict=False)] if x else x
@@ -217,7 +217,7 @@ def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
 
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A product: the sum of the operation on the tangent of one input and the primals of the others."""
-    pairs = [(i, t) for (i, _), t in zip(op.input_places, tangents, strict=True) if t is not None]
+    pairs = [(i, t) for (i, _), t in zip(op.input_positions, tangents, strict=True) if t is not None]
     total: Any = None
     for i, t in reversed(pairs) if op.commutes else pairs:
         others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
@@ -249,7 +249,7 @@ def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         return [zeros_like(o) for o in outputs]
     named = dict(zip((p.name for p in op.schema.parameters), map(apart, primals), strict=True))
     named |= dict(zip(op.schema.outputs, outputs, strict=True))
-    for (i, parameter), t in zip(op.input_places, tangents, strict=True):
+    for (i, parameter), t in zip(op.input_positions, tangents, strict=True):
         named[f"{parameter.name}_t"] = zeros_like(primals[i]) if t is None else t
     code = op.tangent.__code__
     return [op.tangent(operations, *(named[name] for name in code.co_varnames[1 : code.co_argcount]))]
@@ -285,7 +285,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         edges = tuple(None if t is None else _WANTED for t in tangents)
         node = formula_node(op, primals, outputs)
         back = node._run_recorded(operations, seeds if op.multiple else seeds[0], edges)
-        inputs = [x for (i, p) in op.input_places for x in (primals[i] if p.is_list else [primals[i]])]
+        inputs = [x for (i, p) in op.input_positions for x in (primals[i] if p.is_list else [primals[i]])]
         roots, cotangents = [], []
         for g, t, x in zip(back, tangents, inputs, strict=True):
             if g is None or t is None:

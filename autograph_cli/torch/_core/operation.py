@@ -75,8 +75,8 @@ class Operation(Traits):
                 f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument"
             )
         self.inputs = tuple(p for p in self.tensors if p.name in with_gradient)
-        self.places = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
-        self.input_places = tuple((i, p) for i, p in self.places if p in self.inputs)
+        self.positions = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
+        self.input_positions = tuple((i, p) for i, p in self.positions if p in self.inputs)
         """Where the tensor arguments stand, and those of them that have a derivative."""
         self.takes_lists = any(p.is_list for p in self.tensors)
         self.flattens = any(p.is_list for p in self.inputs)

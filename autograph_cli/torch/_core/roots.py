@@ -84,8 +84,8 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
             f"{Size(shape)}."
         )
     if process_state.reserved and g.is_meta is not like_is_meta(like):
-        places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
-        raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
+        positions = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
+        raise RuntimeError(f"invalid gradient at index {i} - expected device {positions[0]} but got {positions[1]}")
     if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
         raise RuntimeError(
             f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "

@@ -74,10 +74,10 @@ def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], in
     return view.shape, strides_of(view), apart // view.itemsize
 
 
-def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
+def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
     """The edge of a view; when its memory changed since, an AsStridedBackward0 on its base's new history.
 
-    `place` is its `geometry` in its base, if that is known.
+    `position` is its `geometry` in its base, if that is known.
     """
     view: View = tensor._edge
     version = tensor._counter[0]
@@ -94,7 +94,7 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
         move_retained(tensor, before)
         return view.edge
     node: Node = object.__new__(table["as_strided"].node)
-    shape, strides, offset = place or geometry(tensor._raw, view.base._raw)
+    shape, strides, offset = position or geometry(tensor._raw, view.base._raw)
     node._edges = (base_edge,)
     node._saved = (shape, strides, offset, view.base._raw.shape, strides_of(view.base._raw))
     node._output_meta = output_meta(tensor._raw)
@@ -167,10 +167,10 @@ class CopySlices(Node):
                 "a change in place through view_as_real or view_as_complex under a transform of functions"
             )
         shape = self.base[0]
-        places = empty_strided(*self.base, np.dtype(np.int64))
-        places[...] = np.arange(places.size).reshape(shape)
-        changed = make(np.ascontiguousarray(as_strided_raw(places, *self.view)).reshape(-1))
-        flat = f.reshape(grad, (places.size,))
+        positions = empty_strided(*self.base, np.dtype(np.int64))
+        positions[...] = np.arange(positions.size).reshape(shape)
+        changed = make(np.ascontiguousarray(as_strided_raw(positions, *self.view)).reshape(-1))
+        flat = f.reshape(grad, (positions.size,))
         part = self._read(f, f.reshape(f.index_select(flat, 0, changed), self.view[0]))
         grads = self.function()._run_recorded(f, part)
         if grads[0] is None:

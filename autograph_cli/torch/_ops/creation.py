@@ -79,9 +79,9 @@ def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, .
     else:
         single = len(given) == 1
         given = given if size is None else tuple(size)
-    for place, n in enumerate(given):
+    for position, n in enumerate(given):
         if n.__class__ is not int and not _is_length(n):
-            raise _bad_length(name, n, place, single, len(given))
+            raise _bad_length(name, n, position, single, len(given))
     found = tuple(n if n.__class__ is int else int(n) for n in given)
     if any(n < 0 for n in found):
         if name == "zeros":
@@ -97,26 +97,26 @@ def _is_length(n: Any) -> bool:
     return not isinstance(n, bool) and hasattr(n, "__index__")
 
 
-def _bad_length(name: str, n: Any, place: int, single: bool, count: int) -> TypeError:
+def _bad_length(name: str, n: Any, position: int, single: bool, count: int) -> TypeError:
     kind = type(n).__name__
-    if place == 0 and count > 1:
+    if position == 0 and count > 1:
         return TypeError(f"{name}() takes 1 positional argument but {count} were given")
-    if place == 0:
+    if position == 0:
         found = f"not {kind}" if single else f"but found element of type {kind} at pos 0"
         return TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, {found}")
     return TypeError(
-        f"{name}(): argument 'size' failed to unpack the object at pos {place + 1} with error "
+        f"{name}(): argument 'size' failed to unpack the object at pos {position + 1} with error "
         f'"type must be tuple of ints,but got {kind}"'
     )
 
 
-def number(name: str, argument: str, place: int, x: Any) -> Any:
+def number(name: str, argument: str, position: int, x: Any) -> Any:
     """A Python number from a number or a 0-d tensor; TypeError for anything else."""
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         return x
     if isinstance(x, np.generic) or (isinstance(x, Tensor) and not x._raw.ndim):
         return (x._raw if isinstance(x, Tensor) else x).item()
-    raise TypeError(f"{name}(): argument '{argument}' (position {place}) must be Number, not {type(x).__name__}")
+    raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(x).__name__}")
 
 
 def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
@@ -243,12 +243,12 @@ def strided_like(a: Any, dtype: Any) -> Any:
 
 def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
     """New memory in a memory format."""
-    places = {layouts.channels_last: (4, (0, 3, 1, 2)), layouts.channels_last_3d: (5, (0, 4, 1, 2, 3))}.get(
+    positions = {layouts.channels_last: (4, (0, 3, 1, 2)), layouts.channels_last_3d: (5, (0, 4, 1, 2, 3))}.get(
         memory_format
     )
-    if places is None:
+    if positions is None:
         return dispatch.kernels().xp.empty(shape, dtype)
-    rank, order = places
+    rank, order = positions
     if len(shape) != rank:
         raise RuntimeError(f"required rank {rank} tensor to use {memory_format._name} format")
     moved = (shape[0], *shape[2:], shape[1])

@@ -25,8 +25,8 @@ Sizes = tuple[int, ...]
 # ---------------------------------------------------------------- resizing
 
 
-def _scale(place: int) -> Any:
-    return lambda scales: scales[place]
+def _scale(position: int) -> Any:
+    return lambda scales: scales[position]
 
 
 def _resizing(name: str) -> Any:
@@ -227,8 +227,8 @@ _PADDING = {"zeros": 0, "border": 1, "reflection": 2}
 
 def sampled_twice(results: Any, by_grid: Any, mode: int) -> Any:
     """The three gradients; the image has none where the gradient of the grid does not depend on it."""
-    outer, image, places = results
-    return outer, None if by_grid is None or mode == _INTERPOLATION["nearest"] else image, places
+    outer, image, positions = results
+    return outer, None if by_grid is None or mode == _INTERPOLATION["nearest"] else image, positions
 
 
 def _grid_sampler(dims: int) -> Any:

@@ -523,8 +523,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     soft = activations.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
-    places = soft.max(dim, keepdim=True)[1]
-    sharp = operations.scatter_value(operations.zeros_like(logits.detach()), dim % logits.ndim, places, 1.0)
+    positions = soft.max(dim, keepdim=True)[1]
+    sharp = operations.scatter_value(operations.zeros_like(logits.detach()), dim % logits.ndim, positions, 1.0)
     return sharp - soft.detach() + soft
 
 

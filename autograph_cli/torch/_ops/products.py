@@ -101,9 +101,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 @composite(out=True)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
-    for place, v in enumerate((vec1, vec2), 1):
+    for position, v in enumerate((vec1, vec2), 1):
         if v.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument vec{place}, but got {v.ndim}-D")
+            raise RuntimeError(f"addr: Expected 1-D argument vec{position}, but got {v.ndim}-D")
     return addr_op(input, vec1, vec2, beta=beta, alpha=alpha)
 
 
@@ -126,9 +126,9 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
 
 
 def _batches(a: Tensor, b: Tensor) -> None:
-    for place, x in enumerate((a, b), 1):
+    for position, x in enumerate((a, b), 1):
         if x.ndim != 3:
-            raise RuntimeError(f"batch{place} must be a 3D tensor")
+            raise RuntimeError(f"batch{position} must be a 3D tensor")
     (n, _, k), (m, j, _) = a._raw.shape, b._raw.shape
     if n != m or k != j:
         raise RuntimeError(
@@ -367,9 +367,9 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
     return views.view_op(_multiplied(tensors, order, 0, n - 1), tuple(shape))
 
 
-def _ends(t: Tensor, place: int, name: str) -> None:
+def _ends(t: Tensor, position: int, name: str) -> None:
     if t.ndim not in (1, 2):
-        which = "first" if place == 0 else "last"
+        which = "first" if position == 0 else "last"
         raise RuntimeError(f"{name}(): the {which} tensor must be 1D or 2D but got {t.ndim}D")
 
 

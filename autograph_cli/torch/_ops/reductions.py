@@ -150,8 +150,8 @@ all_op = operation(
     memory_format="contiguous",
     batch=batching.leading,
 )
-argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.position)
-argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.position)
+argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.arg_reduction)
+argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.arg_reduction)
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
     linear=True,

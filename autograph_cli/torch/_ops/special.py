@@ -473,6 +473,8 @@ def igammac(input: Tensor, other: Tensor) -> Any:
 
 
 def _tensors_only(name: str, input: Any, other: Any) -> None:
-    for place, (shown, x) in enumerate((("input", input), ("other", other)), 1):
+    for position, (shown, x) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(x, Tensor):
-            raise TypeError(f"{name}(): argument '{shown}' (position {place}) must be Tensor, not {type(x).__name__}")
+            raise TypeError(
+                f"{name}(): argument '{shown}' (position {position}) must be Tensor, not {type(x).__name__}"
+            )

@@ -87,7 +87,7 @@ aminmax_op = operation(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     lambda f, a, dim, keepdim: (f.amin(a, dim, keepdim), f.amax(a, dim, keepdim)),
     memory_format="contiguous",
-    batch=batching_rules.position,
+    batch=batching_rules.arg_reduction,
     self=lambda f, grads, self, min, max, dim, keepdim: _both_extremes(f, grads, self, min, max, dim, keepdim),
 )
 

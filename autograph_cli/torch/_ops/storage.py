@@ -67,7 +67,7 @@ class TypedStorage:
 
     size = __len__
 
-    def _place(self, index: Any) -> int:
+    def _position(self, index: Any) -> int:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
@@ -77,10 +77,10 @@ class TypedStorage:
         return index
 
     def __getitem__(self, index: int) -> Any:
-        return self._row[self._place(index)].item()
+        return self._row[self._position(index)].item()
 
     def __setitem__(self, index: int, value: Any) -> None:
-        self._row[self._place(index)] = value
+        self._row[self._position(index)] = value
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())

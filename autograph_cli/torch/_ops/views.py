@@ -499,8 +499,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
     RuntimeError where it would leave the memory.
     """
-    place = dims.given(window_offset(input, size, stride, storage_offset), storage_offset)
-    return as_strided_op(input, tuple(size), tuple(stride), place)
+    position = dims.given(window_offset(input, size, stride, storage_offset), storage_offset)
+    return as_strided_op(input, tuple(size), tuple(stride), position)
 
 
 def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
@@ -508,19 +508,19 @@ def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | N
     memory."""
     raw = materialize(input)
     start = offset_in(raw)
-    place = start if storage_offset is None else storage_offset
+    position = start if storage_offset is None else storage_offset
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
-    if place < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {place}")
-    needed, available = spanned(size, stride, place), capacity(raw)
+    if position < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {position}")
+    needed, available = spanned(size, stride, position), capacity(raw)
     if needed > available:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize "
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {position}, and itemsize "
             f"{raw.itemsize} requiring a storage size of {needed * raw.itemsize} are out of bounds for storage of size "
             f"{available * raw.itemsize}"
         )
-    return place - start
+    return position - start
 
 
 @composite()
@@ -617,12 +617,12 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
         grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
-        places = make(_window_places(reach, size, stride, offset))
+        positions = make(_window_positions(reach, size, stride, offset))
         memory = make(kernels(grad._raw).zeros((reach,), grad._raw.dtype))
-        if not isinstance(grad, Wrapped) and len(set(places._raw.ravel().tolist())) == places._raw.size:
+        if not isinstance(grad, Wrapped) and len(set(positions._raw.ravel().tolist())) == positions._raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
             return as_strided_op(memory, sizes, strides, before)
-        flat = operations.index_add(memory, 0, reshape(places, (-1,)), reshape(grad, (-1,)))
+        flat = operations.index_add(memory, 0, reshape(positions, (-1,)), reshape(grad, (-1,)))
         return as_strided_op(flat, sizes, strides, before)
     return make(kernels(grad._raw).as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
 
@@ -636,7 +636,7 @@ def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...
     return grad, size, stride
 
 
-def _window_places(reach: int, size: Any, stride: Any, offset: Any) -> Any:
+def _window_positions(reach: int, size: Any, stride: Any, offset: Any) -> Any:
     return np.ascontiguousarray(as_strided_raw(np.arange(reach), tuple(size), tuple(stride), offset or 0))
 
 

@@ -65,7 +65,7 @@ class BackwardCFunction(FunctionCtx, Node):
         "_in_jvp",
         "_item_edges",
         "_item_results",
-        "_tensor_places",
+        "_takes_grad",
         "dirty_tensors",
         "materialize_grads",
         "needs_input_grad",
@@ -80,7 +80,7 @@ class BackwardCFunction(FunctionCtx, Node):
     _constant: tuple[Any, ...]
     """The outputs that were marked as not differentiable."""
     _in_jvp: bool
-    _tensor_places: tuple[bool, ...]
+    _takes_grad: tuple[bool, ...]
     """For each argument, whether it is a tensor, and so has an edge."""
 
     @property
@@ -133,12 +133,12 @@ class BackwardCFunction(FunctionCtx, Node):
     def _checked(self, result: Any) -> tuple[Any, ...]:
         """The gradients of the tensor arguments, out of what the user's `backward` returned."""
         given = result if isinstance(result, tuple) else (result,)
-        places, name = self._tensor_places, type(self).__name__
-        if len(given) < len(places) or any(g is not None for g in given[len(places) :]):
+        takes_grad, name = self._takes_grad, type(self).__name__
+        if (wanted := len(takes_grad)) > len(given) or any(g is not None for g in given[wanted:]):
             raise RuntimeError(
-                f"function {name} returned an incorrect number of gradients (expected {len(places)}, got {len(given)})"
+                f"function {name} returned an incorrect number of gradients (expected {wanted}, got {len(given)})"
             )
-        for i, (g, is_tensor) in enumerate(zip(given, places, strict=False)):
+        for i, (g, is_tensor) in enumerate(zip(given, takes_grad, strict=False)):
             if not is_tensor and g is not None:
                 raise RuntimeError(
                     f"function {name} returned a gradient different than None at position {i + 1}, but the "
@@ -147,11 +147,11 @@ class BackwardCFunction(FunctionCtx, Node):
             if g is not None and not isinstance(g, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
         self._check_complex(given)
-        return tuple(g for g, is_tensor in zip(given, places, strict=False) if is_tensor)
+        return tuple(g for g, is_tensor in zip(given, takes_grad, strict=False) if is_tensor)
 
     def _check_complex(self, given: tuple[Any, ...]) -> None:
         """Raise PyTorch's error for a complex gradient of a real argument."""
-        tensors = (g for g, is_tensor in zip(given, self._tensor_places, strict=False) if is_tensor)
+        tensors = (g for g, is_tensor in zip(given, self._takes_grad, strict=False) if is_tensor)
         for g, edge in zip(tensors, self._edges, strict=False):
             if (
                 g is not None
@@ -291,7 +291,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node: BackwardCFunction = object.__new__(cls._backward_cls)
         node.to_save = node.dirty_tensors = node.non_differentiable = node.saved_for_forward = None
         node.materialize_grads, node._in_jvp, node._constant = True, False, ()
-        node._tensor_places = tuple(isinstance(x, Tensor) for x in args)
+        node._takes_grad = tuple(isinstance(x, Tensor) for x in args)
         node.needs_input_grad = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)
         return node
 
@@ -375,13 +375,13 @@ def _positional(
         return args
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = [p for p in inspect.signature(forward).parameters.values() if p.kind in kinds][1:]
-    places = {p.name: i for i, p in enumerate(parameters)}
+    positions = {p.name: i for i, p in enumerate(parameters)}
     for name in kwargs:
-        if name not in places:
+        if name not in positions:
             raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
-        if places[name] < len(args):
+        if positions[name] < len(args):
             raise TypeError(f"forward() got multiple values for argument '{name}'")
-    last = max(places[name] for name in kwargs)
+    last = max(positions[name] for name in kwargs)
     rest = []
     for parameter in parameters[len(args) : last + 1]:
         value = kwargs.get(parameter.name, parameter.default)

@@ -139,12 +139,12 @@ def _save(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], re
     inputs = [x for x in args if isinstance(x, Tensor)]
     items: list[Any] = []
     results: list[int | None] = []
-    places: list[int | None] = []
+    positions: list[int | None] = []
     for x in wanted if record else ():
         number = next((i for i, y in enumerate(outputs) if y is x and i in node._differentiable), None)
-        place = next((i for i, y in enumerate(inputs) if y is x), None) if number is None and x is not None else None
+        position = next((i for i, y in enumerate(inputs) if y is x), None) if number is None and x is not None else None
         items.append(x if number is None else SavedResult(x._raw, counter(x)))
         results.append(number)
-        places.append(place)
-    node._item_results, node._item_edges = tuple(results), tuple(places)
+        positions.append(position)
+    node._item_results, node._item_edges = tuple(results), tuple(positions)
     node._saved = save(node, items)

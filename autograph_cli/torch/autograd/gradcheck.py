@@ -237,10 +237,10 @@ class _Check:
         directions = Directions() if self.fast else None
         numerical = [self._numerical(x, evaluate, len(chosen), directions) for x in self.wanted]
         outputs = _differentiable(self.func(*self.inputs))
-        for place, i in enumerate(chosen):
+        for position, i in enumerate(chosen):
             analytical = self._analytical(outputs[i], 1j if part == "imaginary" else 1)
             for j, x in enumerate(self.wanted):
-                a, n, atol = analytical[j], numerical[j][place], self.atol
+                a, n, atol = analytical[j], numerical[j][position], self.atol
                 if directions is not None:
                     a, n, scale = directions.project(x, a, n)
                     atol *= scale

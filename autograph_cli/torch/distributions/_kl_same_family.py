@@ -133,10 +133,10 @@ def _geometric(p: Any, q: Any) -> Any:
 
 @register_kl(Gumbel, Gumbel)
 def _gumbel(p: Any, q: Any) -> Any:
-    ratio, place_q, place_p = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
-    t1 = -ratio.log() - place_q + place_p
+    ratio, position_q, position_p = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
+    t1 = -ratio.log() - position_q + position_p
     t2 = ratio * euler_constant
-    t3 = torch.exp(place_q + (1 + ratio).lgamma() - place_p)
+    t3 = torch.exp(position_q + (1 + ratio).lgamma() - position_p)
     return t1 + t2 + t3 - (1 + euler_constant)
 
 

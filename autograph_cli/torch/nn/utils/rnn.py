@@ -157,8 +157,8 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """The sequences that `pad_sequence` joined."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    places = torch.arange(padded_sequences.shape[1])
-    return [row[places < length] for row, length in zip(padded_sequences, lengths, strict=False)]
+    positions = torch.arange(padded_sequences.shape[1])
+    return [row[positions < length] for row, length in zip(padded_sequences, lengths, strict=False)]
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
