@@ -40,6 +40,7 @@ split_op = operation(
     view=True,
     list_result=True,
     batch=batching.leading,
+    aten="split.Tensor",
     self=lambda f, grads, split_size, dim, self_sizes: join(
         f, grads, split_lengths(self_sizes[dim], split_size), self_sizes, dim
     ),

@@ -63,12 +63,14 @@ var_op = operation(
     "var(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
     memory_format="contiguous",
     batch=batching.leading,
+    aten="var.correction",
     self=lambda f, grad, self, dim, correction, keepdim: var_gradient(f, grad, self, dim, correction, keepdim),
 )
 std_op = operation(
     "std(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
     memory_format="contiguous",
     batch=batching.leading,
+    aten="std.correction",
     self=lambda f, grad, self, result, dim, correction, keepdim: std_gradient(
         f, grad, self, result, dim, correction, keepdim
     ),

@@ -62,6 +62,7 @@ transpose_op = operation(
     "transpose(Tensor self, int dim0, int dim1)",
     view=True,
     batch=batching.leading,
+    aten="transpose.int",
     self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
 )
 t_op = operation("t(Tensor self)", view=True, node="TBackward0", batch=batching_rules.t, self=lambda f, grad: f.t(grad))
@@ -111,6 +112,7 @@ select_op = operation(
     "select(Tensor self, int dim, int index)",
     view=True,
     batch=batching.leading,
+    aten="select.int",
     self=lambda f, grad, self_sizes, dim, index: f.select_backward(grad, self_sizes, dim, index),
 )
 select_backward = operation(
@@ -124,6 +126,7 @@ slice_op = operation(
     "slice(Tensor self, int dim, int start, int end, int step)",
     view=True,
     batch=batching.leading,
+    aten="slice.Tensor",
     self=lambda f, grad, self_sizes, dim, start, end, step: f.slice_backward(grad, self_sizes, dim, start, end, step),
 )
 slice_backward = operation(
