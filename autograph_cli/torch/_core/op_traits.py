@@ -64,6 +64,10 @@ class Traits:
     tangent: Callable[..., Any] | None = None
     """A formula of the tangent, where what follows from the derivatives has a pole; it names tangents `self_t`."""
 
+    # Names
+    aten: str = ""
+    """What `torch.ops.aten` and dispatch modes call it ("select.int"), where that is not its name and overload."""
+
     # Derivatives
     has_derivative: bool = True
     """False: PyTorch has no derivative; its node is called NotImplemented, and has only the edges that need one."""

@@ -15,6 +15,7 @@ class Activation:
     where: Any
     sigmoid: Any
     kept: Any
+    held: Any
     conj: Any
     between: Any
     at_most: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.operation import Formula, operation, right_first
+from .._core.operation import operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
 from .._core.wrapped_numbers import wrap_number
@@ -29,7 +29,7 @@ def scaled(f: Any, grad: Any, alpha: Any) -> Any:
     return grad if alpha == 1 else f.mul_Scalar(grad, f.conj_number(alpha))
 
 
-def no_derivative(name: str) -> Formula:
+def no_derivative(name: str) -> Any:
     """The formula of an operation that PyTorch records but cannot differentiate."""
 
     def refuse(f: Any, grad: Any) -> Any:
@@ -314,7 +314,7 @@ def _div_mode(input: Tensor, other: Any, rounding_mode: str) -> Any:
     return div_mode(input, other, rounding_mode=rounding_mode)
 
 
-_div_mode.op = div_mode.op
+vars(_div_mode)["op"] = div_mode.op
 
 
 @overloaded()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from .._arrays.meta import readable
@@ -276,7 +277,7 @@ def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     if a.dtype.kind == "c":
         parts = [_nan_to_num(f, part, nan, posinf, neginf) for part in (a.real, a.imag)]
         return parts[0] + parts[1] * a.dtype.type(1j)
-    limits = np.finfo(a.dtype) if a.dtype.kind == "f" else dtypes.ml_dtypes.finfo(a.dtype)
+    limits = np.finfo(a.dtype) if a.dtype.kind == "f" else ml_dtypes.finfo(a.dtype)
     high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
     out = f.where(f.isnan(a), f.number(nan or 0, a), a)
     out = f.where(out == np.inf, f.number(high, a), out)

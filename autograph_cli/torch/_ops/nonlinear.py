@@ -13,7 +13,7 @@ from .._core.autocast import autocasts
 from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
 from .._core.inplace import run_inplace
-from .._core.operation import Formula, operation, operations
+from .._core.operation import Formula, OperationFunction, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
 from . import activations, views
@@ -35,7 +35,7 @@ def undifferentiated(name: str) -> Any:
 
 def _with_backward(
     schema: str, name: str, node: str, needs: str, twice: Formula | None = None, doc: str = "", **traits: Any
-) -> Any:
+) -> OperationFunction:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
     `needs`: the further arguments as a schema writes them. `twice`: the gradient of the backward by `self`, zero

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .._core import batching, batching_rules, dims, dtypes
@@ -62,12 +63,14 @@ var_op = operation(
     "var(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
     memory_format="contiguous",
     batch=batching.leading,
+    aten="var.correction",
     self=lambda f, grad, self, dim, correction, keepdim: var_gradient(f, grad, self, dim, correction, keepdim),
 )
 std_op = operation(
     "std(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
     memory_format="contiguous",
     batch=batching.leading,
+    aten="std.correction",
     self=lambda f, grad, self, result, dim, correction, keepdim: std_gradient(
         f, grad, self, result, dim, correction, keepdim
     ),
@@ -212,7 +215,7 @@ def put_back(f: Any, grad: Any, sizes: tuple[int, ...], dim: int, indices: Any, 
 def norm_gradient(f: Any, grad: Any, self: Any, p: Any, norm: Any, dim: Any, keepdim: bool) -> Any:
     """The gradient of a p-norm; 0 where the norm is 0."""
     grad, norm = restore(f, grad, dim, keepdim, self), restore(f, norm, dim, keepdim, self)
-    zero = lambda x: f.eq(x, f.zeros_like(x))  # noqa: E731
+    zero: Callable[[Any], Any] = lambda x: f.eq(x, f.zeros_like(x))  # noqa: E731
     if p == 0:
         return None
     if p == 1:

@@ -380,6 +380,7 @@ def nanquantile(
 
 def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
     row = row if sorter is None else np.take_along_axis(row, sorter, -1)
+    found: Any
     side: Any = "right" if right else "left"
     if row.dtype.kind in "bc":
         raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{dtypes.cpp_name(row.dtype)}'")

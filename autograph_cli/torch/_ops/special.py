@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.docstrings import documented
 from .._core.inplace import run_inplace
 from .._core.operation import operation, operations, right_first
@@ -180,9 +180,9 @@ entr = operation(
 def _with_numbers(name: str, shift: int) -> tuple[Any, Any, Any]:
     """x log(y + shift) of two tensors, of a number and a tensor, of a tensor and a number."""
     special = "special_" * bool(shift)
-    beyond = (lambda f, y: f.add_Scalar(y, shift)) if shift else (lambda f, y: y)
+    beyond: Callable[[Any, Any], Any] = (lambda f, y: f.add_Scalar(y, shift)) if shift else (lambda f, y: y)
     node = "SpecialXlog1PyBackward" if shift else "XlogyBackward"
-    log = lambda f: getattr(f, f"{special}{name}")  # noqa: E731
+    log: Callable[[Any], Any] = lambda f: getattr(f, f"{special}{name}")  # noqa: E731
     both = operation(
         f"{special}{name}(Tensor self, Tensor other)",
         promotes=True,

@@ -322,7 +322,7 @@ def corrcoef(input: Tensor) -> Tensor:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
-    c: Any = cov(input)
+    c = cov(input)
     if c.ndim == 0:
         return c / c
     d = views.diagonal_op(c, 0, 0, 1)

@@ -511,7 +511,7 @@ def round_with(input: Tensor, decimals: int) -> Tensor:
     return round_decimals(input, decimals=decimals)
 
 
-round_with.op = round_decimals.op
+vars(round_with)["op"] = round_decimals.op
 
 
 @overloaded(inplace=True, aliases=("clip",))
