@@ -2,7 +2,7 @@
 
 PyTorch calls `std::nth_element`, `std::partial_sort` and `std::sort`, and has a quickselect of its own for `kthvalue`.
 None of them keeps equal elements in order, so where there are some only their steps (here those of libstdc++) tell
-which index is given, and so to which of them a gradient goes. A row is a list of `keys`; what is moved are their numbers.
+which index is given, and so to which of them a gradient goes. A row is a list of `keys`; their numbers are moved.
 """
 
 from __future__ import annotations
