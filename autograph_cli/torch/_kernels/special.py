@@ -86,6 +86,7 @@ class Special:
 
     xp: Any
     number: Any
+    where: Any
     error_function: Any
 
     def piecewise(self, x: Any, *cases: Pieces) -> Any:
