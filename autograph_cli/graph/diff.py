@@ -198,7 +198,7 @@ class _Comparison:
     def _change(self, one: int, other: int) -> Change | None:
         old, new, parts = self.old[one], self.new[other], self.parts
         types = [tuple(shown_type(output.type, parts) for output in node.outputs) for node in (old, new)]
-        places = [node.source and (node.source.file, node.source.line) for node in (old, new)]
+        positions = [node.source and (node.source.file, node.source.line) for node in (old, new)]
         found: dict[Aspect, bool] = {
             "kind": old.kind != new.kind,
             "operation": old.kind == new.kind == "operation" and _operation(old, new),
@@ -207,7 +207,7 @@ class _Comparison:
             "arguments": bool(old.args and new.args) and not self._same_edges(old.args, new.args),
             "gradients": not self._same_gradients(old, new),
             "origin": not self._same_origin(old, new),
-            "line": "lines" in parts and places[0] != places[1],
+            "line": "lines" in parts and positions[0] != positions[1],
             "module": "modules" in parts and old.module != new.module,
         }
         if found["arguments"] and found["gradients"]:
@@ -332,9 +332,9 @@ def results(graph: Graph) -> Graph:
     started = {edge for entry in graph.passes for edge in entry.roots}
     kept: dict[Edge, Root] = {}
     for root in graph.roots:
-        place = Edge(root.node, root.nr)
-        if root.node not in used or place in started:
-            kept.setdefault(place, root)
+        position = Edge(root.node, root.nr)
+        if root.node not in used or position in started:
+            kept.setdefault(position, root)
     return Graph(graph.nodes, tuple(kept.values()), graph.passes)
 
 

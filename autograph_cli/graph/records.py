@@ -139,6 +139,8 @@ class Node:
     measured: Measured | None = None
     call: int | None = None
     """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
+    constants: tuple[tuple[str, str], ...] = ()
+    """What the operation was given that is no tensor and that `saved` does not have, by name: `("other", "3")`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,10 @@ class Pass:
     source: Source | None = None
     ran: tuple[int, ...] = ()
     """The nodes that it ran, in order of execution."""
+    inputs: tuple[Edge, ...] = ()
+    """What the roots were differentiated by: what `grad` was asked for, or the leaves that `backward` reached."""
+    results: tuple[Edge | None, ...] = ()
+    """The derivatives by `inputs`, in the same order; None where one has no graph of its own."""
 
 
 @dataclass(frozen=True, slots=True)

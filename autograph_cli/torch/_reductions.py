@@ -11,10 +11,10 @@ import numpy as np
 from ._arrays.lazy import bits_of, flip
 from ._arrays.storages import offset_in, window
 from ._core import shared_memory
+from ._core.memory_format import strides_of
 from ._core.node import LEAF
 from ._core.shared_memory import SharedMemory, share, shared_memory_of
 from ._core.tensor import Tensor
-from ._core.views import strides_of
 from ._ops.legacy import instance
 from .utils.data.worker import get_worker_info
 
@@ -44,15 +44,22 @@ def reduced(tensor: Tensor) -> Any:
     raw = tensor._raw
     memory = shared_memory_of(raw)
     assert memory is not None
-    place = (len(memory), raw.shape, strides_of(raw), offset_in(raw), raw.dtype)
+    position = (len(memory), raw.shape, strides_of(raw), offset_in(raw), raw.dtype)
     cls = None if type(tensor) is Tensor else type(tensor)
-    return _rebuilt, (DupFd(memory.descriptor), place, bits_of(raw), cls, tensor.requires_grad, dict(tensor.__dict__))
+    return _rebuilt, (
+        DupFd(memory.descriptor),
+        position,
+        bits_of(raw),
+        cls,
+        tensor.requires_grad,
+        dict(tensor.__dict__),
+    )
 
 
 def _rebuilt(
-    descriptor: Any, place: Any, bits: Any, cls: Any, requires_grad: bool, attributes: dict[str, Any]
+    descriptor: Any, position: Any, bits: Any, cls: Any, requires_grad: bool, attributes: dict[str, Any]
 ) -> Tensor:
-    size, shape, strides, offset, dtype = place
+    size, shape, strides, offset, dtype = position
     memory = np.frombuffer(SharedMemory.of(descriptor.detach(), size), np.uint8)
     made: Tensor = instance(cls or Tensor, flip(window(memory, shape, strides, offset, dtype), *bits))
     made._edge = LEAF if requires_grad else None

@@ -12,6 +12,7 @@ from .._arrays.stand_in import SENTENCES
 from .._arrays.storages import spanned
 from . import dims, dispatch
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, shifted
+from .device_dispatch import kernels
 from .operation import operations
 from .tensor import Tensor, Wrapped, make
 from .transforms import core
@@ -31,8 +32,8 @@ def masked_select(call: Call) -> Any:
     shape = dims.broadcast(call.shape("self"), call.shape("mask")) or (1,)
     x = f.expand(raised(call["self"], True, len(shape)), (call.size, *shape))
     mask = f.expand(call["mask"], shape)
-    places = tuple(make(d.astype(np.int64)) for d in np.nonzero(mask._raw))
-    return f.index(x, [None, *places])
+    positions = tuple(make(d.astype(np.int64)) for d in np.nonzero(mask._raw))
+    return f.index(x, [None, *positions])
 
 
 # ---------------------------------------------------------------- shapes
@@ -187,7 +188,7 @@ def norm(call: Call) -> Any:
     return f.norm_ScalarOpt_dim(flat(call["self"]), call["p"], (1,), False)
 
 
-def position(call: Call) -> Any:
+def arg_reduction(call: Call) -> Any:
     """Over one dimension, or over the flattened sample."""
     x, dim, keep = call.args
     if dim is not None:
@@ -286,8 +287,8 @@ NONE, MEAN = 0, 1
 
 def loss(call: Call) -> Any:
     """Element by element, and reduced sample by sample."""
-    args, place = aligned(call), call.place("reduction")
-    reduction, args[place] = args[place], NONE
+    args, position = aligned(call), call.position("reduction")
+    reduction, args[position] = args[position], NONE
     losses = dispatch.run(call.op, tuple(args))
     over = tuple(range(1, losses._raw.ndim))
     if reduction == NONE or not over:
@@ -296,13 +297,13 @@ def loss(call: Call) -> Any:
 
 
 def loss_backward(call: Call) -> Any:
-    args, place = aligned(call), call.place("reduction")
+    args, position = aligned(call), call.position("reduction")
     shape = (
         f.sub(args[1], args[2], alpha=1)._raw.shape if args[1]._raw.shape != args[2]._raw.shape else args[1]._raw.shape
     )
     rank = max(call.ranks())
     count = math.prod(shape[-rank:]) if rank else 1
-    reduction, args[place] = args[place], NONE
+    reduction, args[position] = args[position], NONE
     args[1] = expanded(args[1], len(args[1]._raw.shape) > rank, call.size)
     if reduction == MEAN:
         args[0] = f.div_Scalar(args[0], count)
@@ -332,7 +333,7 @@ def nll(call: Call) -> Any:
     losses = f.neg(f.masked_fill_Scalar(picked, f.logical_not(counts), 0) * weights)
     over = tuple(range(1, losses._raw.ndim))
     if call["reduction"] == NONE:
-        return losses, make(dispatch.kernels(core(losses)._raw).zeros((call.size,), losses._raw.dtype))
+        return losses, make(kernels(core(losses)._raw).zeros((call.size,), losses._raw.dtype))
     total = f.sum_dim_IntList(weights, over, False) if over else weights
     summed = f.sum_dim_IntList(losses, over, False) if over else losses
     return (f.div(summed, total) if call["reduction"] == MEAN else summed), total

@@ -66,7 +66,7 @@ def is_meta(x: Any) -> bool:
 
 
 def like_is_meta(like: Any) -> bool:
-    """Whether what looks as `like` (see `like_of`) has no memory."""
+    """Whether what looks as `like` (see `output_meta`) has no memory."""
     return like.__class__ is MetaLike
 
 
@@ -76,7 +76,7 @@ def beside(raw: Any, like: Any) -> Any:
 
 
 def filled(like: Any, number: int) -> Any:
-    """A raw array full of `number` that looks as `like` (see `like_of`)."""
+    """A raw array full of `number` that looks as `like` (see `output_meta`)."""
     shape, dtype = shape_dtype(like)
     return Meta(shape, dtype) if like.__class__ is MetaLike else np.full(shape, number, dtype)[()]
 
@@ -89,7 +89,7 @@ def compute(op: Operation, raws: list[Any]) -> Any:
 
     RuntimeError where devices differ; NotImplementedError where the shape of the result depends on the elements.
     """
-    given = [raw for i, p in op.places for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
+    given = [raw for i, p in op.positions for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
     if any(isinstance(raw, Sparse) for raw in given):
         return sparse_computed(op, kernels_by_device["cpu"], op.kernel_function, raws)
     if process_state.float8:

@@ -24,14 +24,14 @@ from .._arrays.unusual import BY_OPERATIONS, UNUSUAL
 from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
-from .memory_format import settled
-from .node import Edge, Node, View, edge_of, extra_of, like_of
+from .memory_format import settled, strides_of
+from .node import Edge, Node, View, edge_of, extra_of, output_meta
 from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
-from .views import bump, check_overlap, check_own_memory, make_view, strides_of, write
+from .views import bump, check_overlap, check_own_memory, make_view, write
 from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     number = next_sequence_nr()
     edges = edges_of(op, args) if thread_state.records else ()
     watcher = thread_state.watcher
-    begun = 0 if process_state.witness is None else time.perf_counter_ns()
+    begun = 0 if process_state.op_hook is None else time.perf_counter_ns()
     results = compute(op, args) if watcher is None else watcher.compute(op, args)
     if thread_state.autocast is not None:
         results = autocast.lowered(op.autocast, results)
-    took = 0 if process_state.witness is None else time.perf_counter_ns() - begun
+    took = 0 if process_state.op_hook is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
-    if process_state.witness is not None:
-        process_state.witness(op, args, outputs, took)
+    if process_state.op_hook is not None:
+        process_state.op_hook(op, args, outputs, took)
     node = attach(op, args, outputs, edges, number) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
@@ -91,7 +91,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
         found: list[Any] = dispatched.ask(op, args, in_place)
         return found
     raws = list(args)
-    for i, parameter in op.places:
+    for i, parameter in op.positions:
         x = raws[i]
         raws[i] = [_raw(t) for t in x] if parameter.is_list else _raw(x)
     if op.promotes:
@@ -112,7 +112,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
     if op.multiple:
         return list(result)
     if op.elementwise and result.__class__ is np.ndarray and result.ndim > 1:
-        operands = [raws[i] for i, _ in op.places]
+        operands = [raws[i] for i, _ in op.positions]
         if not op.takes_lists and not operands[0].flags.c_contiguous:
             result = settled(result, *operands)
     return [result]
@@ -121,7 +121,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
 def classes_of(op: Operation, args: tuple[Any, ...]) -> set[type]:
     """The classes of the arrays among the arguments of an operation."""
     kinds = set()
-    for i, parameter in op.places:
+    for i, parameter in op.positions:
         x = args[i]
         if parameter.is_list:
             kinds.update([t._raw.__class__ for t in x if t is not None])
@@ -169,17 +169,17 @@ def as_floating(raw: Any) -> Any:
 
 def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
     """Raw tensor arguments cast to their common dtype."""
-    first = raws[op.places[0][0]]
-    for i, _ in op.places:
+    first = raws[op.positions[0][0]]
+    for i, _ in op.positions:
         if raws[i] is None or raws[i].dtype is not first.dtype:
             break
     else:
         return raws
-    places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
+    positions = [i for i, p in op.positions if p.is_tensor and raws[i] is not None]
     if op.check is not None:
-        op.check(*(raws[i] for i in places))
-    common = dtypes.result_dtype(*(raws[i] for i in places))
-    for i in places:
+        op.check(*(raws[i] for i in positions))
+    common = dtypes.result_dtype(*(raws[i] for i in positions))
+    for i in positions:
         if raws[i].dtype != common:
             raws[i] = raws[i].astype(common)
     return raws
@@ -274,7 +274,7 @@ def is_operand(x: Any) -> bool:
 def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments with Python numbers wrapped where a tensor is wanted; a TypeError for anything else."""
     numbers = op.promotes and not op.strict
-    for i, parameter in op.places:
+    for i, parameter in op.positions:
         x = args[i]
         if x.__class__ is Tensor:
             continue
@@ -315,8 +315,8 @@ def check_call(op: Operation, args: tuple[Any, ...]) -> None:
     read = parser("torch", op.name)
     if read is not None:
         given = list(zip(op.schema.parameters, args, strict=True))
-        places = tuple(x for p, x in given if not p.keyword_only)
-        read.check(places, {p.name: x for p, x in given if p.keyword_only and x is not p.default})
+        positions = tuple(x for p, x in given if not p.keyword_only)
+        read.check(positions, {p.name: x for p, x in given if p.keyword_only and x is not p.default})
 
 
 def _fits(parameter: Any, x: Any) -> bool:
@@ -350,7 +350,7 @@ _OF_BOOLS = make(np.False_)
 def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
     """One edge for each input that has a derivative; lists are laid out flat."""
     edges: list[Edge | None] = []
-    for i, parameter in op.input_places:
+    for i, parameter in op.input_positions:
         x = args[i]
         edges += [edge_of(t) for t in x] if parameter.is_list else [None if x is None else edge_of(x)]
     return tuple(edges)
@@ -365,8 +365,8 @@ def attach(
     node._edges = edges if op.has_derivative else tuple(filter(None, edges))
     node._extra = None
     node._seq = number
-    likes = [like_of(t._raw) for t in outputs]
-    node._like = likes if op.multiple else likes[0]
+    likes = [output_meta(t._raw) for t in outputs]
+    node._output_meta = likes if op.multiple else likes[0]
     annotate(node)
     if not BY_OPERATIONS.isdisjoint((*classes_of(op, args), *[t._raw.__class__ for t in outputs])):
         extra_of(node).by_operations = True
@@ -380,7 +380,7 @@ def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...])
     """Whether an operation leaves a node: for a view made without recording also one without edges, as in PyTorch."""
     if any(e is not None for e in edges):
         return True
-    given = [args[i] for i, _ in op.input_places] if edges else []
+    given = [args[i] for i, _ in op.input_positions] if edges else []
     tensors = [t for x in given for t in (x if isinstance(x, (tuple, list)) else (x,))]
     return any(t is not None and t._edge.__class__ is View and t.requires_grad for t in tensors)
 
@@ -395,7 +395,7 @@ def differentiable(op: Operation, index: int, output: Tensor) -> bool:
 def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...]) -> list[Any]:
     """What the formulas of the wanted gradients need, in the order of `op.saved_names`."""
     items: list[Any] = []
-    for guard, output, place, tail in op.saving:
+    for guard, output, position, tail in op.saving:
         if guard is not None and edges[guard] is None:
             items.append(() if tail else None)
         elif output is not None:
@@ -403,11 +403,11 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
             if made._counter is None:
                 made._counter = [0]
             items.append(SavedResult(made._raw, made._counter))
-        elif tail:
-            items.append(property_of(outputs[0] if place is None else args[place], tail))
+        elif tail or position is None:
+            items.append(property_of(outputs[0] if position is None else args[position], tail))
         else:
-            x = args[place]
-            items.append(SavedList(x) if op.takes_lists and op.schema.parameters[place].is_list else x)
+            x = args[position]
+            items.append(SavedList(x) if op.takes_lists and op.schema.parameters[position].is_list else x)
     return items
 
 

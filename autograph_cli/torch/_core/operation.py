@@ -10,8 +10,9 @@ Each operation has two ways to run. `general` (dispatch.py) is the plain stateme
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from . import docstrings, op_traits, saved_attributes
 from . import schema as schemas
@@ -22,6 +23,9 @@ from .op_namespace import operations as operations
 from .op_namespace import table as table
 from .op_traits import Traits
 from .schema import Schema
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 Formula = Callable[..., Any]
 
@@ -39,8 +43,28 @@ class Derivative:
         self.needs = code.co_varnames[: code.co_argcount][1:]
 
 
+class OperationFunction(Protocol):
+    """An operation as a function on tensors."""
+
+    op: Operation
+    __signature__: inspect.Signature
+    __name__: str
+    __module__: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """A tensor; the several that an operation may give instead are in a tuple, which type checkers see unpacked as
+        a tensor is."""
+
+
 class Operation(Traits):
     """One operation's record."""
+
+    kernel_function: Callable[..., Any]
+    function: OperationFunction
+    operator: Callable[..., Any]
+    """The function as an operator of Tensor, which returns NotImplemented for operands that it does not know."""
+    bind: Callable[..., tuple[Any, ...]]
+    """All arguments in order, of a call with some of them left out or given by name."""
 
     def __init__(
         self,
@@ -75,19 +99,18 @@ class Operation(Traits):
                 f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument"
             )
         self.inputs = tuple(p for p in self.tensors if p.name in with_gradient)
-        self.places = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
-        self.input_places = tuple((i, p) for i, p in self.places if p in self.inputs)
+        self.positions = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
+        self.input_positions = tuple((i, p) for i, p in self.positions if p in self.inputs)
         """Where the tensor arguments stand, and those of them that have a derivative."""
         self.takes_lists = any(p.is_list for p in self.tensors)
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()
-        self.guards = {name: self._guard(name) for name in self.saved_names}
+        self.required_edges = {name: self._required_edge(name) for name in self.saved_names}
         """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch
         does it."""
         self.saving = tuple(map(self._origin, self.saved_names))
         """For each saved thing its guard and where it comes from: (guard, output, argument, property)."""
         self.node: type[Node] = self._node_type(node_name)
-        self.function: Callable[..., Any] = lambda *a: None
 
     def _saved_names(self) -> tuple[str, ...]:
         special = {"grad", "grads", "mask"} - {p.name for p in self.schema.parameters}
@@ -105,9 +128,9 @@ class Operation(Traits):
     def _origin(self, name: str) -> tuple[int | None, int | None, int | None, str]:
         given = [p.name for p in self.schema.parameters]
         if name in self.schema.outputs:
-            return self.guards[name], self.schema.outputs.index(name), None, ""
+            return self.required_edges[name], self.schema.outputs.index(name), None, ""
         if name in given:
-            return self.guards[name] if self.is_tensor(name) else None, None, given.index(name), ""
+            return self.required_edges[name] if self.is_tensor(name) else None, None, given.index(name), ""
         head, _, tail = name.rpartition("_")
         inputs = [p.name for p in self.inputs]
         guard = inputs.index(head) if tail == "strides" and head in inputs and not self.flattens else None
@@ -137,7 +160,7 @@ class Operation(Traits):
         """Whether the saved thing `name` is a tensor (an input or an output)."""
         return name in self.schema.outputs or any(p.name == name for p in self.tensors)
 
-    def _guard(self, name: str) -> int | None:
+    def _required_edge(self, name: str) -> int | None:
         users = [d for d in self.derivatives if name in d.needs]
         several = len(self.derivatives) > 1 and not self.flattens and not self.saves_all
         if not several or len(users) != 1 or len(users[0].inputs) != 1 or name in self.schema.outputs:
@@ -174,7 +197,7 @@ def operation(
     node: str | None = None,
     joint: Mapping[tuple[str, ...], Formula] | None = None,
     **options: Any,
-) -> Callable[..., Any]:
+) -> OperationFunction:
     """Define an operation and return the function on tensors.
 
     `doc`: what its public function does, in words. `kernel`: the name of a kernel (default: the operation's

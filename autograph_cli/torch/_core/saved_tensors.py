@@ -180,7 +180,8 @@ def unpack(node: Node, index: int) -> Any:
     if item is None:
         return None
     if item.__class__ is Packed:
-        return _with_history(item.tensor(), item.edge if item.edge is not OWN else (node, node._item_results[index]))
+        edge: Any = item.edge if item.edge is not OWN else (node, node._item_results[index])
+        return _with_history(item.tensor(), edge)
     check_version(node, index)
     if isinstance(item, SavedResult):
         number = node._item_results[index]
@@ -282,6 +283,7 @@ def _pack(node: Node, item: Any, index: int) -> Any:
     if isinstance(item, SavedList):
         item._items = [_pack(node, t, index) for t in item._items]
         return item
+    edge: Any
     if isinstance(item, SavedResult):
         given, edge = make(item._raw, (node, node._item_results[index])), OWN
     elif isinstance(item, Tensor) and not is_wrapped_number(item):
@@ -305,18 +307,18 @@ def _pack(node: Node, item: Any, index: int) -> Any:
 
 
 class SavedTensor:
-    """One saved tensor of one node; `place` is its place in a saved list, `derived` the name of what is only worked out
-    from it."""
+    """One saved tensor of one node; `position` is its index in a saved list, `derived` the name of what is only worked
+    out from it."""
 
-    def __init__(self, node: Node, index: int, place: int | None = None, derived: str = "") -> None:
+    def __init__(self, node: Node, index: int, position: int | None = None, derived: str = "") -> None:
         self._derived = derived
         self._node = node
         self._index = index
-        self._place = place
+        self._position = position
 
     def register_hooks(self, pack: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Replace what is saved by `pack(tensor)`, to be had back by `unpack_hook`."""
-        node, index, place = self._node, self._index, self._place
+        node, index, position = self._node, self._index, self._position
         if self._derived:
             raise NotImplementedError(
                 f"register_hooks: _saved_{self._derived} is not kept by autograph's engine but worked out from "
@@ -324,7 +326,7 @@ class SavedTensor:
             )
         if node._saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
-        item = node._saved[index] if place is None else node._saved[index]._items[place]
+        item = node._saved[index] if position is None else node._saved[index]._items[position]
         if isinstance(item, Packed) and item.hooked:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
@@ -332,10 +334,10 @@ class SavedTensor:
             )
         if item is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        tensor = unpack(node, index) if place is None else node._saved[index].tensors()[place]
+        tensor = unpack(node, index) if position is None else node._saved[index].tensors()[position]
         packed = Packed(pack(tensor), unpack_hook, edge_of(tensor))
-        if place is not None:
-            node._saved[index]._items[place] = packed
+        if position is not None:
+            node._saved[index]._items[position] = packed
             return
         items = list(node._saved)
         items[index] = packed

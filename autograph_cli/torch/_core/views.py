@@ -12,7 +12,7 @@ from .._arrays.sparse import Sparse
 from .._arrays.storages import address, as_strided_raw, empty_strided, offset_in, owner
 from .._arrays.unusual import BY_OPERATIONS
 from .memory_format import strides_of
-from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, like_of
+from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, output_meta
 from .op_namespace import operations, table
 from .saved_tensors import SavedResult, SavedView, freed, short_name
 from .state import next_sequence_nr, process_state, thread_state
@@ -75,37 +75,40 @@ def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], in
     return view.shape, strides_of(view), apart // view.itemsize
 
 
-def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
+def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
     """The edge of a view; when its memory changed since, an AsStridedBackward0 on its base's new history.
 
-    `place` is its `geometry` in its base, if that is known.
+    `position` is its `geometry` in its base, if that is known.
     """
     view: View = tensor._edge
-    version = tensor._counter[0]
+    version: int = tensor._counter[0]
+    edge: Edge | None = view.edge
     if view.version == version:
-        return view.edge
+        return edge
     base_edge = edge_of(view.base)
-    if base_edge is None and view.edge is None and not view.base.requires_grad:
+    if base_edge is None and edge is None and not view.base.requires_grad:
         return None
     if view.creation:
-        _refuse(view.edge, view.creation, "its base or another view of its base has been")
-    before = view.edge if view.edge.__class__ is tuple else None
+        _refuse(edge, view.creation, "its base or another view of its base has been")
+    before = edge if edge.__class__ is tuple else None
     if view.path is not None:
-        view.edge, view.version = edge_of(along(view.path, view.base)), version
+        edge = edge_of(along(view.path, view.base))
+        view.edge, view.version = edge, version
         move_retained(tensor, before)
-        return view.edge
+        return edge
     node: Node = object.__new__(table["as_strided"].node)
-    shape, strides, offset = place or geometry(tensor._raw, view.base._raw)
+    shape, strides, offset = position or geometry(tensor._raw, view.base._raw)
     node._edges = (base_edge,)
     node._saved = (shape, strides, offset, view.base._raw.shape, strides_of(view.base._raw))
-    node._like = like_of(tensor._raw)
+    node._output_meta = output_meta(tensor._raw)
     node._seq = next_sequence_nr()
     node._extra = None
-    view.edge, view.version = (node, 0), version
+    edge = (node, 0)
+    view.edge, view.version = edge, version
     if process_state.observer is not None:
         process_state.observer.created(node, (view.base,), (tensor,))
     move_retained(tensor, before)
-    return view.edge
+    return edge
 
 
 operations.view_edge = view_edge
@@ -126,7 +129,7 @@ class CopySlices(Node):
         self.bits = (now[0] is not before[0], now[1] is not before[1])
         self._edges = (edge_of(base), *function._edges[1:])
         self._saved = (function,)
-        self._like = like_of(base._raw)
+        self._output_meta = output_meta(base._raw)
         self._seq = next_sequence_nr()
         self._extra = None
         if view.__class__ in BY_OPERATIONS:
@@ -170,10 +173,10 @@ class CopySlices(Node):
                 "a change in place through view_as_real or view_as_complex under a transform of functions"
             )
         shape = self.base[0]
-        places = empty_strided(*self.base, np.dtype(np.int64))
-        places[...] = np.arange(places.size).reshape(shape)
-        changed = make(np.ascontiguousarray(as_strided_raw(places, *self.view)).reshape(-1))
-        flat = f.reshape(grad, (places.size,))
+        positions = empty_strided(*self.base, np.dtype(np.int64))
+        positions[...] = np.arange(positions.size).reshape(shape)
+        changed = make(np.ascontiguousarray(as_strided_raw(positions, *self.view)).reshape(-1))
+        flat = f.reshape(grad, (positions.size,))
         part = self._read(f, f.reshape(f.index_select(flat, 0, changed), self.view[0]))
         grads = self.function()._run_recorded(f, part)
         if grads[0] is None:

@@ -193,12 +193,12 @@ def _index_select(f: Any, a: Any, dim: int, index: Any) -> Any:
     shape = (*a.shape[:dim], index.size, *a.shape[dim + 1 :])
     if dim >= len(a.indices):
         return Coo(a.indices, np.take(a.values, index, dim - len(a.indices) + 1), shape, a.coalesced)
-    place, wanted = np.nonzero(a.indices[dim][:, None] == index.reshape(1, -1))
+    position, wanted = np.nonzero(a.indices[dim][:, None] == index.reshape(1, -1))
     order = np.argsort(wanted, kind="stable")
-    place, wanted = place[order], wanted[order]
-    indices = a.indices[:, place].copy()
+    position, wanted = position[order], wanted[order]
+    indices = a.indices[:, position].copy()
     indices[dim] = wanted
-    return Coo(indices, a.values[place], shape)
+    return Coo(indices, a.values[position], shape)
 
 
 @rule("cat")

@@ -105,7 +105,7 @@ def check_info(name: str, info: Any, what: str, error: type[RuntimeError] = LinA
     if not readable(info):
         return
     flat = info.reshape(-1)
-    for i, place in enumerate(flat.tolist()):
-        if place:
+    for i, position in enumerate(flat.tolist()):
+        if position:
             batch = f"(Batch element {i}): " if info.ndim else ""
-            raise error(f"{name}: {batch}{what.format(place)}")
+            raise error(f"{name}: {batch}{what.format(position)}")

@@ -139,10 +139,12 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 @composite()
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether shapes and all elements are the same."""
-    for place, x in enumerate((input, other)):
+    for position, x in enumerate((input, other)):
         if not isinstance(x, Tensor):
-            name = ("input", "other")[place]
-            raise TypeError(f"equal(): argument '{name}' (position {place + 1}) must be Tensor, not {type(x).__name__}")
+            name = ("input", "other")[position]
+            raise TypeError(
+                f"equal(): argument '{name}' (position {position + 1}) must be Tensor, not {type(x).__name__}"
+            )
     a, b = input._raw, other._raw
     if input.is_meta or other.is_meta:
         raise missing("equal")

@@ -69,7 +69,7 @@ def placed_by_default(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    run.__signature__ = inspect.signature(make_new)
+    vars(run)["__signature__"] = inspect.signature(make_new)
     return run
 
 
@@ -78,7 +78,7 @@ def placed_like_first(make_new: Maker) -> Maker:
 
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
-        first = args[0] if args else named.get("input")
+        first: Any = args[0] if args else named.get("input")
         kind = first._raw.__class__ if isinstance(first, Tensor) else None
         if thread_state.watcher is not None or kind is dispatched.Dispatched:
             found = dispatched.made_like(make_new.__name__, run, args, named)
@@ -97,7 +97,7 @@ def placed_like_first(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    run.__signature__ = inspect.signature(make_new)
+    vars(run)["__signature__"] = inspect.signature(make_new)
     return run
 
 

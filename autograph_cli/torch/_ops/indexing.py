@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import NO_DATA, Meta
 from .._core import batching, batching_layers, batching_rules, dims, dtypes
-from .._core.device_dispatch import NO_DATA, Meta, is_meta, kernels, without_memory
+from .._core.device_dispatch import is_meta, kernels, without_memory
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
 from .._core.memory_format import indexed
@@ -287,7 +288,7 @@ def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
         )
 
 
-def mask_places(mask: Any, writes: int) -> Any:
+def mask_positions(mask: Any, writes: int) -> Any:
     """Where a mask holds; of one without memory, as many places as are written."""
     return [Meta((writes,), np.int64)] * mask.ndim if writes and mask.__class__ is Meta else np.nonzero(mask)
 
@@ -318,7 +319,7 @@ def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
     found: list[Any] = []
     for item in indices:
         if item is not None and item._raw.dtype.kind == "b":
-            found += [make(places.astype(np.int64)) for places in mask_places(item._raw, writes)]
+            found += [make(positions.astype(np.int64)) for positions in mask_positions(item._raw, writes)]
         else:
             found.append(item)
     return found
@@ -426,7 +427,7 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: An
     return index_add_op(input, dim, index, source, alpha=alpha)
 
 
-_index_add.op = index_add_op.op
+vars(_index_add)["op"] = index_add_op.op
 
 
 @composite(out=True)
@@ -434,10 +435,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     if as_tuple and input.ndim == 0:
         input = views.unsqueeze_op(input, 0)
-    places = kernels(input._raw).nonzero(input._raw)
+    positions = kernels(input._raw).nonzero(input._raw)
     if not as_tuple:
-        return inference_result(make(places))
-    return tuple(inference_result(make(np.ascontiguousarray(column))) for column in places.T)
+        return inference_result(make(positions))
+    return tuple(inference_result(make(np.ascontiguousarray(column))) for column in positions.T)
 
 
 @composite(out="apart")

@@ -65,6 +65,7 @@ vdot_op = operation(
     "vdot(Tensor self, Tensor other)",
     linear="each",
     batch=batching_rules.vdot,
+    refuses={"b": "dot"},
     self=lambda f, grad, other: f.conj(grad) * other,
     other=lambda f, grad, self: grad * self,
 )
@@ -101,9 +102,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 @composite(out=True)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
-    for place, v in enumerate((vec1, vec2), 1):
+    for position, v in enumerate((vec1, vec2), 1):
         if v.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument vec{place}, but got {v.ndim}-D")
+            raise RuntimeError(f"addr: Expected 1-D argument vec{position}, but got {v.ndim}-D")
     return addr_op(input, vec1, vec2, beta=beta, alpha=alpha)
 
 
@@ -126,9 +127,9 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
 
 
 def _batches(a: Tensor, b: Tensor) -> None:
-    for place, x in enumerate((a, b), 1):
+    for position, x in enumerate((a, b), 1):
         if x.ndim != 3:
-            raise RuntimeError(f"batch{place} must be a 3D tensor")
+            raise RuntimeError(f"batch{position} must be a 3D tensor")
     (n, _, k), (m, j, _) = a._raw.shape, b._raw.shape
     if n != m or k != j:
         raise RuntimeError(
@@ -317,7 +318,8 @@ def _put(result: Tensor, out: Any) -> Tensor:
         return result
 
     put(out, result._raw)
-    return out
+    written: Tensor = out
+    return written
 
 
 @composite(method=False)
@@ -367,9 +369,9 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
     return views.view_op(_multiplied(tensors, order, 0, n - 1), tuple(shape))
 
 
-def _ends(t: Tensor, place: int, name: str) -> None:
+def _ends(t: Tensor, position: int, name: str) -> None:
     if t.ndim not in (1, 2):
-        which = "first" if place == 0 else "last"
+        which = "first" if position == 0 else "last"
         raise RuntimeError(f"{name}(): the {which} tensor must be 1D or 2D but got {t.ndim}D")
 
 
@@ -402,7 +404,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     powers = cumprod_op(views.expand_op(views.unsqueeze(x, -1), (*shape, n - 1)), dims.wrap(-1, x.ndim + 1))
-    return functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
+    found: Tensor = functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
+    return found
 
 
 @composite(method=False, name="vander")

@@ -13,14 +13,15 @@ from .._arrays.storages import address, dense_strides, offset_in, owner, resized
 from .._core import dims, dtypes
 from .._core.device import CPU
 from .._core.interpreter_stack import refuse_captured
-from .._core.node import edge_of, like_of
+from .._core.memory_format import strides_of
+from .._core.node import edge_of, output_meta
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.shared_memory import share, shared_memory_of
 from .._core.state import thread_state
 from .._core.tensor import Tensor, materialize
 from .._core.user_warnings import warn
-from .._core.views import bump, check_inplace, rebase, strides_of
+from .._core.views import bump, check_inplace, rebase
 from .indexing import fill_
 from .views import as_strided, expand
 
@@ -67,7 +68,7 @@ class TypedStorage:
 
     size = __len__
 
-    def _place(self, index: Any) -> int:
+    def _position(self, index: Any) -> int:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
@@ -77,17 +78,18 @@ class TypedStorage:
         return index
 
     def __getitem__(self, index: int) -> Any:
-        return self._row[self._place(index)].item()
+        return self._row[self._position(index)].item()
 
     def __setitem__(self, index: int, value: Any) -> None:
-        self._row[self._place(index)] = value
+        self._row[self._position(index)] = value
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
     def tolist(self) -> list[Any]:
         """All elements as Python numbers."""
-        return self._row.tolist()
+        found: list[Any] = self._row.tolist()
+        return found
 
     def fill_(self, value: Any) -> TypedStorage:
         """Every element becomes `value`."""
@@ -236,7 +238,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     bump(self)
     if made._edge is not None:
         node = made._edge[0]
-        node._edges, node._like = edges, like_of(raw)
+        node._edges, node._output_meta = edges, output_meta(raw)
         rebase(self, node)
     return self
 

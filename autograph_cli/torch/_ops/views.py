@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,12 +13,12 @@ from .._arrays.storages import as_strided_raw, capacity, in_shape, offset_in, sp
 from .._core import batching, batching_rules, dims, dtypes
 from .._core import dims as dims_  # where an argument is called `dims`
 from .._core.device_dispatch import kernels
+from .._core.memory_format import strides_of
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped, make, materialize, share
 from .._core.user_warnings import warn_once
-from .._core.views import strides_of
 from . import unary
 from ._errors import all_tensors
 from .reductions import sum_all, sum_dim
@@ -61,6 +62,7 @@ transpose_op = operation(
     "transpose(Tensor self, int dim0, int dim1)",
     view=True,
     batch=batching.leading,
+    aten="transpose.int",
     self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
 )
 t_op = operation("t(Tensor self)", view=True, node="TBackward0", batch=batching_rules.t, self=lambda f, grad: f.t(grad))
@@ -110,6 +112,7 @@ select_op = operation(
     "select(Tensor self, int dim, int index)",
     view=True,
     batch=batching.leading,
+    aten="select.int",
     self=lambda f, grad, self_sizes, dim, index: f.select_backward(grad, self_sizes, dim, index),
 )
 select_backward = operation(
@@ -123,6 +126,7 @@ slice_op = operation(
     "slice(Tensor self, int dim, int start, int end, int step)",
     view=True,
     batch=batching.leading,
+    aten="slice.Tensor",
     self=lambda f, grad, self_sizes, dim, start, end, step: f.slice_backward(grad, self_sizes, dim, start, end, step),
 )
 slice_backward = operation(
@@ -496,8 +500,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 
     RuntimeError where it would leave the memory.
     """
-    place = dims.given(window_offset(input, size, stride, storage_offset), storage_offset)
-    return as_strided_op(input, tuple(size), tuple(stride), place)
+    position = dims.given(window_offset(input, size, stride, storage_offset), storage_offset)
+    return as_strided_op(input, tuple(size), tuple(stride), position)
 
 
 def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
@@ -505,19 +509,19 @@ def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | N
     memory."""
     raw = materialize(input)
     start = offset_in(raw)
-    place = start if storage_offset is None else storage_offset
+    position = start if storage_offset is None else storage_offset
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
-    if place < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {place}")
-    needed, room = spanned(size, stride, place), capacity(raw)
-    if needed > room:
+    if position < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {position}")
+    needed, available = spanned(size, stride, position), capacity(raw)
+    if needed > available:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize "
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {position}, and itemsize "
             f"{raw.itemsize} requiring a storage size of {needed * raw.itemsize} are out of bounds for storage of size "
-            f"{room * raw.itemsize}"
+            f"{available * raw.itemsize}"
         )
-    return place - start
+    return position - start
 
 
 @composite()
@@ -551,7 +555,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(dims.broadcast(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
 
 
-def _matrix_transpose(name: str) -> property:
+def _matrix_transpose(name: str) -> Callable[[Tensor], Tensor]:
     def get(self: Tensor) -> Tensor:
         if name in ("mT", "mH") and self.ndim == 1:
             raise RuntimeError(
@@ -573,7 +577,7 @@ def _matrix_transpose(name: str) -> property:
         flipped = transpose_op(self, dims.wrap(-2, self.ndim), dims.wrap(-1, self.ndim)) if self.ndim else self
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
-    return property(get, doc=_TRANSPOSES[name])
+    return get
 
 
 _TRANSPOSES = {
@@ -582,14 +586,13 @@ _TRANSPOSES = {
     "H": "The conjugate transpose of a matrix, a view. RuntimeError for a vector or more than two dimensions.",
     "mH": "A view with the last two dimensions exchanged and the elements conjugated. RuntimeError for a vector.",
 }
-methods |= {name: _matrix_transpose(name) for name in ("T", "mT", "H", "mH")}
+methods |= {name: property(_matrix_transpose(name), doc=doc) for name, doc in _TRANSPOSES.items()}
 
 
 @composite(method=True)
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and the elements conjugated: a view. RuntimeError for a vector."""
-    found: Tensor = _matrix_transpose("mH").fget(input)
-    return found
+    return _matrix_transpose("mH")(input)
 
 
 @composite(formula=True, function=False)
@@ -614,12 +617,12 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
         grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
-        places = make(_window_places(reach, size, stride, offset))
+        positions = make(_window_positions(reach, size, stride, offset))
         memory = make(kernels(grad._raw).zeros((reach,), grad._raw.dtype))
-        if not isinstance(grad, Wrapped) and len(set(places._raw.ravel().tolist())) == places._raw.size:
+        if not isinstance(grad, Wrapped) and len(set(positions._raw.ravel().tolist())) == positions._raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
             return as_strided_op(memory, sizes, strides, before)
-        flat = operations.index_add(memory, 0, reshape(places, (-1,)), reshape(grad, (-1,)))
+        flat = operations.index_add(memory, 0, reshape(positions, (-1,)), reshape(grad, (-1,)))
         return as_strided_op(flat, sizes, strides, before)
     return make(kernels(grad._raw).as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
 
@@ -633,7 +636,7 @@ def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...
     return grad, size, stride
 
 
-def _window_places(reach: int, size: Any, stride: Any, offset: Any) -> Any:
+def _window_positions(reach: int, size: Any, stride: Any, offset: Any) -> Any:
     return np.ascontiguousarray(as_strided_raw(np.arange(reach), tuple(size), tuple(stride), offset or 0))
 
 

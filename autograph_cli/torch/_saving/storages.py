@@ -113,7 +113,7 @@ def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
 # ---------------------------------------------------------------- writing
 
 
-class Places:
+class StorageTable:
     """Storages that are to be written, each once, under numbers in the order of their appearance."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class Places:
         """Flat arrays of bytes."""
         self._known: dict[tuple[int, int], tuple[int, Any]] = {}
 
-    def place(self, tensor: Tensor) -> tuple[int, int, int, tuple[int, ...]]:
+    def position(self, tensor: Tensor) -> tuple[int, int, int, tuple[int, ...]]:
         """Where the elements of a tensor are: (storage, its length, offset, strides), the last three in elements.
 
         RuntimeError where tensors of different dtypes share memory.

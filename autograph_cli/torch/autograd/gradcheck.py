@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.backward import grad
-from .._core.node import Node, edge_of, like_of
+from .._core.node import Node, edge_of, output_meta
 from .._core.size import Size
 from .._core.state import next_sequence_nr
 from .._core.tensor import Tensor, make
@@ -134,9 +134,8 @@ def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
 def _random_gradient(output: Tensor) -> Tensor:
     """Values in [-1, 1) from the default generator, as PyTorch draws them."""
     kind = output._raw.dtype if dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING else np.dtype(np.float64)
-    drawn: Any
     if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
-        parts: Any = make(np.empty((*output._raw.shape, 2), np.empty(0, kind).real.dtype))
+        parts = make(np.empty((*output._raw.shape, 2), np.empty(0, kind).real.dtype))
         parts.uniform_(-1, 1)
         drawn = make(parts._raw.view(kind)[..., 0])
     else:
@@ -237,10 +236,10 @@ class _Check:
         directions = Directions() if self.fast else None
         numerical = [self._numerical(x, evaluate, len(chosen), directions) for x in self.wanted]
         outputs = _differentiable(self.func(*self.inputs))
-        for place, i in enumerate(chosen):
+        for position, i in enumerate(chosen):
             analytical = self._analytical(outputs[i], 1j if part == "imaginary" else 1)
             for j, x in enumerate(self.wanted):
-                a, n, atol = analytical[j], numerical[j][place], self.atol
+                a, n, atol = analytical[j], numerical[j][position], self.atol
                 if directions is not None:
                     a, n, scale = directions.project(x, a, n)
                     atol *= scale
@@ -372,7 +371,7 @@ def _cut(output: Tensor) -> Tensor:
     """The same values behind a node that passes no gradient on."""
     node: _UndefinedGrad = object.__new__(_UndefinedGrad)
     node._edges, node._saved, node._extra = (edge_of(output),), (), None
-    node._like, node._seq = like_of(output._raw), next_sequence_nr()
+    node._output_meta, node._seq = output_meta(output._raw), next_sequence_nr()
     return make(output._raw, (node, 0))
 
 

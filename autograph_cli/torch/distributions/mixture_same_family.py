@@ -115,9 +115,9 @@ class MixtureSameFamily(Distribution):
             dim = len(sample_shape) + len(self._batch_shape)
             chosen = self._mixture_distribution.sample(sample_shape)
             drawn = self._component_distribution.sample(sample_shape)
-            places = chosen.reshape((*chosen.shape, *(1,) * (self._event_ndims + 1)))
-            places = places.repeat((1,) * len(chosen.shape) + (1, *self._event_shape))
-            return torch.gather(drawn, dim, places).squeeze(dim)
+            positions = chosen.reshape((*chosen.shape, *(1,) * (self._event_ndims + 1)))
+            positions = positions.repeat((1,) * len(chosen.shape) + (1, *self._event_shape))
+            return torch.gather(drawn, dim, positions).squeeze(dim)
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self._mixture_distribution},\n  {self._component_distribution})"

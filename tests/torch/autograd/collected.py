@@ -54,7 +54,7 @@ class _Spy:
     def operation(self, op, args):
         if len(self.calls.get(op.identifier, ())) > 40:
             return NotImplemented
-        inputs = [t for i, p in op.input_places for t in (args[i] if p.is_list else [args[i]])]
+        inputs = [t for i, p in op.input_positions for t in (args[i] if p.is_list else [args[i]])]
         if any(map(is_float, inputs)):
             self.calls.setdefault(op.identifier, {}).setdefault(described(args), tuple(map(copied, args)))
         return NotImplemented

@@ -119,7 +119,8 @@ def pack_padded_sequence(
         lengths, sorted_indices = torch.sort(lengths, descending=True)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     data, batch_sizes = torch._pack_padded_sequence(input, lengths, batch_first)
-    return PackedSequence(data, batch_sizes, sorted_indices, None)
+    packed: PackedSequence = PackedSequence(data, batch_sizes, sorted_indices, None)
+    return packed
 
 
 def pad_packed_sequence(
@@ -157,8 +158,8 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """The sequences that `pad_sequence` joined."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    places = torch.arange(padded_sequences.shape[1])
-    return [row[places < length] for row, length in zip(padded_sequences, lengths, strict=False)]
+    positions = torch.arange(padded_sequences.shape[1])
+    return [row[positions < length] for row, length in zip(padded_sequences, lengths, strict=False)]
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
