@@ -67,8 +67,12 @@ class BackwardCall(Protocol):
     roots: Any
     keeps_graph: bool
     create_graph: bool
+    inputs: Any
+    """What the roots are differentiated by; None: by all leaves."""
     ran: list[Any]
     """The nodes that it ran, in order."""
+    found: Any
+    """The gradients of `inputs`, once it is over."""
     watch: Callable[[Any, Any], None] | None
     """Called with each node that is about to run and its gradient; a listener may put it here."""
 
@@ -116,13 +120,14 @@ class Listener(Protocol):
         parent: int | None,
         calls: Sequence[ModuleCall],
         constants: Any,
+        plain: Sequence[Any] | None,
     ) -> None:
         """An operation ran that left a node of this class, and `like` tells the types of its outputs.
 
         `next` are the outputs that its gradients go to, `args` what it was computed from, `op` its name where the class
         does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been
-        entered and not left,
-        `constants` what the node keeps that is no tensor, for `Engine.saved` to read (None: nothing).
+        entered and not left, `constants` what the node keeps that is no tensor, for `Engine.saved` to read (None:
+        nothing), `plain` the numbers and texts among its arguments, in their places, for `Engine.arguments` to read.
         """
 
     def earlier(
@@ -232,6 +237,9 @@ class Engine(Protocol):
     def types(self, cls: Any, like: Any) -> list[TensorType]:
         """The types of a node's outputs; of an input, which has no class, its own."""
 
+    def arguments(self, cls: Any, plain: Sequence[Any]) -> list[tuple[str, str]]:
+        """What the operation of this class was given that is no tensor and no default, by name."""
+
     def formula(self, cls: Any) -> tuple[str, ...]:
         """The lines that tell how nodes of this class compute their gradients."""
 
@@ -248,7 +256,7 @@ class Engine(Protocol):
         """The type of a tensor that is kept."""
 
     def kept_outputs(
-        self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], places: Any
+        self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], positions: Any
     ) -> Iterable[tuple[Output, int]]:
         """The outputs that a node keeps, those of other nodes and its own, and the memory in which they lie."""
 

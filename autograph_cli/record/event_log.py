@@ -132,6 +132,7 @@ class EventLog:
         parent: int | None,
         calls: Sequence[ModuleCall],
         constants: Any,
+        plain: Sequence[Any] | None,
     ) -> None:
         """An operation ran."""
         thread = self.thread
@@ -170,6 +171,7 @@ class EventLog:
                 call,
                 "",
                 constants,
+                plain,
             ),
         )
         self.known[number] = event
@@ -236,9 +238,9 @@ class EventLog:
         """An operation is part of the one that is told next."""
         event = self.known.pop(number, None)
         events = self.step.events
-        place = next((place for place in range(len(events) - 1, -1, -1) if events[place] is event), None)
-        if place is not None:
-            del events[place]
+        position = next((position for position in range(len(events) - 1, -1, -1) if events[position] is event), None)
+        if position is not None:
+            del events[position]
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """All of an operation was told."""
@@ -271,6 +273,10 @@ class EventLog:
             for later in nested:
                 made_by = {event.made_by for event in map(known.get, later.ran) if event is not None}
                 later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
+        if call.inputs is not None:
+            entry.inputs = [self.engine.root(x) for x in call.inputs]
+            found = call.found or [None] * len(call.inputs)
+            entry.results = [None if x is None else self.engine.output(x) for x in found]
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
@@ -324,16 +330,16 @@ class EventLog:
         if output.__class__ is int:
             _add_name(self.names, self.known[output][0], 0, path)
         elif output is not None:
-            _add_name(self.names, *self.place(output), path)
+            _add_name(self.names, *self.position(output), path)
         return output
 
-    def place(self, output: Output) -> tuple[int, int]:
+    def position(self, output: Output) -> tuple[int, int]:
         """The number of the event that an output is of, and its own."""
         return self.known[key_of(output)].number, number_of(output)
 
     def names_of(self, output: Output) -> list[str]:
         """The variables that an output has."""
-        number, nr = self.place(output)
+        number, nr = self.position(output)
         return self.names.get(number, {}).get(nr, [])
 
     # -- what there is

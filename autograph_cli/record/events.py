@@ -17,8 +17,8 @@ class BackwardEvent:
     """One backward call."""
 
     __slots__ = (
-        "call", "create_graph", "error", "failed", "newest", "newest_key", "number", "order", "outside", "ran",
-        "roots", "site",
+        "call", "create_graph", "error", "failed", "inputs", "newest", "newest_key", "number", "order", "outside",
+        "ran", "results", "roots", "site",
     )  # fmt: skip
 
     def __init__(self, number: int, call: str, create_graph: bool) -> None:
@@ -35,6 +35,10 @@ class BackwardEvent:
         self.site: Site | None = None
         self.roots: tuple[Output, ...] = ()
         self.ran: list[int] = []
+        self.inputs: list[Output | None] = []
+        """What it was asked to differentiate by, if anything."""
+        self.results: list[Output | None] = []
+        """The derivatives by these; none of one that has no graph."""
         self.order = 1
 
 
@@ -65,6 +69,8 @@ class Event(NamedTuple):
     """The path of the module that a leaf or an input belongs to."""
     constants: Any = None
     """What the node keeps that is no tensor, as the engine's `saved` reads it."""
+    plain: Any = None
+    """The arguments that are no tensors, as the engine's `arguments` reads them."""
 
     @property
     def is_operation(self) -> bool:

@@ -104,8 +104,8 @@ def tensors_in(path: str, value: Any, depth: int = 0, cls: type = Builtin.tensor
         return
     elif isinstance(value, (list, tuple)):
         if depth < _DEPTH and len(value) <= _LONGEST:
-            for place, item in enumerate(value):
-                yield from tensors_in(f"{path}[{place}]", item, depth + 1, cls)
+            for position, item in enumerate(value):
+                yield from tensors_in(f"{path}[{position}]", item, depth + 1, cls)
     elif isinstance(value, dict):
         if depth < _DEPTH and len(value) <= _LONGEST:
             for key, item in list(value.items()):

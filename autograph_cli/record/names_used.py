@@ -146,12 +146,12 @@ class _Reader(ast.NodeVisitor):
         if node.module == "__future__":
             self.annotated = self.annotated and all(alias.name != "annotations" for alias in node.names)
             return
-        place = "." * node.level + (node.module or "")
+        position = "." * node.level + (node.module or "")
         for alias in node.names:
             if alias.name == "*":
-                self._imported(node, place)
+                self._imported(node, position)
                 continue
-            name = f"{place}{'' if place.endswith('.') else '.'}{alias.name}"
+            name = f"{position}{'' if position.endswith('.') else '.'}{alias.name}"
             self.scope.bind(alias.asname or alias.name, name)
             self._imported(node, name)
 

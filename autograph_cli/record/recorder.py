@@ -310,8 +310,8 @@ class Recorder:
         """What to say where the script asked for a graph of the gradient, and its backward left none."""
         for entry in self.log.step.passes:
             if entry.create_graph and not entry.failed:
-                place = self.sources.source(entry.site)
-                where = f" ({place.file}:{place.line})" if place else ""
+                position = self.sources.source(entry.site)
+                where = f" ({position.file}:{position.line})" if position else ""
                 return (
                     f"`{entry.call}` with create_graph=True{where} recorded nothing: its gradients are constants, "
                     "cut from the leaves"

@@ -35,8 +35,8 @@ def look(log: EventLog, step: StepLog) -> None:
     met = [event for event in map(known.get, outer) if event is not None]
     step.older = len(met) < len(outer) or any(event[2] is OPERATION for event in met)
     living = [(event, tensor) for event in met if event[2] is not OPERATION and (tensor := event[3]()) is not None]
-    places = log.engine.storages([tensor for _, tensor in living])
-    leaves = {event[0]: (event[3], event[4], place) for (event, _), place in zip(living, places, strict=True)}
+    positions = log.engine.storages([tensor for _, tensor in living])
+    leaves = {event[0]: (event[3], event[4], position) for (event, _), position in zip(living, positions, strict=True)}
     step.looked.append((looked, leaves))
 
 

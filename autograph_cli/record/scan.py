@@ -82,8 +82,8 @@ def _neighbours(module: Module, file: str, folder: Path) -> Iterator[Module]:
     for name in dict.fromkeys(module.imported):
         if name.startswith("..") or name.partition(".")[0] in SERVED:
             continue
-        place = name.lstrip(".").replace(".", "/")
-        for inner in (f"{place}.py", f"{place}/__init__.py"):
+        position = name.lstrip(".").replace(".", "/")
+        for inner in (f"{position}.py", f"{position}/__init__.py"):
             try:
                 source = (folder / inner).read_bytes()
                 yield _read(source, os.path.join(above, inner))
@@ -123,19 +123,19 @@ def _first_missing(name: str, imported: frozenset[str], imports: bool) -> tuple[
         return root, ()
     if root not in SERVED:
         return "", ()
-    path, place = root, importlib.import_module(SERVED[root])
+    path, position = root, importlib.import_module(SERVED[root])
     for part in parts:
         path = f"{path}.{part}"
         try:
-            inner: Any = getattr(place, part)
+            inner: Any = getattr(position, part)
         except AttributeError:
             if path not in imported or (inner := _submodule(path)) is None:
-                return path, tuple(vars(place)) if hasattr(place, "__dict__") else ()
+                return path, tuple(vars(position)) if hasattr(position, "__dict__") else ()
         except Exception:
             return "", ()
         if path != name and path in imported and not isinstance(inner, ModuleType):
             inner = _submodule(path) or inner  # a function may hide the module that it comes from
-        place = inner
+        position = inner
         if getattr(inner, "not_rebuilt", False) is True:
             return ("", ()) if imports else (path, ())
     return "", ()

@@ -123,6 +123,7 @@ Size.__module__ = "torch"
 from . import (
     _C,
     __config__,
+    _reductions,
     accelerator,
     amp,
     autograd,
@@ -143,7 +144,7 @@ from . import (
     utils,
     version,
 )
-from ._core.vmap import vmap
+from ._functorch.vmap import vmap
 from ._ops.random import Generator, default_generator
 from ._ops.storage import UntypedStorage
 from ._saving.archive import PyTorchFileReader

@@ -137,7 +137,7 @@ def _extreme(name: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
         made: Tensor = torch[name](_kept(name, input, mask), _dims(dim, input.ndim), bool(keepdim))
         return made.to(input.dtype if dtype is None else dtype)
 
-    def place(
+    def position(
         input: Tensor,
         dim: int | None = None,
         *,
@@ -148,10 +148,10 @@ def _extreme(name: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
         made: Tensor = torch[f"arg{name[1:]}"](_kept(name, input, mask), dim, bool(keepdim))
         return made.to(input.dtype if dtype is None else dtype)
 
-    for made, public in ((run, name), (place, f"arg{name[1:]}")):
+    for made, public in ((run, name), (position, f"arg{name[1:]}")):
         made.__name__ = made.__qualname__ = public
         made.__doc__ = f"`torch.{public}` of what the mask keeps."
-    return run, place
+    return run, position
 
 
 amax, argmax = _extreme("amax")

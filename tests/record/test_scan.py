@@ -107,9 +107,9 @@ def test_advice_comes_with_the_name() -> None:
 def test_what_is_advised_is_there() -> None:
     advised = {name for name in _missing.INSTEAD.values() if name.startswith("torch.")}
     for name in advised:
-        place = torch
+        position = torch
         for part in name.split(".")[1:]:
-            place = getattr(place, part)
+            position = getattr(position, part)
 
 
 @pytest.mark.parametrize(

@@ -157,12 +157,7 @@ def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = No
 def looks_itself(run: Any) -> bool:
     """Whether this is an operation that needs one or two tensors: its own code finds wrong arguments at no cost."""
     op = getattr(run, "op", None)
-    return (
-        op is not None
-        and not hasattr(run, "__wrapped__")
-        and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
-        and op.name not in ("add", "sub")
-    )
+    return op is not None and not hasattr(run, "__wrapped__") and all(p in op.tensors[:2] for p in op.schema.parameters)
 
 
 def guarded(check: Check, home: str = "") -> Callable[..., Any]:
@@ -348,8 +343,8 @@ class Check:
             f"signatures instead:\n\t{self.name}{new}",
             about="This overload",
         )
-        places = [given.pop(p.name) for p in new.parameters if not p.keyword_only and p.name in given]
-        return [*args[:own], *places], given
+        positions = [given.pop(p.name) for p in new.parameters if not p.keyword_only and p.name in given]
+        return [*args[:own], *positions], given
 
     def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         """Raise what PyTorch would for a failed call, unless `error` itself says what is wrong."""
@@ -377,11 +372,11 @@ class Check:
         """The error for the first argument that has to be a tensor by its annotation, and is none."""
         code = _code(self.run)
         notes = getattr(_innermost(self.run), "__annotations__", {})
-        for place, name in enumerate(code.co_varnames[: code.co_argcount]):
-            x = args[place] if place < len(args) else kwargs.get(name)
-            if notes.get(name) == "Tensor" and (place < len(args) or name in kwargs) and not isinstance(x, Tensor):
+        for position, name in enumerate(code.co_varnames[: code.co_argcount]):
+            x = args[position] if position < len(args) else kwargs.get(name)
+            if notes.get(name) == "Tensor" and (position < len(args) or name in kwargs) and not isinstance(x, Tensor):
                 return TypeError(
-                    f"{self.name}(): argument '{name}' (position {place + 1}) must be Tensor, not {type_name(x)}"
+                    f"{self.name}(): argument '{name}' (position {position + 1}) must be Tensor, not {type_name(x)}"
                 )
         return None
 
@@ -465,7 +460,7 @@ class Delegate(Check):
 
     def _fits(self, read: Parser, signature: Signature, given: Mapping[str, Any], args: tuple[Any, ...]) -> bool:
         by_type = True
-        for place, parameter in enumerate(signature.parameters):
+        for position, parameter in enumerate(signature.parameters):
             name = self.renamed.get(parameter.name, parameter.name)
             if (
                 name in (*WORKED_OUT, "out")
@@ -475,7 +470,7 @@ class Delegate(Check):
                 continue
             taken = takes(parameter, given[name], False)
             if not taken:
-                raise TypeError(read.wrong(parameter, given[name], args, place))
+                raise TypeError(read.wrong(parameter, given[name], args, position))
             by_type = by_type and taken is True
         return by_type
 

@@ -8,7 +8,7 @@ from . import tensor
 from .backward_pass import run
 from .device_dispatch import filled
 from .interpreter_stack import BatchLevel, in_function, running
-from .node import like_of
+from .node import output_meta
 from .reverse import GradCall, backward_parts, in_front
 from .roots import GradientEdge, gradients_for, root_edge, root_gradients, root_shape, sequence
 from .size import Size
@@ -126,7 +126,7 @@ def grad(
         if materialize_grads:
             if not isinstance(target, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            found[i] = make(filled(like_of(target._raw), 0))
+            found[i] = make(filled(output_meta(target._raw), 0))
         elif not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "

@@ -12,11 +12,11 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._arrays.stand_in import StandIn
 from . import dims, dispatch, dtypes
 from .inplace import run_inplace
 from .interpreter_stack import BatchLevel, interprets
 from .operation import Operation, operations, table
-from .stand_in import StandIn
 from .state import thread_state
 from .tensor import Tensor, Wrapped
 from .transforms import Batched, batched, top_level
@@ -38,29 +38,29 @@ class Call:
         self.size = size
 
     def __getitem__(self, name: str) -> Any:
-        return self.args[self.place(name)]
+        return self.args[self.position(name)]
 
-    def place(self, name: str) -> int:
+    def position(self, name: str) -> int:
         return next(i for i, p in enumerate(self.op.schema.parameters) if p.name == name)
 
     def has(self, name: str) -> bool:
         """Whether the argument of this name is batched."""
-        return bool(self.marks[self.place(name)])
+        return bool(self.marks[self.position(name)])
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of one sample of the tensor of this name."""
-        i = self.place(name)
+        i = self.position(name)
         return sample_shape(self.args[i], self.marks[i])
 
     def full(self, name: str) -> Tensor:
         """The tensor of this name, expanded where it is not batched."""
-        i = self.place(name)
+        i = self.position(name)
         return expanded(self.args[i], self.marks[i], self.size)
 
     def every(self, change: Callable[[Tensor, bool], Any]) -> list[Any]:
         """The arguments, with `change(tensor, batched)` in the place of each tensor."""
         args = list(self.args)
-        for i, parameter in self.op.places:
+        for i, parameter in self.op.positions:
             if parameter.is_list:
                 args[i] = [None if t is None else change(t, m) for t, m in zip(args[i], self.marks[i], strict=True)]
             elif args[i] is not None:
@@ -251,7 +251,7 @@ def batch(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Any:
 def opened(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Call:
     """The call with what is batched at `level` unwrapped."""
     values, marks = list(args), [False] * len(args)
-    for i, parameter in op.places:
+    for i, parameter in op.positions:
         if parameter.is_list:
             pairs = [value_of(level, t) for t in args[i]]
             values[i] = [t for t, _ in pairs]

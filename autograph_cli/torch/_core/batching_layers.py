@@ -87,11 +87,11 @@ def batch_norm_backward(call: Call) -> Any:
     names = [p.name for p in call.op.tensors if p.name != "reserve"]
     args = list(call.args)
     for name in names:
-        if args[i := call.place(name)] is not None:
+        if args[i := call.position(name)] is not None:
             change = by_channels if name in ("grad_out", "input") else first_two
             args[i] = change(call.full(name))
     if "reserve" in (p.name for p in call.op.tensors) and call["reserve"] is not None:
-        args[call.place("reserve")] = call["reserve"]
+        args[call.position("reserve")] = call["reserve"]
     image, weight, bias = dispatch.run(call.op, tuple(args))
     return (
         None if image is None else from_channels(image, call.size),
@@ -125,7 +125,7 @@ def layer_norm_backward(call: Call) -> Any:
         return loop(call)
     args = call.every(lambda t, batched: t)
     for name in ("grad_out", "input", "mean", "rstd"):
-        args[call.place(name)] = call.full(name)
+        args[call.position(name)] = call.full(name)
     image, *nothing = dispatch.run(call.op, tuple(args))
     return (image, *(None if t is None else expanded(t, False, call.size) for t in nothing))
 
@@ -191,21 +191,23 @@ def embedding_backward(call: Call) -> Any:
     _, _, rows, padding, by_frequency = call.args
     if by_frequency or padding >= 0:
         return loop(call)
-    places = _offsets(call, call.full("indices"), rows)
-    return apart(f.embedding_dense_backward(call.full("grad_output"), places, rows * call.size, -1, False), call.size)
+    positions = _offsets(call, call.full("indices"), rows)
+    return apart(
+        f.embedding_dense_backward(call.full("grad_output"), positions, rows * call.size, -1, False), call.size
+    )
 
 
 def _beside_index(call: Call) -> Any:
     """Along one dimension by an index that all samples share."""
     args = call.every(lambda t, batched: expanded(t, batched, call.size))
-    args[call.place("index")] = call["index"]
-    args[call.place("dim")] = call["dim"] + 1
+    args[call.position("index")] = call["index"]
+    args[call.position("dim")] = call["dim"] + 1
     if "value" in (p.name for p in call.op.tensors):
         return loop(call)
     return dispatch.run(call.op, tuple(args))
 
 
-def _as_places(call: Call, like: tuple[int, ...]) -> Tensor:
+def _as_positions(call: Call, like: tuple[int, ...]) -> Tensor:
     """An index of each sample, laid out as `gather` and `scatter` want it for a sample of shape `like`."""
     dim = call["dim"] + 1
     index = call.full("index")
@@ -226,36 +228,36 @@ def along_index(each: Rule = loop) -> Rule:
 
 def gathered(call: Call) -> Any:
     """What `index_select` does, by an index of each sample."""
-    return f.gather(call.full("self"), call["dim"] + 1, _as_places(call, call.shape("self")))
+    return f.gather(call.full("self"), call["dim"] + 1, _as_positions(call, call.shape("self")))
 
 
 def added(call: Call) -> Any:
     """What `index_add` does, likewise."""
     source = call.full("source")
     source = source if call["alpha"] == 1 else f.mul_Scalar(source, call["alpha"])
-    return f.scatter_add(call.full("self"), call["dim"] + 1, _as_places(call, call.shape("source")), source)
+    return f.scatter_add(call.full("self"), call["dim"] + 1, _as_positions(call, call.shape("source")), source)
 
 
 def copied(call: Call) -> Any:
     """What `index_copy` does, likewise."""
-    places = _as_places(call, call.shape("source"))
-    return f.scatter_src(call.full("self"), call["dim"] + 1, places, call.full("source"))
+    positions = _as_positions(call, call.shape("source"))
+    return f.scatter_src(call.full("self"), call["dim"] + 1, positions, call.full("source"))
 
 
 def filled(call: Call) -> Any:
     """What `index_fill` with a number does, likewise."""
-    return f.scatter_value(call.full("self"), call["dim"] + 1, _as_places(call, call.shape("self")), call["value"])
+    return f.scatter_value(call.full("self"), call["dim"] + 1, _as_positions(call, call.shape("self")), call["value"])
 
 
 def take(call: Call) -> Any:
     x, index = call.args
     if not call.has("self"):
         return f.take(x, index)
-    rows, places = flat(call.full("self")), call.full("index")
+    rows, positions = flat(call.full("self")), call.full("index")
     count = rows._raw.shape[1]
-    column = flat(places)
+    column = flat(positions)
     column = f.where(f.lt(column, _ZERO), f.add_Scalar(column, count), column)
-    return reshaped(f.gather(rows, 1, column), places._raw.shape)
+    return reshaped(f.gather(rows, 1, column), positions._raw.shape)
 
 
 # ---------------------------------------------------------------- advanced indexing
@@ -267,7 +269,7 @@ def _layout(call: Call) -> tuple[list[Any], int, int, int]:
     With an index for the batch the indexed dimensions come first, where without they stand in the place of the first
     index if all indices are neighbours.
     """
-    marks = call.marks[call.place("indices")]
+    marks = call.marks[call.position("indices")]
     indices = call["indices"]
     given = [d for d, i in enumerate(indices) if i is not None]
     made = max(i._raw.ndim - m for i, m in zip(indices, marks, strict=True) if i is not None)
@@ -290,7 +292,7 @@ def index(call: Call) -> Any:
 
 def _index_shared(call: Call) -> Any:
     """Of a tensor that all samples share: the indices have one dimension more, which may not come out in front."""
-    marks = call.marks[call.place("indices")]
+    marks = call.marks[call.position("indices")]
     indices = call["indices"]
     given = [d for d, i in enumerate(indices) if i is not None]
     made = max(i._raw.ndim - m for i, m in zip(indices, marks, strict=True) if i is not None)

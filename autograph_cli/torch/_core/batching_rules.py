@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.stand_in import SENTENCES
+from .._arrays.storages import spanned
 from . import dims, dispatch
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, shifted
 from .operation import operations
-from .stand_in import SENTENCES
 from .tensor import Tensor, Wrapped, make
 from .transforms import core
-from .views import geometry, spanned
+from .views import geometry
 
 f = operations
 
@@ -30,8 +31,8 @@ def masked_select(call: Call) -> Any:
     shape = dims.broadcast(call.shape("self"), call.shape("mask")) or (1,)
     x = f.expand(raised(call["self"], True, len(shape)), (call.size, *shape))
     mask = f.expand(call["mask"], shape)
-    places = tuple(make(d.astype(np.int64)) for d in np.nonzero(mask._raw))
-    return f.index(x, [None, *places])
+    positions = tuple(make(d.astype(np.int64)) for d in np.nonzero(mask._raw))
+    return f.index(x, [None, *positions])
 
 
 # ---------------------------------------------------------------- shapes
@@ -186,7 +187,7 @@ def norm(call: Call) -> Any:
     return f.norm_ScalarOpt_dim(flat(call["self"]), call["p"], (1,), False)
 
 
-def position(call: Call) -> Any:
+def arg_reduction(call: Call) -> Any:
     """Over one dimension, or over the flattened sample."""
     x, dim, keep = call.args
     if dim is not None:
@@ -285,8 +286,8 @@ NONE, MEAN = 0, 1
 
 def loss(call: Call) -> Any:
     """Element by element, and reduced sample by sample."""
-    args, place = aligned(call), call.place("reduction")
-    reduction, args[place] = args[place], NONE
+    args, position = aligned(call), call.position("reduction")
+    reduction, args[position] = args[position], NONE
     losses = dispatch.run(call.op, tuple(args))
     over = tuple(range(1, losses._raw.ndim))
     if reduction == NONE or not over:
@@ -295,13 +296,13 @@ def loss(call: Call) -> Any:
 
 
 def loss_backward(call: Call) -> Any:
-    args, place = aligned(call), call.place("reduction")
+    args, position = aligned(call), call.position("reduction")
     shape = (
         f.sub(args[1], args[2], alpha=1)._raw.shape if args[1]._raw.shape != args[2]._raw.shape else args[1]._raw.shape
     )
     rank = max(call.ranks())
     count = math.prod(shape[-rank:]) if rank else 1
-    reduction, args[place] = args[place], NONE
+    reduction, args[position] = args[position], NONE
     args[1] = expanded(args[1], len(args[1]._raw.shape) > rank, call.size)
     if reduction == MEAN:
         args[0] = f.div_Scalar(args[0], count)

@@ -15,7 +15,7 @@ from .code_cache import compiled
 from .dtype_checks import refusing
 from .dtypes import CATEGORY, FLOATING
 from .memory_format import arranged, in_float32, settled
-from .node import INFERENCE, edge_of, extra_of, like_of
+from .node import INFERENCE, edge_of, extra_of, output_meta
 from .overrides import unasked, unknown_operand
 from .saved_tensors import SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
@@ -32,13 +32,13 @@ def install(op: Operation) -> None:
     """Give `op` its kernel, its function and its node's `_run_raw` and `_run_recorded`."""
     op.kernel_function = _bind(op)
     scope = _scope(op)
-    written = not op.list_result and op.node.__name__ != "NotImplemented"
+    written = not op.list_result and op.has_derivative
     simple = written and not op.multiple and not op.takes_lists
     if simple:
         op.function = _evaluate(_forward(op), {**scope}, op.identifier)
     else:
         casts = op.promotes or op.floating or op.view
-        source = _forward if written and not casts else _general_forward
+        source = _forward if written and not casts else _dispatched_forward
         op.function = _late(lambda: source(op), scope, op.identifier)
     op.function.op = op
     op.function.__signature__ = _shown_signature(op)
@@ -48,8 +48,8 @@ def install(op: Operation) -> None:
         lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier, "bind"
     )
     if op.derivatives:
-        for world in ("raw", "recorded"):
-            setattr(op.node, f"_run_{world}", _Late(op, world))
+        for mode in ("raw", "recorded"):
+            setattr(op.node, f"_run_{mode}", _Late(op, mode))
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
@@ -72,12 +72,11 @@ def _scope(op: Operation) -> dict[str, Any]:
         "new": new,
         "ndarray": np.ndarray,
         "kernel": op.kernel_function,
-        "general": dispatch.run,
+        "dispatch": dispatch.run,
         "operands": dispatch.operands,
         "promote_pair": dispatch.promote_pair,
         "settled": settled,
-        "check_sub": dispatch.check_sub,
-        "check_bool": dispatch.check_bool,
+        "check": op.check,
         "promoted": dispatch.promoted,
         "as_floating": dispatch.as_floating,
         "edge_of": edge_of,
@@ -93,7 +92,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "freed": freed,
         "write_out": dispatch.write_out,
         "is_operand": dispatch.is_operand,
-        "like_of": like_of,
+        "output_meta": output_meta,
         "CATEGORY": CATEGORY,
         "FLOATING": FLOATING,
         "NUMBERS": dispatch.NUMBERS,
@@ -173,11 +172,11 @@ def _arguments(op: Operation) -> str:
     return ", ".join(_argument(p) for p in op.schema.parameters)
 
 
-def _general_forward(op: Operation) -> str:
+def _dispatched_forward(op: Operation) -> str:
     lines = [f"def run({_signature(op)}):"]
     if not op.view:
         lines += ["    if out is not None:", f"        return write_out(OP, ({_arguments(op)},), out)"]
-    return "\n".join([*lines, f"    return general(OP, ({_arguments(op)},))", ""])
+    return "\n".join([*lines, f"    return dispatch(OP, ({_arguments(op)},))", ""])
 
 
 def _forward(op: Operation, operator: bool = False) -> str:
@@ -188,7 +187,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
     call = f"kernel({', '.join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)})"
     lines = [
         f"def run({_signature(op)}):",
-        *_general_way(op, operator),
+        *_dispatch(op, operator),
         "    try:",
         *_number_operand(op),
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
@@ -253,10 +252,10 @@ def _number_operand(op: Operation) -> list[str]:
     if not (op.promotes and not op.strict and len(op.tensors) == 2):
         return []
     first, second = (_argument(p) for p in op.tensors)
-    refuse = [f"            check_bool({second})"] if op.name == "sub" else []
+    check = [f"            if {second}.__class__ is bool:", f"                check({first}._raw, {second})"]
     return [
         f"        if {second}.__class__ in NUMBERS:",
-        *refuse,
+        *(check if op.check else []),
         f"            {second} = wrap_number({second}, {first}{', True' if op.promotes == 'floating' else ''})",
     ]
 
@@ -271,11 +270,11 @@ def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
     ]
 
 
-def _general_way(op: Operation, operator: bool) -> list[str]:
+def _dispatch(op: Operation, operator: bool) -> list[str]:
     lines = ["    if process_state.special:"]
     if operator:
         lines += _unknown(op, ["input", "other"], operator)
-    lines += [f"        return general(OP, ({_arguments(op)},))"]
+    lines += [f"        return dispatch(OP, ({_arguments(op)},))"]
     if not op.view:
         lines = ["    if out is not None:", f"        return write_out(OP, ({_arguments(op)},), out)", *lines]
     return lines
@@ -324,7 +323,7 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
         differ = f"{a}.__class__ is not {b}.__class__ or ({a}.__class__ is ndarray and {a}.dtype is not {b}.dtype)"
         lines += [
             f"    if {differ}:",
-            *([f"        check_sub({a}, {b})"] if op.name == "sub" else []),
+            *([f"        check({a}, {b})"] if op.check else []),
             f"        {a}, {b} = promote_pair({a}, {b})",
         ]
     elif op.promotes:
@@ -370,7 +369,7 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         "    node = NODE()",
         f"    node._edges = {_edges(op, edges)}",
         "    node._extra = None",
-        f"    node._like = {_like(op)}",
+        f"    node._output_meta = {_output_meta(op)}",
         "    node._seq = number",
         f"    node._saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
         *_expectations(op),
@@ -397,18 +396,18 @@ def _edges_of_results(op: Operation) -> list[str]:
 def _edges(op: Operation, edges: list[str]) -> str:
     every = f"({', '.join(f'*{e}' if p.is_list else e for p, e in zip(op.inputs, edges, strict=True))},)"
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
-    return f"tuple(edge for edge in {every} if edge is not None)" if op.node.__name__ == "NotImplemented" else every
+    return every if op.has_derivative else f"tuple(edge for edge in {every} if edge is not None)"
 
 
-def _like(op: Operation) -> str:
+def _output_meta(op: Operation) -> str:
     if op.multiple:
-        return f"[{', '.join(f'like_of({raw})' for _, raw in _made(op))}]"
+        return f"[{', '.join(f'output_meta({raw})' for _, raw in _made(op))}]"
     if op.view:
         return "(raw.shape, raw.dtype)"
     made = "(raw.shape, raw.dtype) if raw.__class__ is ndarray else raw.__class__"
     if op.floating and len(op.tensors) == 1 and len(op.schema.parameters) == 1:
         # A function of one tensor, element by element: the result is like its input.
-        return f"edge0[0]._like if edge0 is not None and not edge0[0]._multiple else {made}"
+        return f"edge0[0]._output_meta if edge0 is not None and not edge0[0]._multiple else {made}"
     return made
 
 
@@ -443,7 +442,7 @@ def _saved(op: Operation, name: str) -> str:
 
 
 def _wanted(op: Operation, name: str) -> str:
-    guard = op.guards[name]
+    guard = op.required_edges[name]
     return "True" if guard is None else f"edge{guard} is not None"
 
 
@@ -464,12 +463,12 @@ def _expectations(op: Operation) -> list[str]:
 class _Late:
     """A node method that is compiled when it is first wanted."""
 
-    def __init__(self, op: Operation, world: str) -> None:
+    def __init__(self, op: Operation, mode: str) -> None:
         self.op = op
-        self.world = world
+        self.mode = mode
 
     def __get__(self, node: Any, owner: Any = None) -> Any:
-        source = backward_source(self.op, self.world)
-        method = _evaluate(source, _scope(self.op), f"{self.op.identifier} {self.world}")
-        setattr(self.op.node, f"_run_{self.world}", method)
-        return getattr(node if node is not None else owner, f"_run_{self.world}")
+        source = backward_source(self.op, self.mode)
+        method = _evaluate(source, _scope(self.op), f"{self.op.identifier} {self.mode}")
+        setattr(self.op.node, f"_run_{self.mode}", method)
+        return getattr(node if node is not None else owner, f"_run_{self.mode}")

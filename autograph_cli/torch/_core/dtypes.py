@@ -26,20 +26,25 @@ class dtype(metaclass=Named):
 
     @property
     def is_floating_point(self) -> bool:
+        """Whether its numbers are real floating point numbers."""
         return self.category == FLOATING
 
     @property
     def is_complex(self) -> bool:
+        """Whether its numbers are complex."""
         return self.category == COMPLEX
 
     @property
     def is_signed(self) -> bool:
+        """Whether it has negative numbers."""
         return self.name not in ("bool", "uint8", "uint16", "uint32", "uint64", "float8_e8m0fnu")
 
     def to_real(self) -> dtype:
+        """The dtype of the real part of its numbers."""
         return {complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
+        """The dtype of complex numbers with such parts. RuntimeError for integers and booleans."""
         found = {float32: complex64, float64: complex128, bfloat16: complex64, float16: complex64}.get(self, self)
         if found.category < COMPLEX:
             raise RuntimeError(f"Unknown Complex ScalarType for {cpp_name(self.numpy)}")

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.storages import empty_strided
 from . import dispatch, dtypes, recomputed, views
 from .gradients import fit_recorded
 from .inplace import run_inplace as run_inplace_
 from .interpreter_stack import DualLevel, interprets
 from .interrupts import contextmanager
-from .node import Node, View, extra_of, like_of
+from .node import Node, View, extra_of, output_meta
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
@@ -71,7 +72,7 @@ def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
 def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: list[Tensor]) -> Tangents | None:
     """The tangents of the outputs, fitted to them; None if there is nothing to follow."""
     inputs: Tangents = []
-    for i, parameter in op.input_places:
+    for i, parameter in op.input_positions:
         t = given[i]
         inputs += ([None] * len(primals[i]) if t is None else t) if parameter.is_list else [t]
     if all(t is None for t in inputs):
@@ -145,7 +146,7 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = dispatch.make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
+    made = dispatch.make(empty_strided(wanted.shape, strides, t._raw.dtype))
     return made.copy_(t)
 
 
@@ -200,10 +201,10 @@ def _check_shape(primal: Tensor, tangent: Tensor) -> None:
 
 def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A linear operation: the same of the tangents, with zeros where there is none."""
-    if op.name in _BY_STRIDES and repeats(core(primals[0])._raw):
+    if op.by_strides and repeats(core(primals[0])._raw):
         return transposed(op, primals, outputs, tangents)
     args, rest = list(primals), iter(tangents)
-    for i, parameter in op.input_places:
+    for i, parameter in op.input_positions:
         x = primals[i]
         if parameter.is_list:
             args[i] = [zeros_like(p) if t is None else t for p, t in zip(x, rest, strict=False)] if x else x
@@ -214,18 +215,14 @@ def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
     return list(result) if op.multiple else [result]
 
 
-_BY_STRIDES = ("as_strided", "_reshape_alias")
-"""Views that speak of memory: right for a tangent that is laid out like its primal."""
-
-
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A product: the sum of the operation on the tangent of one input and the primals of the others."""
-    pairs = [(i, t) for (i, _), t in zip(op.input_places, tangents, strict=True) if t is not None]
+    pairs = [(i, t) for (i, _), t in zip(op.input_positions, tangents, strict=True) if t is not None]
     total: Any = None
-    for i, t in reversed(pairs) if op.identifier == "mul" else pairs:
+    for i, t in reversed(pairs) if op.commutes else pairs:
         others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
         # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`.
-        args = (t, *others) if op.identifier == "mul" else (*others[:i], t, *others[i:])
+        args = (t, *others) if op.commutes else (*others[:i], t, *others[i:])
         part = dispatch.run(op, args)
         total = part if total is None else total + part
     return [total]
@@ -252,7 +249,7 @@ def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         return [zeros_like(o) for o in outputs]
     named = dict(zip((p.name for p in op.schema.parameters), map(apart, primals), strict=True))
     named |= dict(zip(op.schema.outputs, outputs, strict=True))
-    for (i, parameter), t in zip(op.input_places, tangents, strict=True):
+    for (i, parameter), t in zip(op.input_positions, tangents, strict=True):
         named[f"{parameter.name}_t"] = zeros_like(primals[i]) if t is None else t
     code = op.tangent.__code__
     return [op.tangent(operations, *(named[name] for name in code.co_varnames[1 : code.co_argcount]))]
@@ -268,10 +265,10 @@ def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
         if t is None:
             continue
         edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
-        slopes = [
+        derivatives = [
             node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units
         ]
-        parts = [operations.real(operations.conj(slope) * t) for slope in slopes]
+        parts = [operations.real(operations.conj(derivative) * t) for derivative in derivatives]
         part = operations.complex(*parts) if len(parts) == 2 else parts[0]
         total = part if total is None else total + part
     return [total]
@@ -288,12 +285,12 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         edges = tuple(None if t is None else _WANTED for t in tangents)
         node = formula_node(op, primals, outputs)
         back = node._run_recorded(operations, seeds if op.multiple else seeds[0], edges)
-        inputs = [x for (i, p) in op.input_places for x in (primals[i] if p.is_list else [primals[i]])]
+        inputs = [x for (i, p) in op.input_positions for x in (primals[i] if p.is_list else [primals[i]])]
         roots, cotangents = [], []
         for g, t, x in zip(back, tangents, inputs, strict=True):
             if g is None or t is None:
                 continue
-            g = fit_recorded(g, like_of(x._raw))
+            g = fit_recorded(g, output_meta(x._raw))
             if g.requires_grad:
                 roots.append(g)
                 cotangents.append(fit(t, g))
@@ -319,7 +316,7 @@ _WANTED: Any = (None, 0)
 
 def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     """A node of the operation outside every graph, of which only the formulas are wanted."""
-    if op.node.__name__ == "NotImplemented":
+    if not op.has_derivative:
         raise no_forward(op)
     node: Node = object.__new__(op.node)
     used = {p.name for p in op.tensors} & set(op.saved_names)
@@ -327,8 +324,8 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     node._edges = dispatch.edges_of(op, primals)
     node._extra = None
     node._seq = next_sequence_nr()
-    likes = [like_of(o._raw) for o in outputs]
-    node._like = likes if op.multiple else likes[0]
+    likes = [output_meta(o._raw) for o in outputs]
+    node._output_meta = likes if op.multiple else likes[0]
     named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
     again = recomputed.outputs_of(op, named)
     items: list[Any] = []
@@ -353,7 +350,7 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
 
 def no_forward(op: Operation) -> NotImplementedError:
     """PyTorch's error for an operation without a formula."""
-    if op.node.__name__ == "NotImplemented":
+    if not op.has_derivative:
         return NotImplementedError(f"Trying to use forward AD with aten::{op.name} that does not support it.")
     return NotImplementedError(
         f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet."
@@ -399,7 +396,7 @@ def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
         return dispatch.make(dispatch.kernels(x._raw).zeros(size, x._raw.dtype)[()])
-    made = views.empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
+    made = empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
     made[...] = 0
     return dispatch.make(made)
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched
+from .._arrays.storages import address
 from . import dispatch, dtypes
-from .dispatched import Dispatched
 from .node import Edge, Node, edge_of, extra_of
 from .op_namespace import operations
 from .saved_tensors import Packed
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import address
 from .tensor import Tensor, make
 from .views import bump, changes, check_inplace, check_mode, check_overlap, counter, itself, rebase, write
 
@@ -43,7 +43,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         check_mode(target)
     number = next_sequence_nr()
     edges = dispatch.edges_of(op, args) if thread_state.records else ()
-    begun = 0 if process_state.witness is None else time.perf_counter_ns()
+    begun = 0 if process_state.op_hook is None else time.perf_counter_ns()
     wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
     if not op.complex_inplace and target._raw.dtype.kind == "c":
         raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
@@ -66,8 +66,8 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         bump(target)
     else:
         write(target, result, apart=not (op.internal_overlap or (op.overwrites and _is_same(*args))))
-    if process_state.witness is not None:
-        process_state.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
+    if process_state.op_hook is not None:
+        process_state.op_hook(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:
         if node is None:
             out = make(target._raw)
@@ -83,7 +83,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
 def _saves_first(op: Operation, edges: tuple[Edge | None, ...]) -> bool:
     if "self" not in op.saved_names:
         return False
-    guard = op.guards["self"]
+    guard = op.required_edges["self"]
     return guard is None or edges[guard] is not None
 
 

@@ -90,6 +90,7 @@ class DualLevel(Level):
 
     @property
     def follows_all(self) -> bool:  # type: ignore[override]
+        """Whether the level was entered by a transform, not by `forward_ad.dual_level`."""
         return not self.by_hand
 
     def refuse_out(self, name: str) -> Exception:

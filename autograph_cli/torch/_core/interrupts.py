@@ -24,7 +24,7 @@ def uninterruptible(function: Run) -> Run:
     Its code says that it resumes after `yield from`, where Python leaves handlers to the inner generator.
     """
     code = bytearray(function.__code__.co_code)
-    start = next((place for place in range(0, len(code), 2) if code[place] == _RESUME), None)
+    start = next((position for position in range(0, len(code), 2) if code[position] == _RESUME), None)
     if start is not None:
         code[start + 1] = _AFTER_YIELD_FROM
         function.__code__ = function.__code__.replace(co_code=bytes(code))

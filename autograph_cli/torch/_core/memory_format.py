@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import dense_strides, strided
 from .dtypes import CATEGORY, FLOATING
-from .storages import dense_strides, strided
 
 
 def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,16 +130,16 @@ def stacked(raw: Any, parts: Sequence[Any], dim: int) -> Any:
 def indexed_strides(shape: tuple[int, ...], raw: Any, indices: Sequence[Any]) -> Sequence[int]:
     """The strides of `raw[indices]`: those of an iteration over the array, its indexed dimensions at rest, and over the
     indices."""
-    places = [d for d, index in enumerate(indices) if index is not None]
+    positions = [d for d, index in enumerate(indices) if index is not None]
     strides = list(strides_of(raw))
-    if places != list(range(places[0], places[-1] + 1)):
-        rest = [d for d in range(raw.ndim) if d not in places]
-        strides = [strides[d] for d in (*places, *rest)]
-        places = list(range(len(places)))
+    if positions != list(range(positions[0], positions[-1] + 1)):
+        rest = [d for d in range(raw.ndim) if d not in positions]
+        strides = [strides[d] for d in (*positions, *rest)]
+        positions = list(range(len(positions)))
     given = [index for index in indices if index is not None]
     inner = max(index.ndim for index in given)
-    before, after = places[0], raw.ndim - places[-1] - 1
-    operands = [(*strides[:before], *(0,) * inner, *strides[places[-1] + 1 :])]
+    before, after = positions[0], raw.ndim - positions[-1] - 1
+    operands = [(*strides[:before], *(0,) * inner, *strides[positions[-1] + 1 :])]
     looked_up = shape[before : before + inner]
     operands += [(*(0,) * before, *_aligned(looked_up, index), *(0,) * after) for index in given]
     return permuted_strides(shape, fastest_first(shape, operands))

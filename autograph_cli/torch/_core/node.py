@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import resolved
-from .._kernels.meta import Meta
+from .._arrays.lazy import resolved
+from .._arrays.meta import Meta
 from .device import CPU, META
 from .dtypes import FROM_NUMPY
 from .op_namespace import operations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Edge = tuple["Node", int]
 
 
-def like_of(raw: Any) -> Any:
+def output_meta(raw: Any) -> Any:
     """What a gradient of `raw` must look like: the class of a NumPy scalar, or (shape, dtype)."""
     if isinstance(raw, np.generic):
         return raw.__class__
@@ -44,7 +44,7 @@ class MetaLike(tuple[Any, ...]):
 
 
 def shape_dtype(like: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """`like_of` as (shape, dtype)."""
+    """`output_meta` as (shape, dtype)."""
     return like if isinstance(like, tuple) else ((), np.dtype(like))
 
 
@@ -81,11 +81,11 @@ class Node(metaclass=NodeType):
     All but PyTorch's own names begin with an underscore: the rest are the user's, who may set them on a `ctx`.
     """
 
-    __slots__ = ("__weakref__", "_edges", "_extra", "_kept", "_like", "_saved", "_seq")
+    __slots__ = ("__weakref__", "_edges", "_extra", "_kept", "_output_meta", "_saved", "_seq")
 
     _operation: Any = None
     _multiple = False
-    """Several outputs: `_like` and incoming gradients are lists."""
+    """Several outputs: `_output_meta` and incoming gradients are lists."""
     _frees: bool | Callable[[Any], Any] = True
     """Saves tensors, which backward lets go of (what saves none can run again); a function: what stays readable, for
     `_kept`."""
@@ -103,7 +103,7 @@ class Node(metaclass=NodeType):
 
     _edges: tuple[Edge | None, ...]
     _saved: Any
-    _like: Any
+    _output_meta: Any
     _seq: int
     _extra: Extra | None
 
@@ -126,6 +126,7 @@ class Node(metaclass=NodeType):
 
     @property
     def metadata(self) -> dict[str, Any]:
+        """A dict for whatever the user wants to keep with this node."""
         extra = extra_of(self)
         if extra.metadata is None:
             extra.metadata = {}
@@ -139,7 +140,7 @@ class Node(metaclass=NodeType):
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
-        return tuple(map(InputMetadata, self._like if self._multiple else [self._like]))
+        return tuple(map(InputMetadata, self._output_meta if self._multiple else [self._output_meta]))
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces the grad_inputs."""
@@ -162,7 +163,7 @@ class Node(metaclass=NodeType):
         raise NotImplementedError(f"derivative for {self._name()} is not implemented")
 
     def __call__(self, *grads: Any) -> Any:
-        expected = len(self._like) if self._multiple else 1
+        expected = len(self._output_meta) if self._multiple else 1
         if len(grads) != expected:
             raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
         results = self._run_recorded(operations, list(grads) if self._multiple else grads[0])
@@ -259,7 +260,7 @@ class AccumulateGrad(Node):
         self.variable = variable
         self._edges = ()
         self._saved = ()
-        self._like = like_of(variable._raw)
+        self._output_meta = output_meta(variable._raw)
         self._seq = next_sequence_nr()
         self._extra = None
 

@@ -19,6 +19,8 @@ class Traits:
     """A number may stand in no place."""
     floating: bool = False
     """Integers become the default dtype."""
+    check: Callable[..., None] | None = None
+    """Raises where raw arguments (or a boolean beside one) do not go together, before they are cast to one dtype."""
     refuses: Mapping[str, str | Exception | Callable[..., str | None]] = {}
     """Dtypes of the first tensor that PyTorch does not compute in, by NumPy's letters (b, i, u, c; e: float16): the
     kernel that it says lacks them, the error, or a function of the kernel's arguments that gives the name."""
@@ -47,6 +49,12 @@ class Traits:
     `floating` is."""
     linear: bool | str | None = None
     """Linear in all inputs that have a derivative together; "each": in each while the others stay; None: as `view`."""
+    commutes: bool = False
+    """A product of two whose tangent PyTorch writes with the tangents in front, from the last input to the first."""
+    by_strides: bool = False
+    """A view that speaks of memory: right for a tangent only if that is laid out like its primal."""
+    zero_to_zero: bool = False
+    """A function of one number that is zero where it is: of sparse tensors it is computed on the values they keep."""
     random: bool = False
     """Draws random numbers."""
     batch: Callable[..., Any] | None = None
@@ -56,6 +64,14 @@ class Traits:
     """A formula of the tangent, where what follows from the derivatives has a pole; it names tangents `self_t`."""
 
     # Derivatives
+    has_derivative: bool = True
+    """False: PyTorch has no derivative; its node is called NotImplemented, and has only the edges that need one."""
+    saves_all: bool = False
+    """What a formula needs is saved whether its gradient is wanted or not, as PyTorch's backward operations do it."""
+    last: str = ""
+    """The input whose formula comes last in a recorded pass: it makes a node without derivative, which runs first."""
+    recomputed: Any = None
+    """Saved outputs without a gradient that depend on the inputs all the same (recomputed.py)."""
     saved: Mapping[str, Callable[..., Any] | str | None] = {}
     """What PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function of what the
     node keeps (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None: its node has none such."""

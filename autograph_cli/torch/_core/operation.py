@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import op_traits, saved_attributes
+from . import docstrings, op_traits, saved_attributes
 from . import schema as schemas
 from .codegen import install
 from .formula_text import text_of
@@ -75,13 +75,13 @@ class Operation(Traits):
                 f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument"
             )
         self.inputs = tuple(p for p in self.tensors if p.name in with_gradient)
-        self.places = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
-        self.input_places = tuple((i, p) for i, p in self.places if p in self.inputs)
+        self.positions = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
+        self.input_positions = tuple((i, p) for i, p in self.positions if p in self.inputs)
         """Where the tensor arguments stand, and those of them that have a derivative."""
         self.takes_lists = any(p.is_list for p in self.tensors)
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()
-        self.guards = {name: self._guard(name) for name in self.saved_names}
+        self.required_edges = {name: self._required_edge(name) for name in self.saved_names}
         """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch
         does it."""
         self.saving = tuple(map(self._origin, self.saved_names))
@@ -105,9 +105,9 @@ class Operation(Traits):
     def _origin(self, name: str) -> tuple[int | None, int | None, int | None, str]:
         given = [p.name for p in self.schema.parameters]
         if name in self.schema.outputs:
-            return self.guards[name], self.schema.outputs.index(name), None, ""
+            return self.required_edges[name], self.schema.outputs.index(name), None, ""
         if name in given:
-            return self.guards[name] if self.is_tensor(name) else None, None, given.index(name), ""
+            return self.required_edges[name] if self.is_tensor(name) else None, None, given.index(name), ""
         head, _, tail = name.rpartition("_")
         inputs = [p.name for p in self.inputs]
         guard = inputs.index(head) if tail == "strides" and head in inputs and not self.flattens else None
@@ -129,17 +129,17 @@ class Operation(Traits):
             "_differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
             **saved_attributes.members(self),
         }
-        if name in _WRITTEN_BY_HAND:
-            members["_name"] = lambda node: f"torch::autograd::{name}"
-        return type(name, (Node,), members)
+        if "::" in name:
+            members["_name"] = lambda node: name
+        return type(name.rpartition("::")[2], (Node,), members)
 
     def is_tensor(self, name: str) -> bool:
         """Whether the saved thing `name` is a tensor (an input or an output)."""
         return name in self.schema.outputs or any(p.name == name for p in self.tensors)
 
-    def _guard(self, name: str) -> int | None:
+    def _required_edge(self, name: str) -> int | None:
         users = [d for d in self.derivatives if name in d.needs]
-        several = len(self.derivatives) > 1 and not self.flattens and "backward" not in self.name
+        several = len(self.derivatives) > 1 and not self.flattens and not self.saves_all
         if not several or len(users) != 1 or len(users[0].inputs) != 1 or name in self.schema.outputs:
             return None
         return next(i for i, p in enumerate(self.inputs) if p.name == users[0].inputs[0])
@@ -153,10 +153,6 @@ class Operation(Traits):
 
     def __repr__(self) -> str:
         return f"<operation {self.identifier}>"
-
-
-_WRITTEN_BY_HAND = frozenset(("CopyBackwards", "Identity", "NotImplemented"))
-"""Nodes that PyTorch names with their C++ namespace, as it does not generate them."""
 
 
 def camel(name: str) -> str:
@@ -174,16 +170,18 @@ def operation(
     schema: str,
     kernel: str | Callable[..., Any] | None = None,
     *,
+    doc: str = "",
     node: str | None = None,
     joint: Mapping[tuple[str, ...], Formula] | None = None,
     **options: Any,
 ) -> Callable[..., Any]:
     """Define an operation and return the function on tensors.
 
-    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the
-    node's name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the
-    inputs' names; they may name `mask`, which gradients are wanted. Options are the operation's traits (op_traits.py)
-    and its formulas, each named as the input whose gradient it gives.
+    `doc`: what its public function does, in words. `kernel`: the name of a kernel (default: the operation's
+    identifier) or a function of (f, *arguments). `node`: the node's name (default: `<Name>Backward0`), with its C++
+    namespace where PyTorch shows that. `joint`: formulas that give several gradients at once, keyed by the inputs'
+    names; they may name `mask`, which gradients are wanted.
+    Options are the operation's traits (op_traits.py) and its formulas, each named as the input whose gradient it gives.
     """
     traits = {k: options.pop(k) for k in [*options] if k in op_traits.NAMES}
     parsed = schemas.parse(schema)
@@ -195,12 +193,15 @@ def operation(
             if name not in order:
                 raise ValueError(f"{parsed.identifier}: no argument {name!r}")
     derivatives.sort(key=lambda d: order[d.inputs[0]])
-    record = Operation(
-        parsed, kernel or parsed.identifier, node or f"{camel(parsed.name)}Backward0", tuple(derivatives), traits
-    )
+    if node is None:
+        named = traits.get("has_derivative", True)
+        node = f"{camel(parsed.name)}Backward0" if named else "torch::autograd::NotImplemented"
+    record = Operation(parsed, kernel or parsed.identifier, node, tuple(derivatives), traits)
     if record.identifier in table:
         raise ValueError(f"operation {record.identifier} is defined twice")
     install(record)
+    if doc:
+        record.function.__doc__ = docstrings.of_operation(record, doc)
     table[record.identifier] = record
     setattr(operations, record.identifier, record.function)
     return record.function

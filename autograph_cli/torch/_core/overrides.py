@@ -183,8 +183,8 @@ def overloaded(given: Any, plain: bool = False) -> list[Any]:
         if kind in seen or not (_asks(kind) or (plain and isinstance(x, Tensor))):
             continue
         seen.add(kind)
-        place = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
-        found.insert(place, x)
+        position = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+        found.insert(position, x)
     return found
 
 

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from . import dispatch, dtypes
+from . import dispatch, docstrings, dtypes
 from .autocast import autocasts
 from .class_names import type_name
 from .inplace import run_inplace
@@ -45,7 +45,7 @@ def publish(
             if method:
                 methods[name] = run
             if inplace:
-                methods[f"{name}_"] = twin(op)
+                methods[f"{name}_"] = in_place_variant(op)
                 if function:
                     functions[f"{name}_"] = methods[f"{name}_"]
 
@@ -91,15 +91,14 @@ def accepting(run: Callable[..., Any], names: dict[str, str], starred: str | Non
     return renamed
 
 
-def twin(op: Operation) -> Callable[..., Any]:
+def in_place_variant(op: Operation) -> Callable[..., Any]:
     """The in-place form of an operation."""
     bind = op.bind
 
     def run(*args: Any, **kwargs: Any) -> Any:
         return run_inplace(op, bind(*args, **kwargs))
 
-    run.__name__ = run.__qualname__ = f"{op.name}_"
-    return run
+    return docstrings.documented(run, docstrings.in_place(op.name), f"{op.name}_")
 
 
 def in_place_operator(op: Operation) -> Callable[[Tensor, Any], Any]:
@@ -249,6 +248,8 @@ def overloaded(
             chosen, *given = choose(*args, **kwargs)
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
+
+        run_in_place.__doc__ = docstrings.in_place(name)
 
         public = with_out(run, str(out).split(), choose) if out else accepting(run, numpy_names(_parameters(choose)))
         for known in (name, *aliases):

@@ -138,11 +138,11 @@ def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
     found = [None if g is None else wrapped(level, g, x._bdim) for g, x in zip(found, call.targets, strict=True)]
     if outer:
-        places = [i for i, inside in enumerate(within) if not inside]
+        positions = [i for i, inside in enumerate(within) if not inside]
         others = call.of(
-            [r for r, _ in outer], [call.targets[i] for i in places], [c for _, c in outer], call.retain_graph
+            [r for r, _ in outer], [call.targets[i] for i in positions], [c for _, c in outer], call.retain_graph
         )
-        for i, g in zip(places, others, strict=True):
+        for i, g in zip(positions, others, strict=True):
             found[i] = g
     return found
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._kernels.lazy import Lazy, resolved
+from .._arrays.lazy import Lazy, resolved
 from .dtypes import FROM_NUMPY, type_name
 from .interrupts import contextmanager
 from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
@@ -305,18 +305,18 @@ def _pack(node: Node, item: Any, index: int) -> Any:
 
 
 class SavedTensor:
-    """One saved tensor of one node; `place` is its place in a saved list, `derived` the name of what is only worked out
-    from it."""
+    """One saved tensor of one node; `position` is its index in a saved list, `derived` the name of what is only worked
+    out from it."""
 
-    def __init__(self, node: Node, index: int, place: int | None = None, derived: str = "") -> None:
+    def __init__(self, node: Node, index: int, position: int | None = None, derived: str = "") -> None:
         self._derived = derived
         self._node = node
         self._index = index
-        self._place = place
+        self._position = position
 
     def register_hooks(self, pack: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Replace what is saved by `pack(tensor)`, to be had back by `unpack_hook`."""
-        node, index, place = self._node, self._index, self._place
+        node, index, position = self._node, self._index, self._position
         if self._derived:
             raise NotImplementedError(
                 f"register_hooks: _saved_{self._derived} is not kept by autograph's engine but worked out from "
@@ -324,7 +324,7 @@ class SavedTensor:
             )
         if node._saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
-        item = node._saved[index] if place is None else node._saved[index]._items[place]
+        item = node._saved[index] if position is None else node._saved[index]._items[position]
         if isinstance(item, Packed) and item.hooked:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
@@ -332,10 +332,10 @@ class SavedTensor:
             )
         if item is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        tensor = unpack(node, index) if place is None else node._saved[index].tensors()[place]
+        tensor = unpack(node, index) if position is None else node._saved[index].tensors()[position]
         packed = Packed(pack(tensor), unpack_hook, edge_of(tensor))
-        if place is not None:
-            node._saved[index]._items[place] = packed
+        if position is not None:
+            node._saved[index]._items[position] = packed
             return
         items = list(node._saved)
         items[index] = packed

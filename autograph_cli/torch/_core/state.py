@@ -30,7 +30,7 @@ class Observer(Protocol):
         """The backward call is over, also when it failed; `call.ran` are the nodes that it ran, in order."""
 
 
-class Witness(Protocol):
+class OpHook(Protocol):
     """Sees an operation that has just been computed, recorded or not."""
 
     def __call__(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor], nanoseconds: int) -> None: ...
@@ -39,7 +39,7 @@ class Witness(Protocol):
 class BackwardCall:
     """What an observer is told of one `backward` or `grad` call."""
 
-    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "ran", "roots", "watch")
+    __slots__ = ("create_graph", "found", "inputs", "keeps_graph", "kind", "ran", "roots", "watch")
 
     def __init__(self, kind: str, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool) -> None:
         self.kind = kind
@@ -48,6 +48,8 @@ class BackwardCall:
         self.keeps_graph = keeps_graph
         self.create_graph = create_graph
         self.ran: list[Node] = []
+        self.found: list[Tensor | None] = []
+        """The gradients of `inputs`."""
         self.watch: Callable[[Node, Any], None] | None = None
         """Called with each node that is about to run and the gradient that it is given; an observer may put it here."""
 
@@ -64,11 +66,11 @@ class ProcessState:
         "float8",
         "lazy",
         "observer",
+        "op_hook",
         "reserved",
         "sparse",
         "special",
         "without_grad",
-        "witness",
     )
 
     def __init__(self) -> None:
@@ -89,7 +91,7 @@ class ProcessState:
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
-        self.witness: Witness | None = None
+        self.op_hook: OpHook | None = None
         """Sees every operation, on the general way only: who sets it counts `special` up as well."""
         self.default_dtype = np.dtype(np.float32)
         self.default_device: Any = None

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.meta import Meta
-from . import dispatched, dtypes
+from .._arrays import dispatched
+from .._arrays.dispatched import Dispatched
+from .._arrays.meta import Meta
+from .._arrays.sparse import Coo, Csr
+from . import dtypes
 from .class_names import Named
 from .device import CPU, META
-from .dispatched import Dispatched
 from .layout import sparse_coo, sparse_csr, strided
 from .node import (
     INFERENCE,
@@ -30,7 +32,6 @@ from .node import (
     shown,
 )
 from .size import Size, of_shape
-from .sparse_arrays import Coo, Csr
 from .state import process_state, thread_state
 from .user_warnings import warn
 
@@ -116,32 +117,37 @@ class Tensor(metaclass=Named):
 
     @property
     def dtype(self) -> dtypes.dtype:
+        """The type of the elements."""
         return dtypes.FROM_NUMPY[self._raw.dtype]
 
     @property
     def shape(self) -> Size:
+        """The size of each dimension."""
         return of_shape(self._raw.shape)
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return int(self._raw.ndim)
 
     @property
     def device(self) -> Any:
+        """`cpu`, or `meta` for a tensor without memory."""
         return META if self._raw.__class__ is Meta else CPU
 
     @property
     def layout(self) -> Any:
+        """`torch.strided`, or the layout of a sparse tensor."""
         return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
-    is_sparse = property(lambda self: self._raw.__class__ is Coo)
-    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr)
-    is_meta = property(lambda self: self._raw.__class__ is Meta)
-    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False)
-    is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = property(lambda self: False)
-    is_cpu = property(lambda self: self._raw.__class__ is not Meta)
-    itemsize = property(lambda self: self.dtype.itemsize)
-    nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)
+    is_sparse = property(lambda self: self._raw.__class__ is Coo, doc="Whether the layout is `torch.sparse_coo`.")
+    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr, doc="Whether the layout is `torch.sparse_csr`.")
+    is_meta = property(lambda self: self._raw.__class__ is Meta, doc="Whether the tensor has no memory.")
+    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False, doc="False in this engine.")
+    is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = is_cuda
+    is_cpu = property(lambda self: self._raw.__class__ is not Meta, doc="Whether the elements are in main memory.")
+    itemsize = property(lambda self: self.dtype.itemsize, doc="The bytes of one element.")
+    nbytes = property(lambda self: self._raw.size * self.dtype.itemsize, doc="The bytes of all elements.")
 
     @property
     def _version(self) -> int:
@@ -152,12 +158,17 @@ class Tensor(metaclass=Named):
 
     @property
     def name(self) -> str | None:
+        """The name that was given to this tensor, or None."""
         return None if self._meta is None else self._meta.name
 
     # -- the graph
 
     @property
     def requires_grad(self) -> bool:
+        """Whether gradients with respect to this tensor are computed.
+
+        Setting it is an error for what an operation made, and for integers and booleans.
+        """
         edge = self._edge
         if edge.__class__ is View:
             # Also a view made without recording, which has no history, asks for what its base does.
@@ -196,10 +207,12 @@ class Tensor(metaclass=Named):
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor: its gradient is accumulated in `grad`."""
         return has_no_history(self) if self._edge.__class__ is not View else self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
+        """The node of the graph that made this tensor; None for a leaf."""
         edge = self._edge
         if edge is None or marks_leaf(edge):
             return None
@@ -208,11 +221,13 @@ class Tensor(metaclass=Named):
 
     @property
     def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
         edge = None if marks_leaf(self._edge) else edge_of(self)
         return 0 if edge is None else shown(edge)[1]
 
     @property
     def grad(self) -> Tensor | None:
+        """The gradient that backward passes have accumulated for this leaf; None before the first."""
         meta = self._meta
         found = None if meta is None else meta.grad
         if found is None and not has_no_history(self) and not (meta is not None and meta.retains):
@@ -233,11 +248,12 @@ class Tensor(metaclass=Named):
 
     @property
     def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this tensor, which is no leaf."""
         return self._meta is not None and self._meta.retains
 
     @property
     def data(self) -> Tensor:
-
+        """The same memory outside of the graph; changes of it are not seen by version checks."""
         return share(self, counts=False)
 
     @data.setter
@@ -289,6 +305,7 @@ class Tensor(metaclass=Named):
         warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
 
     def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
         return self._counter is INFERENCE
 
     @property

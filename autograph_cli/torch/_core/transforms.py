@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .._arrays.stand_in import NO_MEMORY, StandIn
 from .device_dispatch import kernels
 from .interpreter_stack import BatchLevel, Level, new, refuse_call
 from .node import View
-from .stand_in import NO_MEMORY, StandIn
 from .state import thread_state
 from .tensor import Tensor, Wrapped, make, share
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import bits_of, flip, memory_of
-from .._kernels.meta import Meta
+from .._arrays.lazy import bits_of, flip, memory_of
+from .._arrays.meta import Meta
+from .._arrays.sparse import Sparse
+from .._arrays.storages import address, as_strided_raw, empty_strided, offset_in, owner
 from .memory_format import strides_of
-from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, like_of
+from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, output_meta
 from .op_namespace import operations, table
 from .saved_tensors import SavedResult, SavedView, freed, short_name
-from .sparse_arrays import Sparse
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import address, offset_in, owner, strided, window
 from .tensor import Tensor, Wrapped, counter, make
 
 if TYPE_CHECKING:
@@ -74,44 +74,10 @@ def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], in
     return view.shape, strides_of(view), apart // view.itemsize
 
 
-NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
-"""Whether NumPy warns where the shape of an array is set, which takes half as long as `reshape`."""
-
-
-def in_shape(raw: Any, size: tuple[int, ...]) -> Any:
-    """The array in another shape, in the same memory; AttributeError or ValueError where it would need a copy."""
-    if NEVER_SET:
-        return raw.reshape(size, copy=False)
-    window = raw.view()
-    window.shape = size
-    return window
-
-
-def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
-    """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if
-    given."""
-    return window(raw, shape, strides, offset, dtype)
-
-
-def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
-    """How many elements of memory, from its beginning, a window needs."""
-    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
-
-
-def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, on_meta: bool = False) -> Any:
-    """New memory with the given strides (in elements)."""
-    if on_meta:
-        return Meta(shape, dtype, [s * np.dtype(dtype).itemsize for s in strides])
-    if not all(shape):
-        return np.empty(shape, dtype)
-    flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
-    return strided(flat, shape, [s * flat.itemsize for s in strides])
-
-
-def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
+def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
     """The edge of a view; when its memory changed since, an AsStridedBackward0 on its base's new history.
 
-    `place` is its `geometry` in its base, if that is known.
+    `position` is its `geometry` in its base, if that is known.
     """
     view: View = tensor._edge
     version = tensor._counter[0]
@@ -128,10 +94,10 @@ def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
         move_retained(tensor, before)
         return view.edge
     node: Node = object.__new__(table["as_strided"].node)
-    shape, strides, offset = place or geometry(tensor._raw, view.base._raw)
+    shape, strides, offset = position or geometry(tensor._raw, view.base._raw)
     node._edges = (base_edge,)
     node._saved = (shape, strides, offset, view.base._raw.shape, strides_of(view.base._raw))
-    node._like = like_of(tensor._raw)
+    node._output_meta = output_meta(tensor._raw)
     node._seq = next_sequence_nr()
     node._extra = None
     view.edge, view.version = (node, 0), version
@@ -159,7 +125,7 @@ class CopySlices(Node):
         self.bits = (now[0] is not before[0], now[1] is not before[1])
         self._edges = (edge_of(base), *function._edges[1:])
         self._saved = (function,)
-        self._like = like_of(base._raw)
+        self._output_meta = output_meta(base._raw)
         self._seq = next_sequence_nr()
         self._extra = None
 
@@ -201,10 +167,10 @@ class CopySlices(Node):
                 "a change in place through view_as_real or view_as_complex under a transform of functions"
             )
         shape = self.base[0]
-        places = empty_strided(*self.base, np.dtype(np.int64))
-        places[...] = np.arange(places.size).reshape(shape)
-        changed = make(np.ascontiguousarray(as_strided_raw(places, *self.view)).reshape(-1))
-        flat = f.reshape(grad, (places.size,))
+        positions = empty_strided(*self.base, np.dtype(np.int64))
+        positions[...] = np.arange(positions.size).reshape(shape)
+        changed = make(np.ascontiguousarray(as_strided_raw(positions, *self.view)).reshape(-1))
+        flat = f.reshape(grad, (positions.size,))
         part = self._read(f, f.reshape(f.index_select(flat, 0, changed), self.view[0]))
         grads = self.function()._run_recorded(f, part)
         if grads[0] is None:

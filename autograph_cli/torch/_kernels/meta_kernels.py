@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .._core.state import thread_state
-from . import Kernels, cpu, meta_functions  # noqa: F401  (the rules are found by NumPy's own dispatch)
+from . import Kernels, cpu
 from .bessel import Bessel
 from .embedding import MAX
-from .meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .polynomials import Polynomials
 from .special import Special
 
@@ -163,18 +163,18 @@ class MetaKernels(Kernels):
         padding_idx: int,
     ) -> Any:
         bags, width = offsets.size - (1 if include_last_offset else 0), weight.shape[1]
-        places = Meta((bags, width) if mode == MAX else (0,), "int64")
-        return Meta((bags, width), weight.dtype), Meta(indices.shape, "int64"), Meta((bags,), "int64"), places
+        positions = Meta((bags, width) if mode == MAX else (0,), "int64")
+        return Meta((bags, width), weight.dtype), Meta(indices.shape, "int64"), Meta((bags,), "int64"), positions
 
     def _embedding_bag_backward(
-        self, grad: Any, indices: Any, bag_of: Any, sizes: Any, places: Any, count: int, *_: Any
+        self, grad: Any, indices: Any, bag_of: Any, sizes: Any, positions: Any, count: int, *_: Any
     ) -> Any:
         return Meta((count, grad.shape[1]), grad.dtype)
 
     def put_planes(self, grad: Any, sizes: Any, indices: Any, dims: int) -> Any:
         return Meta(sizes, grad.dtype)
 
-    def _add_at(self, total: Any, place: Any, values: Any) -> None:
+    def _add_at(self, total: Any, position: Any, values: Any) -> None:
         """Nothing to do: no element is kept."""
 
     def _bounds(self, data: Any, lengths: Any, offsets: Any, axis: int) -> Any:

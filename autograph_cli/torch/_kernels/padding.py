@@ -34,23 +34,23 @@ class Frames:
         return out
 
     def _reflected(self, n: int, left: int, right: int) -> Any:
-        place = self.xp.abs(self.xp.arange(-left, n + right))
-        return self.xp.where(place >= n, 2 * (n - 1) - place, place)
+        position = self.xp.abs(self.xp.arange(-left, n + right))
+        return self.xp.where(position >= n, 2 * (n - 1) - position, position)
 
     def _replicated(self, n: int, left: int, right: int) -> Any:
         return self.xp.clip(self.xp.arange(-left, n + right), 0, n - 1)
 
-    def _taken(self, a: Any, pad: Any, places: Any) -> Any:
+    def _taken(self, a: Any, pad: Any, positions: Any) -> Any:
         for i in range(len(pad) // 2):
             d = a.ndim - 1 - i
-            a = self.xp.take(a, places(a.shape[d], pad[2 * i], pad[2 * i + 1]), axis=d)
+            a = self.xp.take(a, positions(a.shape[d], pad[2 * i], pad[2 * i + 1]), axis=d)
         return a
 
-    def _put_back(self, grad: Any, sizes: Any, pad: Any, places: Any) -> Any:
+    def _put_back(self, grad: Any, sizes: Any, pad: Any, positions: Any) -> Any:
         for i in range(len(pad) // 2):
             d = grad.ndim - 1 - i
             lines = self.xp.moveaxis(grad, d, 0)
-            found, start, end = places(sizes[d], pad[2 * i], pad[2 * i + 1]), pad[2 * i], pad[2 * i] + sizes[d]
+            found, start, end = positions(sizes[d], pad[2 * i], pad[2 * i + 1]), pad[2 * i], pad[2 * i] + sizes[d]
             if start < 0 or end > len(lines):
                 out = self.xp.zeros((sizes[d], *lines.shape[1:]), grad.dtype)
                 self.added_at(out, (found,), lines)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
 from .._core.dtypes import (
     FLOAT8,
     FROM_NUMPY,
@@ -21,7 +22,6 @@ from .._core.dtypes import (
 )
 from .._core.memory_format import empty_as
 from .._core.state import process_state
-from .meta import readable
 
 _REAL = (np.floating, np.integer, np.bool_)
 _MANY = 4_096

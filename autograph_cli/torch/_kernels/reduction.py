@@ -81,19 +81,19 @@ class Reduction:
     def _first(self, find: Any, a: Any, dim: Any) -> Any:
         return find(a.reshape(1) if a.ndim == 0 else a, axis=dim, keepdims=True).astype("int64")
 
-    def _at(self, a: Any, places: Any, dim: int, keepdim: bool) -> Any:
+    def _at(self, a: Any, positions: Any, dim: int, keepdim: bool) -> Any:
         if a.ndim == 0:
             return a, self.xp.zeros((), "int64")[()]
-        values = self.xp.take_along_axis(a, places, dim)
-        return (values, places) if keepdim else (values.squeeze(dim)[()], places.squeeze(dim)[()])
+        values = self.xp.take_along_axis(a, positions, dim)
+        return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
     def argmax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self._place(self.xp.argmax, a, dim, keepdim)
+        return self._position(self.xp.argmax, a, dim, keepdim)
 
     def argmin(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self._place(self.xp.argmin, a, dim, keepdim)
+        return self._position(self.xp.argmin, a, dim, keepdim)
 
-    def _place(self, find: Any, a: Any, dim: Any, keepdim: bool) -> Any:
+    def _position(self, find: Any, a: Any, dim: Any, keepdim: bool) -> Any:
         if a.ndim == 0:
             return self.xp.zeros((), "int64")[()]
         return self.xp.asarray(find(a, axis=dim, keepdims=keepdim)).astype("int64")[()]

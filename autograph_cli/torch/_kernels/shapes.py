@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
 from .._core.dtypes import result_dtype
-from .._core.storages import strided
-from .._core.views import as_strided_raw, in_shape, spanned
 
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
@@ -110,11 +109,11 @@ class Movement:
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         memory = self.xp.zeros(reach, grad.dtype)
-        places = as_strided_raw(self.xp.arange(reach), tuple(size), tuple(stride), offset)
-        if len(set(places.ravel().tolist())) == places.size:
-            memory[places] = grad
+        positions = as_strided_raw(self.xp.arange(reach), tuple(size), tuple(stride), offset)
+        if len(set(positions.ravel().tolist())) == positions.size:
+            memory[positions] = grad
         else:
-            self.xp.add.at(memory, places, grad)
+            self.xp.add.at(memory, positions, grad)
         return as_strided_raw(memory, tuple(sizes), tuple(strides), before)
 
     def select(self, a: Any, dim: int, index: int) -> Any:
@@ -242,19 +241,19 @@ class Movement:
         keys = a.astype("float32") if a.dtype.kind == "V" else a
         if descending:
             back = self.xp.flip(self.xp.argsort(self.xp.flip(keys, dim), axis=dim, kind="stable"), dim)
-            places = a.shape[dim] - 1 - back
+            positions = a.shape[dim] - 1 - back
         else:
-            places = self.xp.argsort(keys, axis=dim, kind="stable")
-        return self.xp.take_along_axis(a, places, dim), places.astype("int64")
+            positions = self.xp.argsort(keys, axis=dim, kind="stable")
+        return self.xp.take_along_axis(a, positions, dim), positions.astype("int64")
 
     def topk(self, a: Any, k: int, dim: int, largest: bool) -> Any:
         few = self._few_of_many(a, k, dim, largest)
         if few is not None:
             return few
-        values, places = self.sort(a, dim, largest)
+        values, positions = self.sort(a, dim, largest)
         if a.ndim == 0:
-            return values, places
-        return self.slice(values, dim, 0, k, 1).copy(), self.slice(places, dim, 0, k, 1).copy()
+            return values, positions
+        return self.slice(values, dim, 0, k, 1).copy(), self.slice(positions, dim, 0, k, 1).copy()
 
     def _few_of_many(self, a: Any, k: int, dim: int, largest: bool) -> Any:
         """`topk` by a partition, where that is worth it and no tie lets several answers be right; None otherwise."""

@@ -44,8 +44,7 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
         kinds = [a.dtype for a in arrays if hasattr(a, "dtype")]
         kind = next((k for k in kinds if k.kind not in "biu"), process_state.default_dtype)
         if kind.kind == "c":
-            name = f"{run.__name__}_vml" if run.__name__ in ("erf", "erfc", "erfinv", "lgamma") else run.__name__
-            name = name.removeprefix("special_")
+            name = run.__name__.removeprefix("special_")
             raise NotImplementedError(f""""{name}_cpu" not implemented for '{cpp_name(kind)}'""")
         wide = [self.xp.asarray(a, np.float64) if hasattr(a, "dtype") else a for a in arrays]
         return run(self, *wide).astype(kind, copy=False)[()]
@@ -88,10 +87,10 @@ class Special:
     number: Any
     error_function: Any
 
-    def piecewise(self, x: Any, *pieces: Pieces) -> Any:
+    def piecewise(self, x: Any, *cases: Pieces) -> Any:
         """A function by pieces, each computed only where its condition holds; nan where none does."""
         out = self.xp.full(x.shape, math.nan)
-        for where, function in pieces:
+        for where, function in cases:
             if where.any():
                 out[where] = function(x[where])
         return out

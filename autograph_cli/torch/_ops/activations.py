@@ -36,6 +36,7 @@ softmax_backward = operation(
     "softmax_backward(Tensor grad_output, Tensor output, int dim)",
     node="SoftmaxBackwardDataBackward0",
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, output, dim: f.softmax_backward(grad, output, dim),
     output=lambda f, grad, grad_output, output, dim: softmax_twice(f, grad, grad_output, output, dim),
 )
@@ -51,6 +52,7 @@ log_softmax_backward = operation(
     "log_softmax_backward(Tensor grad_output, Tensor output, int dim)",
     node="LogSoftmaxBackwardDataBackward0",
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, output, dim: f.sub(grad, f.sum_dim_IntList(grad * f.exp(output), (dim,), True)),
     output=lambda f, grad, grad_output, output, dim: (
         f.neg(f.sum_dim_IntList(grad_output, (dim,), True)) * (f.exp(output) * grad)
@@ -58,6 +60,10 @@ log_softmax_backward = operation(
 )
 softplus_op = operation(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20)",
+    doc=(
+        "`log(1 + exp(beta * input)) / beta`, a smooth `relu`; the input itself where `beta * input` is "
+        "above `threshold`."
+    ),
     pointwise=True,
     refuses={"biuc": "softplus_cpu"},
     self=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
@@ -65,6 +71,7 @@ softplus_op = operation(
 softplus_backward = operation(
     "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
     self=lambda f, grad, grad_output, self, beta, threshold: softplus_twice(
         f, grad * grad_output, self, beta, threshold
@@ -79,6 +86,7 @@ leaky_relu_op = operation(
 leaky_relu_backward = operation(
     "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
     self=lambda f, grad: f.zeros_like(grad),
 )

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.dispatch import check_bool
 from .._core.operation import Formula, operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
 from .._core.wrapped_numbers import wrap_number
+from .._kernels.pointwise import check_addcdiv
+
+
+def check_sub(a: Any, b: Any) -> None:
+    """Raise PyTorch's error where one of two is boolean and the other is not: raw arrays, or an array and a number."""
+    if _is_boolean(a) != _is_boolean(b):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+
+
+def _is_boolean(x: Any) -> bool:
+    return isinstance(x, bool) or (hasattr(x, "dtype") and x.dtype.kind == "b")
 
 
 def scaled(f: Any, grad: Any, alpha: Any) -> Any:
@@ -27,6 +40,7 @@ def no_derivative(name: str) -> Formula:
 
 add = operation(
     "add(Tensor self, Tensor other, *, Scalar alpha=1)",
+    doc="`input + alpha * other`.",
     promotes=True,
     number_first=True,
     inline="{self} + {other} if alpha == 1 else {kernel}",
@@ -37,26 +51,31 @@ add = operation(
 )
 sub = operation(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1)",
+    doc="`input - alpha * other`. RuntimeError for booleans.",
     promotes=True,
     number_first=True,
     linear=True,
     vmap_inplace="inplace arithmetic",
+    check=check_sub,
     self=lambda f, grad: grad,
     other=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
 )
 mul = operation(
     "mul(Tensor self, Tensor other)",
+    doc="`input * other`.",
     float8="numbers",
     promotes=True,
     number_first=True,
     inline="{self} * {other}",
     linear="each",
     vmap_inplace="inplace arithmetic",
+    commutes=True,
     self=lambda f, grad, other: grad * f.conj(other),
     other=lambda f, grad, self: grad * f.conj(self),
 )
 true_divide = operation(
     "div(Tensor self, Tensor other)",
+    doc="`input / other`.",
     promotes="floating",
     number_first=True,
     tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
@@ -158,6 +177,7 @@ rsub_tensor = operation(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1)",
     promotes=True,
     linear=True,
+    check=check_sub,
     self=lambda f, grad, alpha: scaled(f, f.neg(grad), alpha),
     other=lambda f, grad: grad,
 )
@@ -172,7 +192,7 @@ remainder_of_scalar = operation(
     "remainder.Scalar_Tensor(Tensor self, Tensor other)",
     "remainder",
     promotes=True,
-    node="NotImplemented",
+    has_derivative=False,
     other=no_derivative("remainder"),
 )
 remainder_scalar = operation(
@@ -191,19 +211,20 @@ fmod_scalar = operation(
 floor_divide_tensor = operation(
     "floor_divide(Tensor self, Tensor other)",
     promotes=True,
-    node="NotImplemented",
+    has_derivative=False,
     self=no_derivative("floor_divide"),
     other=no_derivative("floor_divide"),
 )
 floor_divide_scalar = operation(
     "floor_divide.Scalar(Tensor self, Scalar other)",
     lambda f, a, other: f.floor_divide(*f.with_number(a, other)),
-    node="NotImplemented",
+    has_derivative=False,
     pointwise=True,
     self=no_derivative("floor_divide"),
 )
 maximum = operation(
     "maximum(Tensor self, Tensor other)",
+    doc="The larger element of each pair, nan where one of them is; equal ones share the gradient.",
     promotes=True,
     strict=True,
     refuses={"c": RuntimeError("maximum not implemented for complex tensors.")},
@@ -216,6 +237,7 @@ maximum = operation(
 )
 minimum = operation(
     "minimum(Tensor self, Tensor other)",
+    doc="The smaller element of each pair, nan where one of them is; equal ones share the gradient.",
     promotes=True,
     strict=True,
     refuses={"c": RuntimeError("minimum not implemented for complex tensors.")},
@@ -228,6 +250,7 @@ minimum = operation(
 )
 addcmul = operation(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+    doc="`input + value * tensor1 * tensor2`.",
     promotes=True,
     opmath=True,
     self=lambda f, grad: grad,
@@ -243,8 +266,10 @@ def _divided_by(f: Any, grad: Any, tensor1: Any, tensor2: Any, value: Any) -> An
 
 addcdiv = operation(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+    doc=("`input + value * tensor1 / tensor2`.\n\nRuntimeError for integers, whose quotient would not be one."),
     promotes=True,
     opmath=True,
+    check=lambda a, x, y: check_addcdiv(x, y),
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
     tensor2=_divided_by,
@@ -259,14 +284,21 @@ publish(sub, inplace=True, aliases=("subtract",))
 
 @composite(function=True, method=False)
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
-    if isinstance(other, Tensor):
+    """`other - alpha * input`. RuntimeError for booleans."""
+    if isinstance(other, (Tensor, bool)):
         return rsub_tensor(input, other, alpha=alpha)
-    check_bool(input._raw.dtype.kind == "b" or other)
+    check_sub(input._raw, other)
     return rsub_scalar(input, other, alpha)
 
 
 @overloaded(aliases=("divide",))
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """`input / other`, rounded towards zero (`rounding_mode="trunc"`) or down (`"floor"`).
+
+    Arguments are broadcast and cast to a common dtype; without rounding, integers become the default dtype. A
+    rounded quotient
+    has a gradient of zero. RuntimeError for another mode, or for integers divided by zero with one.
+    """
     if rounding_mode is None:
         return true_divide, input, other
     if rounding_mode not in ("trunc", "floor"):
@@ -285,11 +317,16 @@ _div_mode.op = div_mode.op
 
 @overloaded()
 def true_divide_(input: Tensor, other: Any) -> Any:
+    """`input / other`: `div` without rounding."""
     return true_divide, input, other
 
 
 @overloaded()
 def floor_divide(input: Any, other: Any) -> Any:
+    """`input / other` rounded down. It has no derivative.
+
+    Arguments are broadcast and cast to a common dtype. RuntimeError for integers divided by zero.
+    """
     if not isinstance(input, Tensor):
         return floor_divide_tensor, wrap_number(input, other), other
     return (floor_divide_tensor if isinstance(other, Tensor) else floor_divide_scalar), input, other
@@ -297,6 +334,10 @@ def floor_divide(input: Any, other: Any) -> Any:
 
 @overloaded()
 def pow(input: Any, exponent: Any) -> Any:
+    """`input ** exponent`; one of both may be a number.
+
+    Arguments are broadcast and cast to a common dtype. RuntimeError for integers to a negative integer power.
+    """
     if not isinstance(input, Tensor):
         return scalar_pow, input, exponent
     return (pow_tensor if isinstance(exponent, Tensor) else pow_scalar), input, exponent
@@ -304,6 +345,10 @@ def pow(input: Any, exponent: Any) -> Any:
 
 @overloaded()
 def remainder_(input: Any, other: Any) -> Any:
+    """What is left of `input` after division by `other`, with the sign of `other`, as `%` in Python.
+
+    Arguments are broadcast and cast to a common dtype. RuntimeError for integers divided by zero.
+    """
     if not isinstance(input, Tensor):
         return remainder_of_scalar, wrap_number(input, other), other
     return (remainder if isinstance(other, Tensor) else remainder_scalar), input, other
@@ -311,9 +356,14 @@ def remainder_(input: Any, other: Any) -> Any:
 
 @overloaded()
 def fmod_(input: Tensor, other: Any) -> Any:
+    """What is left of `input` after division by `other`, with the sign of `input`, as `fmod` in C.
+
+    Arguments are broadcast and cast to a common dtype. RuntimeError for integers divided by zero.
+    """
     return (fmod if isinstance(other, Tensor) else fmod_scalar), input, other
 
 
 @overloaded()
 def square(input: Tensor) -> Any:
+    """`input ** 2`."""
     return pow_scalar, input, 2

@@ -45,8 +45,9 @@ flash_attention = operation(
 operation(
     f"{_FLASH}_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor output, Tensor logsumexp, bool "
     "is_causal, Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)",
-    node="NotImplemented",
+    has_derivative=False,
     batch=batching_layers.attention_backward,
+    saves_all=True,
     **{name: no_derivative(f"{_FLASH}_backward") for name in ("grad_out", "query", "key", "value", "output")},
 )
 trilinear = operation(

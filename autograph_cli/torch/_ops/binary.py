@@ -63,6 +63,7 @@ copysign_scalar = operation(
 )
 fmax = operation(
     "fmax(Tensor self, Tensor other)",
+    doc=("The larger element of each pair; where one is nan, the other. Of equal ones `input` gets the gradient."),
     promotes=True,
     strict=True,
     refuses={"c": RuntimeError("fmax not implemented for complex tensors.")},
@@ -73,6 +74,7 @@ fmax = operation(
 )
 fmin = operation(
     "fmin(Tensor self, Tensor other)",
+    doc=("The smaller element of each pair; where one is nan, the other. Of equal ones `input` gets the gradient."),
     promotes=True,
     strict=True,
     refuses={"c": RuntimeError("fmin not implemented for complex tensors.")},
@@ -83,6 +85,7 @@ fmin = operation(
 )
 hypot = operation(
     "hypot(Tensor self, Tensor other)",
+    doc="`sqrt(input ** 2 + other ** 2)`.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, result: f.div(grad * self, result),
@@ -100,6 +103,7 @@ def _logaddexp(f: Any, a: Any, b: Any) -> Any:
 logaddexp = operation(
     "logaddexp(Tensor self, Tensor other)",
     _logaddexp,
+    doc="`log(exp(input) + exp(other))`, computed from the larger one so that nothing overflows.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, other: f.div(grad, f.conj(f.add_Scalar(f.exp(f.sub(other, self)), 1))),
@@ -107,6 +111,7 @@ logaddexp = operation(
 )
 logaddexp2 = operation(
     "logaddexp2(Tensor self, Tensor other)",
+    doc="`log2(2 ** input + 2 ** other)`, computed from the larger one so that nothing overflows.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, other: f.div(grad, f.add_Scalar(f.pow_Scalar(2, f.sub(other, self)), 1)),
@@ -114,17 +119,30 @@ logaddexp2 = operation(
 )
 nextafter = operation(
     "nextafter(Tensor self, Tensor other)",
+    doc="The floating point number that follows each element in the direction of `other`.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, other: f.where(f.ne(self, other), grad, f.zero_beside(grad)),
     other=lambda f, grad, other: f.zeros_like(other),
 )
-gcd = operation("gcd(Tensor self, Tensor other)", _only_integers("gcd_cpu"), promotes=True, strict=True)
-lcm = operation("lcm(Tensor self, Tensor other)", _only_integers("lcm_cpu"), promotes=True, strict=True)
+gcd = operation(
+    "gcd(Tensor self, Tensor other)",
+    _only_integers("gcd_cpu"),
+    doc="The greatest common divisor of each pair of integers, not negative; `gcd(0, 0)` is 0.",
+    promotes=True,
+    strict=True,
+)
+lcm = operation(
+    "lcm(Tensor self, Tensor other)",
+    _only_integers("lcm_cpu"),
+    doc="The least common multiple of each pair of integers, not negative.",
+    promotes=True,
+    strict=True,
+)
 heaviside_op = operation(
     "heaviside(Tensor self, Tensor values)",
     lambda f, a, values: f.xp.where(a == 0, values, (a > 0).astype(a.dtype))[()],
-    node="NotImplemented",
+    has_derivative=False,
     pointwise=True,
     self=arithmetic.no_derivative("heaviside"),
     values=arithmetic.no_derivative("heaviside"),
@@ -207,6 +225,7 @@ clamp_max_tensor = operation(
 deg2rad = operation(
     "deg2rad(Tensor self)",
     lambda f, a: f.mul_Scalar(*floats(a), math.pi / 180),
+    doc="Degrees as radians: each element times pi / 180.",
     floating=True,
     node="Deg2RadBackward0",
     self=lambda f, grad: f.mul_Scalar(grad, math.pi / 180),
@@ -214,6 +233,7 @@ deg2rad = operation(
 rad2deg = operation(
     "rad2deg(Tensor self)",
     lambda f, a: f.mul_Scalar(*floats(a), 180 / math.pi),
+    doc="Radians as degrees: each element times 180 / pi.",
     floating=True,
     node="Rad2DegBackward0",
     self=lambda f, grad: f.mul_Scalar(grad, 180 / math.pi),
@@ -236,6 +256,11 @@ def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 nan_to_num = operation(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
     _nan_to_num,
+    doc=(
+        "Each nan as `nan`, and the infinities as `posinf` and `neginf`, which default to the largest and "
+        "the smallest finite number.\n\n"
+        "The gradient is zero where an element was replaced."
+    ),
     pointwise=True,
     self=lambda f, grad, self: grad * f.isfinite(self),
 )
@@ -246,7 +271,12 @@ def _signbit(f: Any, a: Any) -> Any:
     return a < 0 if a.dtype.kind in "biu" else f.xp.signbit(a)
 
 
-signbit = operation("signbit(Tensor self)", _signbit, pointwise=True)
+signbit = operation(
+    "signbit(Tensor self)",
+    _signbit,
+    doc=("Where the sign bit of an element is set, as booleans: of -0.0 it is. RuntimeError for complex tensors."),
+    pointwise=True,
+)
 
 
 def _frexp(f: Any, a: Any) -> Any:

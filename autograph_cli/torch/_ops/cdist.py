@@ -28,6 +28,7 @@ cdist_backward = operation(
     "_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist)",
     node="CdistBackwardBackward0",
     batch=batching_rules.cdist_backward,
+    saves_all=True,
     **{name: not_implemented("_cdist_backward") for name in ("grad", "x1", "x2", "cdist")},
 )
 euclidean_dist = operation(

@@ -39,6 +39,7 @@ def _nll(name: str, node: str, **traits: Any) -> Any:
         "ignore_index, Tensor total_weight)",
         node=f"{node}BackwardBackward0",
         batch=batching_rules.nll_backward,
+        saves_all=True,
         grad_output=lambda f, grad, target, weight, reduction, ignore_index: getattr(f, f"{name}_forward")(
             grad, target, weight, reduction, ignore_index
         )[0],
@@ -60,7 +61,8 @@ multi_margin = operation(
 operation(
     "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? "
     "weight, int reduction)",
-    node="NotImplemented",
+    has_derivative=False,
+    saves_all=True,
     grad_output=no_derivative("multi_margin_loss_backward"),
     self=no_derivative("multi_margin_loss_backward"),
 )
@@ -76,7 +78,8 @@ multilabel_margin = operation(
 )
 operation(
     "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target)",
-    node="NotImplemented",
+    has_derivative=False,
+    saves_all=True,
     grad_output=no_derivative("multilabel_margin_loss_backward"),
     self=no_derivative("multilabel_margin_loss_backward"),
 )
@@ -115,7 +118,8 @@ ctc = operation(
 operation(
     "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
     "target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)",
-    node="NotImplemented",
+    has_derivative=False,
+    saves_all=True,
     grad_output=no_derivative("_ctc_loss_backward"),
     log_probs=no_derivative("_ctc_loss_backward"),
     neg_log_likelihood=no_derivative("_ctc_loss_backward"),

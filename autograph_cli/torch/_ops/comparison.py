@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from .._core import dtypes
+from .._core import docstrings, dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
 from .._core.dispatch import is_operand
@@ -76,6 +76,7 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
         return found
 
     choose.__name__ = change.__name__ = name
+    change.__doc__ = docstrings.in_place(name)
     choose.__doc__ = f"Where `input {_SYMBOLS[name]} other`, as booleans."
     overloaded(inplace=False, aliases=(alias,))(choose)
     for known in (name, alias):
@@ -138,10 +139,12 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 @composite()
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether shapes and all elements are the same."""
-    for place, x in enumerate((input, other)):
+    for position, x in enumerate((input, other)):
         if not isinstance(x, Tensor):
-            name = ("input", "other")[place]
-            raise TypeError(f"equal(): argument '{name}' (position {place + 1}) must be Tensor, not {type(x).__name__}")
+            name = ("input", "other")[position]
+            raise TypeError(
+                f"equal(): argument '{name}' (position {position + 1}) must be Tensor, not {type(x).__name__}"
+            )
     a, b = input._raw, other._raw
     if input.is_meta or other.is_meta:
         raise missing("equal")
@@ -150,8 +153,24 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 # ---------------------------------------------------------------- questions about elements
 
-publish(operation("isnan(Tensor self)", float8=True, pointwise=True))
-publish(*(operation(f"{name}(Tensor self)", pointwise=True) for name in ("isinf", "isfinite")))
+publish(
+    operation(
+        "isnan(Tensor self)",
+        zero_to_zero=True,
+        doc="Where an element is nan, as booleans; a complex one is if one of its parts is.",
+        float8=True,
+        pointwise=True,
+    ),
+    operation(
+        "isinf(Tensor self)",
+        zero_to_zero=True,
+        doc="Where an element is infinite, of either sign, as booleans.",
+        pointwise=True,
+    ),
+    operation(
+        "isfinite(Tensor self)", doc="Where an element is neither infinite nor nan, as booleans.", pointwise=True
+    ),
+)
 
 
 def _infinite(sign: int, name: str) -> Callable[..., Any]:
@@ -167,11 +186,24 @@ publish(
     operation(
         "isreal(Tensor self)",
         lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()],
+        doc="Where the imaginary part of an element is 0, as booleans.",
         float8=True,
         pointwise=True,
     ),
-    operation("isposinf(Tensor self)", _infinite(1, "isposinf"), pointwise=True),
-    operation("isneginf(Tensor self)", _infinite(-1, "isneginf"), pointwise=True),
+    operation(
+        "isposinf(Tensor self)",
+        _infinite(1, "isposinf"),
+        zero_to_zero=True,
+        doc="Where an element is plus infinity, as booleans. RuntimeError for complex tensors.",
+        pointwise=True,
+    ),
+    operation(
+        "isneginf(Tensor self)",
+        _infinite(-1, "isneginf"),
+        zero_to_zero=True,
+        doc="Where an element is minus infinity, as booleans. RuntimeError for complex tensors.",
+        pointwise=True,
+    ),
 )
 
 # ---------------------------------------------------------------- logic
@@ -181,14 +213,27 @@ def _logic(name: str) -> Callable[..., Any]:
     return lambda f, *raws: getattr(f, name)(*(a.astype(bool) for a in raws))
 
 
-for _name in ("logical_and", "logical_or", "logical_xor"):
+for _name, _where in (
+    ("logical_and", "both elements are not zero"),
+    ("logical_or", "one of both elements, or both, are not zero"),
+    ("logical_xor", "just one of both elements is not zero"),
+):
     publish(
         operation(
-            f"{_name}(Tensor self, Tensor other)", _logic(_name), pointwise=True, vmap_inplace="inplace arithmetic"
+            f"{_name}(Tensor self, Tensor other)",
+            _logic(_name),
+            doc=f"Where {_where}, as booleans.",
+            pointwise=True,
+            vmap_inplace="inplace arithmetic",
         ),
         inplace=True,
     )
-publish(operation("logical_not(Tensor self)", _logic("logical_not"), pointwise=True), inplace=True)
+publish(
+    operation(
+        "logical_not(Tensor self)", _logic("logical_not"), doc="Where an element is zero, as booleans.", pointwise=True
+    ),
+    inplace=True,
+)
 
 
 def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
@@ -203,10 +248,11 @@ def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
     return run
 
 
-def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
+def _bit_operator(name: str, ufunc: str, label: str, symbol: str, doc: str) -> None:
     made: Any = operation(
         f"{name}(Tensor self, Tensor other)",
         _bits(ufunc, label, symbol.endswith("shift")),
+        doc=doc,
         promotes=True,
         number_first=True,
     )
@@ -227,14 +273,31 @@ def _wrapped(number: Any, beside: Tensor) -> Tensor:
 
 
 for _row in (
-    ("bitwise_and", "bitwise_and", "bitwise_and", "and"),
-    ("bitwise_or", "bitwise_or", "bitwise_or", "or"),
-    ("bitwise_xor", "bitwise_xor", "bitwise_xor", "xor"),
-    ("bitwise_left_shift", "left_shift", "lshift", "lshift"),
-    ("bitwise_right_shift", "right_shift", "rshift", "rshift"),
+    ("bitwise_and", "bitwise_and", "bitwise_and", "and", "The bits that are set in both integers or booleans."),
+    (
+        "bitwise_or",
+        "bitwise_or",
+        "bitwise_or",
+        "or",
+        "The bits that are set in one of both integers or booleans, or in both.",
+    ),
+    ("bitwise_xor", "bitwise_xor", "bitwise_xor", "xor", "The bits in which both integers or booleans differ."),
+    (
+        "bitwise_left_shift",
+        "left_shift",
+        "lshift",
+        "lshift",
+        "`input * 2 ** other` of integers, without a check for overflow.",
+    ),
+    ("bitwise_right_shift", "right_shift", "rshift", "rshift", "`input / 2 ** other` of integers, rounded down."),
 ):
     _bit_operator(*_row)
-bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"), pointwise=True)
+bitwise_not = operation(
+    "bitwise_not(Tensor self)",
+    _bits("invert", "bitwise_not"),
+    doc="The integer with every bit flipped, `-input - 1` of a signed one; of booleans, the logical not.",
+    pointwise=True,
+)
 publish(bitwise_not, inplace=True)
 
 

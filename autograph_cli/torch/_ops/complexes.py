@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.storages import offset_in
 from .._core import batching, dtypes
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, methods
-from .._core.storages import offset_in
 from .._core.tensor import Tensor
 from . import conversion, views
 from . import unary as unary

@@ -26,6 +26,13 @@ Sizes = tuple[int, ...]
 convolution = operation(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
     "transposed, int[] output_padding, int groups)",
+    doc=(
+        "A convolution of any number of spatial dimensions, with every option: what `conv1d` to "
+        "`conv_transpose3d` call.\n\n"
+        "Shapes: input (N, C_in, *), weight (C_out, C_in / groups, *) or, if `transposed`, (C_in, C_out / "
+        "groups, *); the result is\n"
+        "(N, C_out, *). RuntimeError if they do not fit."
+    ),
     saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
     memory_format=lambda result, image, weight, *_: channels_last(result, image, weight),
     batch=batching_layers.convolution,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core import batching, dims
 from .._core.autocast import autocasts
 from .._core.device_dispatch import is_meta
 from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
 from .._core.user_warnings import warn_once
-from .._kernels.meta import readable
 from . import views
 from ._errors import not_implemented
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, row, same_dtype

@@ -7,13 +7,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays import dispatched
+from .._arrays.storages import empty_strided
 from .._core import device as devices
-from .._core import dispatched
 from .._core.device_dispatch import on_meta
 from .._core.registry import functions, methods
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, make
-from .._core.views import empty_strided
 from .conversion import strides, to_meta
 
 Maker = Callable[..., Any]

@@ -33,6 +33,7 @@ pdist_op = operation(
 operation(
     "_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist)",
     node="PdistBackwardBackward0",
+    saves_all=True,
     grad_output=undifferentiated("_pdist_backward"),
     self=undifferentiated("_pdist_backward"),
     pdist=undifferentiated("_pdist_backward"),

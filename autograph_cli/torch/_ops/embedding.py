@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core import batching, batching_layers
 from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.views import bump, changes
-from .._kernels.meta import readable
 from . import views
 from .arithmetic import no_derivative
 from .nonlinear import undifferentiated
@@ -92,6 +92,7 @@ bag_op = operation(
         "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0],
     },
     nondifferentiable=("offset2bag", "bag_size", "max_indices"),
+    last="per_sample_weights",
     weight=_embedding_bag_weight,
     per_sample_weights=lambda f, grad, weight, indices, offset2bag, padding_idx: f._embedding_bag_per_sample(
         grad, weight, indices, offset2bag, padding_idx
@@ -101,17 +102,18 @@ operation(
     "_embedding_bag_backward(Tensor grad_output, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor "
     "max_indices, int num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx)",
     node="EmbeddingBagBackwardBackward0",
+    saves_all=True,
     grad_output=undifferentiated("_embedding_bag_backward"),
     per_sample_weights=undifferentiated("_embedding_bag_backward"),
 )
 operation(
     "_embedding_bag_per_sample(Tensor grad_output, Tensor weight, Tensor indices, Tensor offset2bag, int padding_idx)",
-    node="NotImplemented",
+    has_derivative=False,
     grad_output=no_derivative("_embedding_bag_per_sample_weights_backward"),
     weight=no_derivative("_embedding_bag_per_sample_weights_backward"),
 )
 one_hot_op = operation(
-    "one_hot(Tensor self, int num_classes)", node="NotImplemented", memory_format="contiguous", batch=batching.leading
+    "one_hot(Tensor self, int num_classes)", has_derivative=False, memory_format="contiguous", batch=batching.leading
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.dispatch import kernels, put
+from .._core.docstrings import documented
 from .._core.inplace import run_inplace
 from .._core.operation import operation, operations
 from .._core.registry import with_out
@@ -149,6 +150,35 @@ def _resized(x: Tensor, sizes: Any, axes: Any) -> Tensor:
 
 # ---------------------------------------------------------------- the public functions
 
+_SUMS = {
+    "fft": "The discrete Fourier transform: element j is the sum of `input[k] * exp(-2 pi i j k / n)` over k.",
+    "ifft": "The inverse of `{fft}`: element j is the sum of `input[k] * exp(2 pi i j k / n)` over k, divided by n.",
+    "rfft": "`{fft}` of a real tensor without the redundant half: n // 2 + 1 elements along the last dimension.",
+    "irfft": "The inverse of `{rfft}`: a real tensor from half of its spectrum. Say its length where that is odd.",
+    "hfft": "`{fft}` of a Hermitian signal, given by half of it: a real tensor. Say its length where that is odd.",
+    "ihfft": "The inverse of `{hfft}`: half of the Hermitian signal that has this real spectrum.",
+    "fftshift": "The elements moved so that frequency 0 is in the middle of `dim`, or of every dimension without it.",
+    "ifftshift": "The inverse of `fftshift`: frequency 0 moves from the middle to the front.",
+}
+_OVER = {
+    "": "It runs along `dim`, which is first cut or filled with zeros to `n`.",
+    "2": "It runs over the two dimensions `dim` (the last two), first cut or filled with zeros to the sizes `s`.",
+    "n": "It runs over the dimensions `dim` (all), first cut or filled with zeros to the sizes `s`.",
+}
+_SCALED = (
+    '`norm` says which direction divides by n: "backward" (the inverse only; the default), "forward" or "ortho" (each '
+    "by the square root).\nRuntimeError for a size below 1{}."
+)
+
+
+def _doc(name: str) -> str:
+    """What a transform computes, over which dimensions, and when it fails."""
+    root, many = (name[:-1], name[-1]) if name[-1] in "2n" else (name, "")
+    first = _SUMS[root].format(**{known: known + many for known in _SUMS})
+    if root.endswith("shift"):
+        return first
+    return f"{first}\n\n{_OVER[many]} {_SCALED.format(', or a complex input' * (root in ('rfft', 'ihfft')))}"
+
 
 def _forward_or_back(name: str, forward: bool) -> Callable[..., Tensor]:
     def run(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -260,7 +290,7 @@ def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
 
 
 def _named(run: Callable[..., Tensor], name: str, autocast: str = "fp32") -> Callable[..., Tensor]:
-    run.__name__ = run.__qualname__ = name
+    documented(run, _doc(name), name)
     return with_out(autocasts(autocast)(run) if autocast else run)
 
 
@@ -313,7 +343,13 @@ def frequencies(half: bool) -> Callable[..., Tensor]:
             return out
         return made.requires_grad_() if requires_grad else made
 
-    return run
+    which = (
+        "0 and the positive ones that `rfft` gives, n // 2 + 1 of them"
+        if half
+        else "those of `fft`, n of them: 0, the positive, then the negative ones"
+    )
+    doc = f"The frequencies of a transform of length `n`, {which}.\n\n`d` is the distance between two measurements."
+    return documented(run, doc, "rfftfreq" if half else "fftfreq")
 
 
 public["fftfreq"], public["rfftfreq"] = frequencies(False), frequencies(True)

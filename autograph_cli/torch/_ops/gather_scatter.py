@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta, readable
 from .._core import batching, batching_layers, dims, dtypes
 from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import Meta, readable
 from . import indexing, unary, views
 from ._index_checks import along, check_index
 

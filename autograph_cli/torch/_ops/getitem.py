@@ -18,7 +18,7 @@ from .._core.user_warnings import warn
 from .._core.views import check_inplace
 from . import indexing, views
 from ._data import array_of
-from .indexing import cast_to, mask_places, rows
+from .indexing import cast_to, mask_positions, rows
 
 # ---------------------------------------------------------------- reading
 
@@ -163,7 +163,10 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
                     f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of "
                     f"the indexed tensor {list(result._raw.shape)} at index {dim + offset}"
                 )
-        picks += [(dim + i, make(places.astype(np.int64))) for i, places in enumerate(mask_places(tensor._raw, writes))]
+        picks += [
+            (dim + i, make(positions.astype(np.int64)))
+            for i, positions in enumerate(mask_positions(tensor._raw, writes))
+        ]
         return result, dim + tensor.ndim
     picks.append((dim, tensor))
     return result, dim + 1

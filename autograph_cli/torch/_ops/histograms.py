@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
 from .._core import batching, batching_rules, dims, dtypes
 from .._core.arg_check import Handed, hands_on
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import readable
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims
 from .results import named_result
@@ -205,13 +205,13 @@ def _edges(a: Any, bins: Any, limits: Any) -> Any:
 def _counts(rows: Any, edges: list[Any], weight: Any) -> Any:
     """How many rows fall between the edges of each column; a row on the last edge belongs to the last bin."""
     shape = tuple(len(e) - 1 for e in edges)
-    places, inside = [], np.ones(len(rows), bool)
+    positions, inside = [], np.ones(len(rows), bool)
     for column, e in zip(rows.T, edges, strict=True):
-        place = np.searchsorted(e, column, "right") - 1
-        place[column == e[-1]] = len(e) - 2
+        position = np.searchsorted(e, column, "right") - 1
+        position[column == e[-1]] = len(e) - 2
         inside &= (column >= e[0]) & (column <= e[-1])
-        places.append(place)
-    flat = np.ravel_multi_index([p[inside] for p in places], shape, mode="clip")
+        positions.append(position)
+    flat = np.ravel_multi_index([p[inside] for p in positions], shape, mode="clip")
     return np.bincount(flat, None if weight is None else weight[inside], math.prod(shape)).reshape(shape)
 
 

@@ -89,7 +89,7 @@ scatter_reduced = operation(
     lambda f, a, dim, index, src, reduce: f.scatter_reduce_two(
         a, dim, index, src._raw if isinstance(src, Tensor) else src, {"add": "sum", "multiply": "prod"}[reduce]
     ),
-    node="NotImplemented",
+    has_derivative=False,
     batch=batching.leading,
     overlap="none",
     self=no_derivative("scatter"),
@@ -148,7 +148,7 @@ masked_scatter_backward = operation(
 copy_op = operation(
     "copy(Tensor self, Tensor src)",
     float8=True,
-    node="CopyBackwards",
+    node="torch::autograd::CopyBackwards",
     saved={"src_sizes": None},
     linear=True,
     batch=batching_rules.copy,
@@ -260,6 +260,13 @@ def zero_(input: Tensor) -> Tensor:
 
 @overloaded()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
+    """`input` with `values` at `indices`, as `input[indices] = values` writes them; with `accumulate` they are
+    added.
+
+    `indices` is a sequence of integer or boolean tensors (or None for a whole dimension), which are broadcast
+    against each other.
+    RuntimeError if the dtypes differ, IndexError for more indices than dimensions or one out of range.
+    """
     if input._raw.dtype != values._raw.dtype:
         cast_to(values, input)
         raise _other_dtype(values, input)
@@ -280,7 +287,7 @@ def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
         )
 
 
-def mask_places(mask: Any, writes: int) -> Any:
+def mask_positions(mask: Any, writes: int) -> Any:
     """Where a mask holds; of one without memory, as many places as are written."""
     return [Meta((writes,), np.int64)] * mask.ndim if writes and mask.__class__ is Meta else np.nonzero(mask)
 
@@ -311,7 +318,7 @@ def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
     found: list[Any] = []
     for item in indices:
         if item is not None and item._raw.dtype.kind == "b":
-            found += [make(places.astype(np.int64)) for places in mask_places(item._raw, writes)]
+            found += [make(positions.astype(np.int64)) for positions in mask_positions(item._raw, writes)]
         else:
             found.append(item)
     return found
@@ -319,6 +326,12 @@ def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
 
 @composite(out="apart exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """The elements that `index` names along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
+
+    `index` has as many dimensions as `input` and is no longer than it except along `dim`; the result has its
+    shape.
+    RuntimeError otherwise, or for an index out of range.
+    """
     if sparse_grad and input.requires_grad:
         raise NotImplementedError(
             "gather: sparse_grad=True is not available in autograph's engine, whose gradients are dense"
@@ -332,6 +345,13 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Any:
+    """`input` with the elements of `src` (or one `value`) where `index` says along `dim`: the reverse of `gather`.
+
+    Where an index occurs twice, the last element stays. `reduce` ("add", "multiply") combines them with what is
+    there instead.
+    `index` has as many dimensions as `input` and `src`, and is no longer than `src`; RuntimeError otherwise, or
+    for an index out of range.
+    """
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
     given = value if src is None else src
@@ -345,6 +365,10 @@ def scatter(
 
 @overloaded(out="apart")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
+    """`input` with the elements of `src` added where `index` says along `dim`.
+
+    Shapes and errors are those of `scatter`.
+    """
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src)
     return scatter_add_op, input, d, index, src
@@ -352,6 +376,10 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
 
 @composite(out="apart")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of `input` along `dim` that the vector `index` names, in its order: a copy.
+
+    RuntimeError for an index that is no int32 or int64; IndexError for one out of range.
+    """
     if index._raw.dtype not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     return index_select_op(input, dims.wrap(dim, input.ndim), index)
@@ -359,6 +387,11 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @overloaded()
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Any:
+    """`input` with `alpha` times the slices of `source` added at `index` along `dim`.
+
+    `source` has the shape of `input` except along `dim`, where it is as long as the vector `index`. IndexError or
+    RuntimeError otherwise.
+    """
     d = dims.wrap(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError("index_add_(): Index should have dimension 1 or 0")
@@ -401,10 +434,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     if as_tuple and input.ndim == 0:
         input = views.unsqueeze_op(input, 0)
-    places = kernels(input._raw).nonzero(input._raw)
+    positions = kernels(input._raw).nonzero(input._raw)
     if not as_tuple:
-        return inference_result(make(places))
-    return tuple(inference_result(make(np.ascontiguousarray(column))) for column in places.T)
+        return inference_result(make(positions))
+    return tuple(inference_result(make(np.ascontiguousarray(column))) for column in positions.T)
 
 
 @composite(out="apart")
@@ -417,6 +450,11 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @overloaded()
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
+    """`input` with the elements of `source`, one after the other, where `mask` holds.
+
+    `mask` is broadcast to `input`. RuntimeError if it is not boolean, if the dtypes differ, or if `source` has
+    too few elements.
+    """
     if mask._raw.dtype != bool:
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.cpp_name(mask._raw.dtype)}"

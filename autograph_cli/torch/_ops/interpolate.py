@@ -25,8 +25,8 @@ Sizes = tuple[int, ...]
 # ---------------------------------------------------------------- resizing
 
 
-def _scale(place: int) -> Any:
-    return lambda scales: scales[place]
+def _scale(position: int) -> Any:
+    return lambda scales: scales[position]
 
 
 def _resizing(name: str) -> Any:
@@ -208,11 +208,13 @@ def upsample(
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The former name of `interpolate` with `mode="nearest"`; it warns."""
     warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The former name of `interpolate` with `mode="bilinear"` and `align_corners=True`; it warns."""
     warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
@@ -225,8 +227,8 @@ _PADDING = {"zeros": 0, "border": 1, "reflection": 2}
 
 def sampled_twice(results: Any, by_grid: Any, mode: int) -> Any:
     """The three gradients; the image has none where the gradient of the grid does not depend on it."""
-    outer, image, places = results
-    return outer, None if by_grid is None or mode == _INTERPOLATION["nearest"] else image, places
+    outer, image, positions = results
+    return outer, None if by_grid is None or mode == _INTERPOLATION["nearest"] else image, positions
 
 
 def _grid_sampler(dims: int) -> Any:
@@ -276,7 +278,7 @@ def _grid_sampler(dims: int) -> Any:
         f"{name}_twice(Tensor? by_input, Tensor? by_grid, Tensor grad_output, Tensor input, Tensor grid, {arguments}) "
         "-> (Tensor, Tensor, Tensor)",
         "grid_sampler_twice",
-        node="NotImplemented",
+        has_derivative=False,
         **{t: no_derivative(f"{name}_double_backward") for t in tensors},
     )
     return run
@@ -287,6 +289,10 @@ for _sampler in grid_samplers.values():
     composite(method=False, name=_sampler.op.name)(_sampler)
 affine_grid_op = operation(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners)",
+    doc=(
+        "`nn.functional.affine_grid` with all arguments given: the points of an image of shape `size` under "
+        "the maps `theta`."
+    ),
     linear=True,
     autocast="lower_precision_result",
     theta=lambda f, grad, size, align_corners: affine_grid_gradient(f, grad, size, align_corners),

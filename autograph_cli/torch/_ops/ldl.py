@@ -13,14 +13,14 @@ from .results import named_result
 
 ldl_factor_ex_op = operation(
     "linalg_ldl_factor_ex(Tensor self, bool hermitian=False) -> (Tensor LD, Tensor pivots, Tensor info)",
-    node="NotImplemented",
+    has_derivative=False,
     nondifferentiable=("pivots", "info"),
     batch=batching.leading,
     self=lambda f, grads: no_derivative("linalg_ldl_factor_ex")(f, grads),
 )
 ldl_solve_op = operation(
     "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian=False)",
-    node="NotImplemented",
+    has_derivative=False,
     LD=no_derivative("linalg_ldl_solve"),
     B=no_derivative("linalg_ldl_solve"),
 )

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched, wrapper
 from .._core import device as devices
 from .._core import dtypes, tensor
 from .._core.device_dispatch import NO_DATA
-from .._core.dispatched import Dispatched, wrapper
 from .._core.interpreter_stack import new
 from .._core.registry import composite
 from .._core.size import Size

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core import batching_rules, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.dtype_checks import no_integers
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
-from .._core.stand_in import whole
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from .._core.wrapped_numbers import wrap_number
-from .._kernels.meta import readable
 from . import arithmetic, reductions, views
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -118,6 +118,7 @@ bce = operation(
 operation(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction)",
     batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, weight, reduction: folded(
         f, f.binary_cross_entropy_backward(grad, self, target, weight, NONE), reduction
     ),
@@ -141,6 +142,7 @@ mse = operation(
 operation(
     "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
     batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction: folded(
         f, f.mul_Scalar(f.sub(self, target), 2) * grad, reduction
     ),
@@ -168,6 +170,7 @@ operation(
     "smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta)",
     node="SmoothL1LossBackwardBackward0",
     batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction, beta: folded(
         f, f.smooth_l1_loss_backward(grad, self, target, NONE, beta), reduction
     ),
@@ -191,6 +194,7 @@ huber = operation(
 operation(
     "huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta)",
     batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction, delta: folded(
         f, f.huber_loss_backward(grad, self, target, NONE, delta), reduction
     ),
@@ -210,6 +214,7 @@ soft_margin = operation(
 operation(
     "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
     batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction: folded(
         f, f.soft_margin_loss_backward(grad, self, target, NONE), reduction
     ),

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
 from .._core import batching, dims, generator
 from .._core.autocast import autocasts
+from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
 from .._core.inplace import run_inplace
 from .._core.operation import Formula, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
-from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative
 from .comparison import finfo
@@ -32,7 +33,9 @@ def undifferentiated(name: str) -> Any:
     return formula
 
 
-def _with_backward(schema: str, name: str, node: str, needs: str, twice: Formula | None = None, **traits: Any) -> Any:
+def _with_backward(
+    schema: str, name: str, node: str, needs: str, twice: Formula | None = None, doc: str = "", **traits: Any
+) -> Any:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
     `needs`: the further arguments as a schema writes them. `twice`: the gradient of the backward by `self`, zero
@@ -44,11 +47,12 @@ def _with_backward(schema: str, name: str, node: str, needs: str, twice: Formula
     text = f"f.{name}_backward(grad, self{given})"
     exec(f"def formula(f, grad, self{given}): return {text}", scope)
     scope["formula"].text = text
-    run = operation(schema, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
+    run = operation(schema, doc=doc, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
         pointwise=True,
+        saves_all=True,
         grad_output=scope["formula"],
         self=twice or (lambda f, grad: f.zeros_like(grad)),
     )
@@ -177,6 +181,7 @@ hardshrink_op = _with_backward(
     "hardshrink",
     "Hardshrink",
     "Scalar lambd",
+    doc="0 where an element is within `lambd` of 0, the element elsewhere.",
     refuses={"biuc": "hardshrink_cpu"},
 )
 softshrink_op = _with_backward(
@@ -205,6 +210,7 @@ glu_op = operation(
 operation(
     "glu_backward(Tensor grad_output, Tensor self, int dim)",
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
     self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
 )
@@ -216,8 +222,9 @@ hardsigmoid_op = operation(
 )
 operation(
     "hardsigmoid_backward(Tensor grad_output, Tensor self)",
-    node="NotImplemented",
+    has_derivative=False,
     pointwise=True,
+    saves_all=True,
     grad_output=no_derivative("hardsigmoid_backward"),
     self=no_derivative("hardsigmoid_backward"),
 )
@@ -237,6 +244,7 @@ operation(
     "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
     "self_or_result)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, alpha, scale, input_scale, is_result, self_or_result: f.elu_backward(
         grad, alpha, scale, input_scale, is_result, self_or_result
     ),
@@ -260,6 +268,7 @@ operation(
     "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
     node="PreluKernelBackwardBackward0",
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grads, self, weight: _prelu_again(f, grads, self, weight),
     self=lambda f, grads, grad_output, self: _prelu_half(f, grads[1], grad_output, self),
     weight=lambda f, grads, grad_output, self: _prelu_half(f, grads[0], grad_output, self),
@@ -276,6 +285,7 @@ log_sigmoid_op = operation(
 operation(
     "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)",
     pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
     self=lambda f, grad, grad_output, self: _log_sigmoid_twice(f, grad, grad_output, self),
 )
@@ -292,6 +302,7 @@ operation(
     "training)",
     pointwise=True,
     batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),
@@ -491,11 +502,11 @@ def rrelu(
     """`leaky_relu` with a random slope for each element while training, the mean slope otherwise."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    noise = make(_slopes(input._raw, lower, upper) if training else input._raw * 0)
+    noise = make(_negative_slopes(input._raw, lower, upper) if training else input._raw * 0)
     return _apply(rrelu_op, rrelu_in_place, input, noise, lower, upper, training, inplace=inplace)
 
 
-def _slopes(raw: Any, lower: float, upper: float) -> Any:
+def _negative_slopes(raw: Any, lower: float, upper: float) -> Any:
     """1, and a random number for each element that is not positive."""
 
     if raw.__class__ is Meta:
@@ -512,8 +523,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     soft = activations.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
-    places = soft.max(dim, keepdim=True)[1]
-    sharp = operations.scatter_value(operations.zeros_like(logits.detach()), dim % logits.ndim, places, 1.0)
+    positions = soft.max(dim, keepdim=True)[1]
+    sharp = operations.scatter_value(operations.zeros_like(logits.detach()), dim % logits.ndim, positions, 1.0)
     return sharp - soft.detach() + soft
 
 
@@ -524,8 +535,7 @@ def _in_place_of(run: Any) -> Any:
         found: Tensor = run(input, *args, inplace=True, **kwargs)
         return found
 
-    changed.__name__ = changed.__qualname__ = f"{run.__name__}_"
-    return changed
+    return documented(changed, in_place(run.__name__), f"{run.__name__}_")
 
 
 celu_, elu_, hardtanh_, leaky_relu_, rrelu_, selu_, threshold_ = map(

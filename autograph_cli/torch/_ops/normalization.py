@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import batching_layers, dtypes
+from .._core import batching_layers, dtypes, recomputed
 from .._core.dtype_checks import no_integers, parameters_fit
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -28,6 +28,7 @@ layer_norm_op = operation(
     nondifferentiable=("result1", "result2"),
     refuses={"biuc": "LayerNormKernelImpl"},
     batch=batching_layers.layer_norm,
+    recomputed=recomputed.layer_norm,
     joint={
         ("input", "weight", "bias"): lambda f, grad, input, normalized_shape, result1, result2, weight, bias, mask: (
             (None,) * 3
@@ -42,6 +43,7 @@ operation(
     "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, "
     "Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     batch=batching_layers.layer_norm_backward,
+    saves_all=True,
     joint={
         ("grad_out", "input", "weight"): lambda f, grads, grad_out, input, normalized_shape, weight, mean, rstd: (
             layer_norm_twice(f, grads, grad_out, input, normalized_shape, weight, mean, rstd)
@@ -61,6 +63,7 @@ def _batch_norm(name: str, node: str, outputs: str, backward: str, **options: An
         lambda f, *args: (*f.native_batch_norm(*args), f.xp.zeros(0, "uint8"))[: outputs.count("Tensor")],
         node=node,
         batch=batching_layers.batch_norm,
+        recomputed=recomputed.batch_norm,
         **options,
         nondifferentiable=("result1", "result2", "result3"),
         joint={
@@ -112,6 +115,7 @@ def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
         lambda f, *args: f.native_batch_norm_backward(*args[:10]),
         node=node,
         batch=batching_layers.batch_norm_backward,
+        saves_all=True,
         joint={
             (
                 "grad_out",

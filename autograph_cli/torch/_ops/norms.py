@@ -174,11 +174,13 @@ def legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = 
 
 @composite(method=False, out=True)
 def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The square root of the sum of squares over `dim`, over all dimensions without one."""
     return vector_norm(input, 2, dim, keepdim)
 
 
 @composite(method=False, out=True)
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of the matrices that the two dimensions `dim` span."""
     return matrix_norm(input, "nuc", dim, keepdim)
 
 

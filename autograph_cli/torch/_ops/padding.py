@@ -16,6 +16,12 @@ Pad = tuple[int, ...]
 
 constant_pad = operation(
     "constant_pad_nd(Tensor self, int[] pad, Scalar value=0)",
+    doc=(
+        "`input` with `value` around it.\n\n"
+        "`pad` has two lengths, before and after, for each dimension from the last one backwards; a "
+        "negative one cuts.\n"
+        "RuntimeError for more lengths than twice the dimensions, or if a size would become negative."
+    ),
     float8=True,
     memory_format="channels_last",
     batch=batching.leading,
@@ -41,6 +47,7 @@ def _edge_padding(kind: str, dim: int, autocast: str = "fp32") -> Any:
         node=f"{node}Backward0",
         linear=True,
         batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, padding: getattr(f, name)(grad, padding),
         self=lambda f, self: f.zeros_like(self),
     )

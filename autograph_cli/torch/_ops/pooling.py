@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .._arrays.meta import readable
 from .._core import batching, dtypes
 from .._core import dims as dim_sizes
 from .._core.autocast import autocasts
@@ -15,7 +16,6 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, inference_result, make
-from .._kernels.meta import readable
 from .._kernels.pooling import pooled_size
 from . import reductions, views
 from . import unary as unary
@@ -59,6 +59,7 @@ def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, 
         node=f"{node}BackwardBackward0",
         saved={"self": None},
         batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, indices: picked_again(f, grad, indices, dims),
         self=lambda f, self: f.zeros_like(self),
     )
@@ -86,6 +87,7 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
         f"{name}_backward(Tensor grad_output, Tensor self, {arguments})",
         node=f"{node}BackwardBackward0",
         batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             getattr(f, name)(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         ),
@@ -104,6 +106,7 @@ def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[st
         f"{adaptive}_backward(Tensor grad_output, Tensor self)",
         node=f"{adaptive_node}Backward0",
         batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, grad_output_sizes: getattr(f, adaptive)(grad, grad_output_sizes[-dims:]),
         self=lambda f, self: f.zeros_like(self),
     )
@@ -470,6 +473,11 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
+    """The largest element of windows at random distances in a volume, (C, D, H, W) or (N, C, D, H, W).
+
+    The result has `output_size`, or `output_ratio` times the sizes of the input; one of both must be given.
+    B. Graham, Fractional Max-Pooling, 2014.
+    """
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
@@ -540,12 +548,22 @@ def max_unpool1d(
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
+    """Elements put back where `max_pool2d` took them from, zeros elsewhere.
+
+    `indices` has the shape of `input`, (C, H, W) or (N, C, H, W). ValueError for an `output_size` that pooling
+    could not have had.
+    """
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
+    """Elements put back where `max_pool3d` took them from, zeros elsewhere.
+
+    `indices` has the shape of `input`, (C, D, H, W) or (N, C, D, H, W). ValueError for an `output_size` that
+    pooling could not have had.
+    """
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -640,11 +658,15 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of windows chosen so that planes of (C, H, W) or (N, C, H, W) get `output_size`; None keeps a size."""
     return _adaptive_avg(2, input, output_size)
 
 
 @autocasts("fp32")
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of windows chosen so that volumes of (C, D, H, W) or (N, C, D, H, W) get `output_size`; None keeps a
+    size.
+    """
     return _adaptive_avg(3, input, output_size)
 
 
@@ -660,6 +682,7 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 
 
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The p-norm (`norm_type`) of each window of planes, (C, H, W) or (N, C, H, W)."""
     kernel = several(kernel_size, 2, "lp_pool2d", "kernel_size")
     mean = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
     return _powers(input, norm_type, mean, math.prod(kernel))
@@ -676,4 +699,11 @@ for _pool in (max_pool1d, max_pool2d, max_pool3d):
     functions[_pool.__name__] = _pool
 for _pool in (avg_pool1d, adaptive_avg_pool1d):
     functions[_pool.__name__] = _pool
-functions["adaptive_max_pool1d"] = lambda input, output_size: adaptive_max_pool1d(input, output_size, True)
+
+
+def _adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
+    """`nn.functional.adaptive_max_pool1d` and the indices of what it takes: (values, indices)."""
+    return adaptive_max_pool1d(input, output_size, True)
+
+
+functions["adaptive_max_pool1d"] = _adaptive_max_pool1d

@@ -8,6 +8,7 @@ from typing import Any
 from .._core import batching, batching_rules, dims
 from .._core.autocast import autocasts
 from .._core.dispatch import put
+from .._core.docstrings import documented, in_place
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.dtypes import c_name, cpp_name
 from .._core.inplace import run_inplace
@@ -100,9 +101,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 @composite(out=True)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
-    for place, v in enumerate((vec1, vec2), 1):
+    for position, v in enumerate((vec1, vec2), 1):
         if v.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument vec{place}, but got {v.ndim}-D")
+            raise RuntimeError(f"addr: Expected 1-D argument vec{position}, but got {v.ndim}-D")
     return addr_op(input, vec1, vec2, beta=beta, alpha=alpha)
 
 
@@ -125,9 +126,9 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
 
 
 def _batches(a: Tensor, b: Tensor) -> None:
-    for place, x in enumerate((a, b), 1):
+    for position, x in enumerate((a, b), 1):
         if x.ndim != 3:
-            raise RuntimeError(f"batch{place} must be a 3D tensor")
+            raise RuntimeError(f"batch{position} must be a 3D tensor")
     (n, _, k), (m, j, _) = a._raw.shape, b._raw.shape
     if n != m or k != j:
         raise RuntimeError(
@@ -146,7 +147,7 @@ for _name, _op in (
     def _in_place(input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, _op: Any = _op) -> Tensor:
         return run_inplace(_op.op, (input, a, b, beta, alpha))
 
-    methods[f"{_name}_"] = _in_place
+    methods[f"{_name}_"] = documented(_in_place, in_place(_name), f"{_name}_")
     if _name == "addmv":
         functions["addmv_"] = _in_place
 
@@ -366,9 +367,9 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
     return views.view_op(_multiplied(tensors, order, 0, n - 1), tuple(shape))
 
 
-def _ends(t: Tensor, place: int, name: str) -> None:
+def _ends(t: Tensor, position: int, name: str) -> None:
     if t.ndim not in (1, 2):
-        which = "first" if place == 0 else "last"
+        which = "first" if position == 0 else "last"
         raise RuntimeError(f"{name}(): the {which} tensor must be 1D or 2D but got {t.ndim}D")
 
 

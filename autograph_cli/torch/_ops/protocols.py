@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched, wrapper
+from .._arrays.lazy import Lazy, resolved
+from .._arrays.sparse import Sparse
+from .._arrays.storages import address, owner, window
 from .._core import dtypes
 from .._core.device import device
-from .._core.dispatched import Dispatched, wrapper
 from .._core.interpreter_stack import is_followed
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
-from .._core.sparse_arrays import Sparse
 from .._core.state import process_state, thread_state
-from .._core.storages import address, owner, window
 from .._core.tensor import Tensor, Wrapped, materialize
 from .._core.transforms import Batched, Dual
 from .._core.views import strides_of
-from .._kernels.lazy import Lazy, resolved
 from ._data import warn_scalar
 from .creation import from_numpy
 from .legacy import instance
@@ -72,6 +72,7 @@ methods["__complex__"] = _cast_number(complex, "complex")
 
 
 def _bool(self: Tensor) -> bool:
+    """Whether the one element of a tensor is not zero. RuntimeError for a tensor of none or of several."""
     raw = self._raw
     if raw.size != 1:
         what = "more than one value" if raw.size else "no values"

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta, enlarged, miniature, shape_of
 from .._core import device as devices
 from .._core import dims, dispatch, dtypes, randomness
 from .._core import generator as samplers
 from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
+from .._core.docstrings import documented
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import below
 from .._core.interrupts import contextmanager
@@ -25,7 +27,6 @@ from .._core.registry import composite, functions, methods
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched
-from .._kernels.meta import Meta, enlarged, miniature, shape_of
 from .creation import finish, lengths, placed
 
 # ---------------------------------------------------------------- generators
@@ -47,6 +48,7 @@ class Generator(metaclass=Named):
 
     @property
     def device(self) -> Any:
+        """The device of the generator: the CPU."""
         return devices.CPU
 
     def manual_seed(self, seed: int) -> Generator:
@@ -190,7 +192,7 @@ def _serially(sampler: Callable[..., Any], serially: bool) -> dict[str, bool]:
     return {"serially": serially} if sampler is samplers.normal else {}
 
 
-def _random(name: str, sampler: Callable[..., Any]) -> None:
+def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
     def run(
         *size: Any,
         generator: Any = None,
@@ -223,14 +225,13 @@ def _random(name: str, sampler: Callable[..., Any]) -> None:
         draw = functools.partial(sampler, **_serially(sampler, samplers.is_permuted(input._raw)))
         return _new_like(name, input, lambda shape: draw(stream_of(generator), shape, wanted), requires_grad)
 
-    run.__name__, like.__name__ = name, f"{name}_like"
-    run.__doc__ = f"Random numbers of a shape; see {_KINDS[name]}."
-    functions[name], functions[f"{name}_like"] = run, like
+    functions[name] = documented(run, f"A tensor of a shape with numbers from {distribution}.", name)
+    doc = f"A tensor of the shape and dtype of `input` with numbers from {distribution}."
+    functions[f"{name}_like"] = documented(like, doc, f"{name}_like")
 
 
-_KINDS = {"rand": "`uniform_`: from 0 up to, not including, 1", "randn": "`normal_`: mean 0, standard deviation 1"}
-_random("rand", samplers.uniform)
-_random("randn", samplers.normal)
+_random("rand", samplers.uniform, "the uniform distribution on [0, 1)")
+_random("randn", samplers.normal, "the standard normal distribution")
 
 
 @composite(method=False)
@@ -368,7 +369,7 @@ def _sampler(name: str) -> Callable[..., Any]:
 
 
 def _fills(
-    schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any], **traits: Any
+    schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any], doc: str = "", **traits: Any
 ) -> Callable[..., Tensor]:
     """A method that draws new elements for its tensor."""
     made: Any = operation(schema, sampler, node=node, random=True, **traits, self=_zeros)
@@ -377,8 +378,7 @@ def _fills(
     def run(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
         return run_inplace(made.op, (self, *_bound(name, defaults, args, named), generator))
 
-    run.__name__ = run.__qualname__ = name
-    return run
+    return documented(run, doc, name)
 
 
 def _bound(name: str, defaults: dict[str, Any], args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
@@ -395,21 +395,34 @@ def _bound(name: str, defaults: dict[str, Any], args: tuple[Any, ...], named: di
 
 
 _REQUIRED: Any = object()
-_TABLE: dict[str, dict[str, Any]] = {
-    "normal": {"mean": 0.0, "std": 1.0},
-    "uniform": {"from": 0.0, "to": 1.0},
-    "exponential": {"lambd": 1.0},
-    "geometric": {"p": _REQUIRED},
-    "cauchy": {"median": 0.0, "sigma": 1.0},
-    "log_normal": {"mean": 1.0, "std": 2.0},
+_TABLE: dict[str, tuple[dict[str, Any], str]] = {
+    "normal": ({"mean": 0.0, "std": 1.0}, "the normal distribution; RuntimeError for a negative `std`"),
+    "uniform": (
+        {"from": 0.0, "to": 1.0},
+        "the uniform distribution on [`from`, `to`); RuntimeError if they are the wrong way round",
+    ),
+    "exponential": (
+        {"lambd": 1.0},
+        "the exponential distribution of rate `lambd`; RuntimeError unless that is positive",
+    ),
+    "geometric": (
+        {"p": _REQUIRED},
+        "the geometric distribution, the trials up to the first success; RuntimeError unless 0 < p < 1",
+    ),
+    "cauchy": ({"median": 0.0, "sigma": 1.0}, "the Cauchy distribution; RuntimeError unless `sigma` is positive"),
+    "log_normal": (
+        {"mean": 1.0, "std": 2.0},
+        "the exponential of a normal variable; RuntimeError unless `std` is positive",
+    ),
 }
-for _name, _defaults in _TABLE.items():
+for _name, (_defaults, _distribution) in _TABLE.items():
     _arguments = ", ".join(f"float {key}_" if keyword.iskeyword(key) else f"float {key}" for key in _defaults)
     methods[f"{_name}_"] = _fills(
         f"{_name}_(Tensor self, {_arguments}, Generator? generator=None)",
         f"{''.join(part.title() for part in _name.split('_'))}Backward0",
         _sampler(_name),
         _defaults,
+        f"Overwrite each element with a number from {_distribution}.",
     )
 
 _random_any = _fills("random_(Tensor self, Generator? generator=None)", "RandomBackward2", _sampler("random"), {})
@@ -474,7 +487,7 @@ _bernoulli = operation(
 _bernoulli_p = operation(
     "bernoulli.p(Tensor self, float p, Generator? generator=None)",
     _sampler("bernoulli"),
-    node="NotImplemented",
+    has_derivative=False,
     random=True,
 )
 

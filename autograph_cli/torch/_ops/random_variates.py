@@ -65,13 +65,19 @@ dirichlet = operation("_sample_dirichlet(Tensor self, Generator? generator=None)
 poisson = operation(
     "poisson(Tensor self, Generator? generator=None)",
     _poisson_kernel,
+    doc="For each element a number drawn from the Poisson distribution of that rate. The gradient is zero.",
     random=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
 binomial = operation(
     "binomial(Tensor count, Tensor prob, Generator? generator=None)",
     _binomial_kernel,
-    node="NotImplemented",
+    doc=(
+        "For each element a number of successes in `count` trials of probability `prob`, drawn from the "
+        "generator.\n\n"
+        "Both tensors have the shape of the result. The gradient is zero."
+    ),
+    has_derivative=False,
     random=True,
     count=no_derivative("binomial"),
     prob=no_derivative("binomial"),

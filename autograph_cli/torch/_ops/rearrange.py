@@ -109,11 +109,20 @@ def unrepeat(f: Any, grad: Any, repeats: Any, sizes: Any) -> Any:
 
 @composite()
 def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """`input` with its elements in reverse along each of `dims`: a copy. IndexError for a dimension that it does not
+    have.
+    """
     return flip_op(input, d.wrap_all(d.sizes(order) if order else dims, input.ndim))
 
 
 @composite()
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """`input` with its elements moved on by `shifts` along `dims`, those that leave at the end coming in at the
+    front.
+
+    Without `dims` the tensor is rolled as if it were flat. RuntimeError for other numbers of shifts and
+    dimensions.
+    """
     moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     if not moves:
         raise RuntimeError("`shifts` required")
@@ -148,20 +157,37 @@ def triu(input: Tensor, diagonal: int = 0) -> Any:
 
 @composite(function=False)
 def repeat(input: Tensor, *repeats: Any) -> Tensor:
+    """Copies of this tensor side by side, `sizes` times along each dimension; more sizes than dimensions add new
+    ones in front.
+
+    RuntimeError for fewer sizes than dimensions or a negative one.
+    """
     times = dims.sizes(repeats)
     if len(times) < input.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if any(n < 0 for n in times):
+        lead = (1,) * (len(times) - input.ndim)
+        size = [n * k for n, k in zip((*lead, *input._raw.shape), times, strict=True)]
+        first = next(n for n, k in zip(size, times, strict=True) if k < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {first}: {size}")
     return repeat_op(input, times)
 
 
 @composite()
 def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
+    """`input` repeated `dims` times along each dimension, as `repeat`; fewer numbers than dimensions are filled up
+    with ones in front.
+    """
     times = d.sizes(repeats) if repeats else tuple(dims)
     return repeat_op(input, (1,) * (input.ndim - len(times)) + times)
 
 
 @composite(out=True)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The diagonal of a matrix, or the matrix that has a vector on it; `diagonal` moves it up (positive) or down.
+
+    RuntimeError for a tensor of other dimensions.
+    """
     if input.ndim == 1:
         return diag_embed_op(input, diagonal)
     if input.ndim != 2:
@@ -171,6 +197,11 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @composite()
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices, in the dimensions `dim1` and `dim2` of the result, with the last dimension of `input` on their
+    diagonals.
+
+    RuntimeError if both dimensions are the same.
+    """
     return diag_embed_op(input, offset, *views.plane(dim1, dim2, input.ndim + 1))
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays.meta import readable
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from .._kernels.meta import readable
 from .creation import full, tensor
 from .dropout import dropout
 from .linear import linear

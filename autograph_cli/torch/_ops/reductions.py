@@ -148,8 +148,8 @@ all_op = operation(
     memory_format="contiguous",
     batch=batching.leading,
 )
-argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.position)
-argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.position)
+argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.arg_reduction)
+argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.arg_reduction)
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
     linear=True,
@@ -457,25 +457,44 @@ def _check_order(name: str, input: Tensor) -> None:
         raise RuntimeError(f"{name}(): does not support {kind} input")
 
 
+def _extreme_index(name: str, op: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    _check_order(name, input)
+    d = None if dim is None else dims.wrap(dim, input.ndim)
+    if d is None and not input._raw.size:
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    if d is not None and input.ndim and not input._raw.shape[d]:
+        raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    found: Tensor = op(input, d, keepdim)
+    return found
+
+
 @composite(out=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    _check_order("argmax", input)
-    return argmax_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
+    """The index of the largest element along `dim`; without `dim`, in the flattened tensor.
+
+    IndexError where there are no elements to compare.
+    """
+    return _extreme_index("argmax", argmax_op, input, dim, keepdim)
 
 
 @composite(out=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    _check_order("argmin", input)
-    return argmin_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
+    """The index of the smallest element along `dim`; without `dim`, in the flattened tensor.
+
+    IndexError where there are no elements to compare.
+    """
+    return _extreme_index("argmin", argmin_op, input, dim, keepdim)
 
 
 @composite(out=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether one element or more are not zero, of all or along `dim`, as booleans (uint8 for uint8)."""
     return any_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
 @composite(out=True)
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether no element is zero, of all or along `dim`, as booleans (uint8 for uint8)."""
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
@@ -493,6 +512,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
 
 @composite(out=True)
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials along `dim`, computed from the largest so that nothing overflows."""
     return logsumexp_op(input, wrapped_dims(dim, input), keepdim)
 
 

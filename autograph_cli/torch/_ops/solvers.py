@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core import batching, dims, dtypes
 from .._core import dims as d
 from .._core.autocast import autocasts
 from .._core.dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn_once
-from .._kernels.meta import readable
 from . import unary as unary
 from . import views
 from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, row, same_dtype
@@ -479,6 +479,9 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 @composite(name="pinverse")
 @autocasts("fp32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverse of matrices (*, m, n), as `linalg.pinv` gives it: (*, n, m). Singular values below `rcond`
+    times the largest are taken for 0.
+    """
     return pinv(input, rcond)
 
 

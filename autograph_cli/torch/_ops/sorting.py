@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta, readable
+from .._arrays.stand_in import whole
 from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import beside, kernels
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
 from .._core.wrapped_numbers import wrap_number
-from .._kernels.meta import Meta, readable
 from . import arithmetic, views
 from .reductions import put_back, share_evenly
 from .results import named_result
@@ -41,12 +41,12 @@ def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None, *
     )
 
 
-def _chosen(f: Any, a: Any, places: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """Values and indices at `places`, which has length 1 along `dim`."""
+def _chosen(f: Any, a: Any, positions: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """Values and indices at `positions`, which has length 1 along `dim`."""
     if a.ndim == 0:
         return a, f.xp.zeros((), "int64")[()]
-    values = f.xp.take_along_axis(a, places, dim)
-    return (values, places) if keepdim else (values.squeeze(dim)[()], places.squeeze(dim)[()])
+    values = f.xp.take_along_axis(a, positions, dim)
+    return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
 
 def _order(f: Any, a: Any, dim: int) -> Any:
@@ -57,12 +57,12 @@ def _median(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
     if a.ndim == 0:
         return _chosen(f, a, None, dim, keepdim)
     order = _order(f, a, dim)
-    places = f.slice(order, dim, (a.shape[dim] - 1) // 2, (a.shape[dim] + 1) // 2, 1)
+    positions = f.slice(order, dim, (a.shape[dim] - 1) // 2, (a.shape[dim] + 1) // 2, 1)
     if a.dtype.kind in "fV":
         missing = f.isnan(a)
         first = f.xp.argmax(missing, axis=dim, keepdims=True).astype("int64")
-        places = f.xp.where(missing.any(axis=dim, keepdims=True), first, places)
-    return _chosen(f, a, places, dim, keepdim)
+        positions = f.xp.where(missing.any(axis=dim, keepdims=True), first, positions)
+    return _chosen(f, a, positions, dim, keepdim)
 
 
 def _nanmedian(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
@@ -94,8 +94,8 @@ def _mode(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
     starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
     run = number - f.xp.maximum.accumulate(f.xp.where(starts, number, 0), axis=-1)
     last = f.xp.argmax(run, axis=-1, keepdims=True)
-    places = f.xp.moveaxis(f.xp.take_along_axis(order, last, -1), -1, dim)
-    return _chosen(f, a, places, dim, keepdim)
+    positions = f.xp.moveaxis(f.xp.take_along_axis(order, last, -1), -1, dim)
+    return _chosen(f, a, positions, dim, keepdim)
 
 
 def _kth(f: Any, a: Any, k: int, dim: int, keepdim: bool) -> Any:
@@ -367,7 +367,7 @@ def nanquantile(
 # ---------------------------------------------------------------- places in a sorted row
 
 
-def _places(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
+def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
     row = row if sorter is None else np.take_along_axis(row, sorter, -1)
     side: Any = "right" if right else "left"
     if row.__class__ is Meta or values.__class__ is Meta:
@@ -416,7 +416,7 @@ def searchsorted(
         )
     if sorter is not None:
         _check_sorter(name, row, sorter._raw)
-    return make(_places(row, wanted, _side(name, right, side), None if sorter is None else sorter._raw, out_int32))
+    return make(_positions(row, wanted, _side(name, right, side), None if sorter is None else sorter._raw, out_int32))
 
 
 def _check_sorter(name: str, row: Any, sorter: Any) -> None:
@@ -440,4 +440,4 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     values = input if isinstance(input, Tensor) else wrap_number(input, boundaries)
-    return make(_places(boundaries._raw, values._raw, right, None, out_int32))
+    return make(_positions(boundaries._raw, values._raw, right, None, out_int32))

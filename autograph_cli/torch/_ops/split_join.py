@@ -366,9 +366,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return make(kernels(input._raw).xp.empty(0, input._raw.dtype))
-    places = np.indices((input._raw.size,) * r)
-    pairs = itertools.pairwise(places)
-    mask = np.ones(places.shape[1:], bool)
+    positions = np.indices((input._raw.size,) * r)
+    pairs = itertools.pairwise(positions)
+    mask = np.ones(positions.shape[1:], bool)
     for a, b in pairs:
         mask &= a <= b if with_replacement else a < b
     grids = meshgrid(*[input] * r, indexing="ij")

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core import batching, batching_rules, dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
-from .._kernels.meta import readable
 from . import reductions, views
 from .arithmetic import div_scalar, mul_scalar
 from .indexing import copy_, zeros_of
@@ -87,7 +87,7 @@ aminmax_op = operation(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     lambda f, a, dim, keepdim: (f.amin(a, dim, keepdim), f.amax(a, dim, keepdim)),
     memory_format="contiguous",
-    batch=batching_rules.position,
+    batch=batching_rules.arg_reduction,
     self=lambda f, grads, self, min, max, dim, keepdim: _both_extremes(f, grads, self, min, max, dim, keepdim),
 )
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core import batching, dims
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
-from .._kernels.meta import readable
 from . import arithmetic, views
 from .fft import c2c, c2r, r2c
 from .padding import constant_pad

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import batching_rules
+from .._core import batching_rules, recomputed
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -24,6 +24,7 @@ weight_norm_op = operation(
     lambda f, v, g, dim: _scaled(f, v, g, dim),
     node="WeightNormInterfaceBackward0",
     nondifferentiable=("result1",),
+    recomputed=recomputed.weight_norm,
     joint={
         ("v", "g"): lambda f, grads, v, g, result1, dim: weight_norm_backward(
             f, f.contiguous(grads[0]), v, g, result1, dim

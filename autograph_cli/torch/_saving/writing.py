@@ -6,15 +6,15 @@ import pickle
 from collections import OrderedDict
 from typing import IO, Any
 
+from .._arrays.dispatched import Dispatched
+from .._arrays.lazy import bits_of
 from .._core.device import device
-from .._core.dispatched import Dispatched
 from .._core.dtypes import dtype
 from .._core.layout import layout, strided
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .._kernels.lazy import bits_of
 from .._ops.legacy import instance
-from .storages import BITS, STORAGE_NAMES, Places, plain_size
+from .storages import BITS, STORAGE_NAMES, StorageTable, plain_size
 
 OURS = __name__.rpartition(".")[0].rpartition(".")[0]
 """The name of the package that stands for PyTorch's."""
@@ -60,9 +60,9 @@ class Pickler(pickle._Pickler):
 
     dispatch = dict(pickle._Pickler.dispatch)
 
-    def __init__(self, file: IO[bytes], places: Places, protocol: int = 2, rest: tuple[None, ...] = ()) -> None:
+    def __init__(self, file: IO[bytes], storages: StorageTable, protocol: int = 2, rest: tuple[None, ...] = ()) -> None:
         super().__init__(file, protocol)
-        self._places = places
+        self._storages = storages
         self._rest = rest
         """What a reference to a storage ends with: before there were archives, that it is no view of another one."""
         self.lengths: dict[str, int] = {}
@@ -124,15 +124,17 @@ class Pickler(pickle._Pickler):
     def _plain(self, tensor: Tensor, requires_grad: bool) -> Any:
         if tensor.is_meta:
             return REBUILD_META, (tensor.dtype, plain_size(tensor), tensor.stride(), requires_grad)
-        storage, length, offset, stride = self._places.place(tensor)
+        storage, length, offset, stride = self._storages.position(tensor)
         name = STORAGE_NAMES.get(tensor.dtype)
         self.lengths[str(storage)] = length if name else length * tensor.dtype.itemsize
         if name is None:
-            place = _InStorage(("storage", UNTYPED, str(storage), "cpu", length * tensor.dtype.itemsize, *self._rest))
+            position = _InStorage(
+                ("storage", UNTYPED, str(storage), "cpu", length * tensor.dtype.itemsize, *self._rest)
+            )
             rest = (requires_grad, OrderedDict(), tensor.dtype)
-            return REBUILD_UNTYPED, (place, offset, plain_size(tensor), stride, *rest)
-        place = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length, *self._rest))
-        parts = (place, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
+            return REBUILD_UNTYPED, (position, offset, plain_size(tensor), stride, *rest)
+        position = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length, *self._rest))
+        parts = (position, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
         bits = {name: True for name, bit in zip(BITS, bits_of(tensor._raw), strict=True) if bit}
         return REBUILD_TENSOR, (*parts, bits) if bits else parts
 
@@ -157,8 +159,8 @@ class Pickler(pickle._Pickler):
     dispatch[type(print)] = save_global
 
 
-def dump(obj: Any, file: IO[bytes], protocol: int) -> Places:
+def dump(obj: Any, file: IO[bytes], protocol: int) -> StorageTable:
     """Pickle `obj` into `file`; the storages that go with it."""
-    places = Places()
-    Pickler(file, places, protocol).dump(obj)
-    return places
+    storages = StorageTable()
+    Pickler(file, storages, protocol).dump(obj)
+    return storages

@@ -11,7 +11,7 @@ from .._core.interpreter_stack import DualLevel, running
 from .._core.reverse import split
 from .._core.tensor import Tensor, make
 from .._core.transforms import dual
-from .._core.vmap import vmap
+from .._functorch.vmap import vmap
 from .small_steps import Directions, GradcheckError, as_tuple, mismatch, unit_steps
 
 if TYPE_CHECKING:

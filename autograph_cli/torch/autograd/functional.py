@@ -15,8 +15,10 @@ from .._core.reverse import fresh, split, standard_basis
 from .._core.size import Size
 from .._core.tensor import Tensor, make
 from .._core.transforms import dual
-from .._core.vmap import vmap
+from .._functorch.vmap import vmap
 from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.backward import grad
-from .._core.node import Node, edge_of, like_of
+from .._core.node import Node, edge_of, output_meta
 from .._core.size import Size
 from .._core.state import next_sequence_nr
 from .._core.tensor import Tensor, make
@@ -237,10 +237,10 @@ class _Check:
         directions = Directions() if self.fast else None
         numerical = [self._numerical(x, evaluate, len(chosen), directions) for x in self.wanted]
         outputs = _differentiable(self.func(*self.inputs))
-        for place, i in enumerate(chosen):
+        for position, i in enumerate(chosen):
             analytical = self._analytical(outputs[i], 1j if part == "imaginary" else 1)
             for j, x in enumerate(self.wanted):
-                a, n, atol = analytical[j], numerical[j][place], self.atol
+                a, n, atol = analytical[j], numerical[j][position], self.atol
                 if directions is not None:
                     a, n, scale = directions.project(x, a, n)
                     atol *= scale
@@ -372,7 +372,7 @@ def _cut(output: Tensor) -> Tensor:
     """The same values behind a node that passes no gradient on."""
     node: _UndefinedGrad = object.__new__(_UndefinedGrad)
     node._edges, node._saved, node._extra = (edge_of(output),), (), None
-    node._like, node._seq = like_of(output._raw), next_sequence_nr()
+    node._output_meta, node._seq = output_meta(output._raw), next_sequence_nr()
     return make(output._raw, (node, 0))
 
 

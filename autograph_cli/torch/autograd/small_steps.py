@@ -49,10 +49,10 @@ def put_back(x: Tensor, kept: Any) -> None:
         x._raw[...] = kept
 
 
-def mismatch(output: int, place: int, analytical: Any, numerical: Any, fast: bool) -> str:
+def mismatch(output: int, position: int, analytical: Any, numerical: Any, fast: bool) -> str:
     shown = (numerical, analytical) if fast else (make(numerical), make(analytical))
     return (
-        f"Jacobian mismatch for output {output} with respect to input {place},\n"
+        f"Jacobian mismatch for output {output} with respect to input {position},\n"
         f"numerical:{shown[0]}\nanalytical:{shown[1]}\n"
     )
 

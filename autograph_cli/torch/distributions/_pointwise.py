@@ -207,7 +207,7 @@ class CumulativeDistributionTransform(Transform):
         super().__init__(cache_size)
         self.distribution = distribution
 
-    domain = property(lambda self: self.distribution.support)
+    domain = property(lambda self: self.distribution.support, doc="The support of the distribution.")
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return (

@@ -121,8 +121,8 @@ class OfCategorical:
 
     _categorical: Any
 
-    probs: Any = property(lambda self: self._categorical.probs)
-    logits: Any = property(lambda self: self._categorical.logits)
+    probs: Any = property(lambda self: self._categorical.probs, doc="The probabilities, which sum to 1.")
+    logits: Any = property(lambda self: self._categorical.logits, doc="The logarithms of the probabilities.")
     _param: Any = property(lambda self: self._categorical._param)
 
 

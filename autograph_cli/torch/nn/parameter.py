@@ -110,14 +110,17 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Size:
+        """RuntimeError: the shape is not known before the first input."""
         raise RuntimeError(_UNKNOWN)
 
     def numel(self) -> int:
+        """ValueError: the number of elements is not known before the first input."""
         raise ValueError(_UNCOUNTED)
 
     nelement = numel
 
     def share_memory_(self) -> Any:
+        """RuntimeError: there is no memory before the first input."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
             "before calling `module.share_memory()`."

@@ -185,15 +185,15 @@ class Optimizer:
         ...}`."""
         for before in self._optimizer_state_dict_pre_hooks.values():
             before(self)
-        places: dict[int, int] = {}
+        positions: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
             for p in group["params"]:
-                places.setdefault(id(p), len(places))
+                positions.setdefault(id(p), len(positions))
             packed = {key: value for key, value in group.items() if key != "params"}
-            packed["params"] = [places[id(p)] for p in group["params"]]
+            packed["params"] = [positions[id(p)] for p in group["params"]]
             groups.append(packed)
-        state = {places[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        state = {positions[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
         packed_all = {"state": state, "param_groups": groups}
         for after in self._optimizer_state_dict_post_hooks.values():
             changed = after(self, packed_all)

@@ -114,7 +114,7 @@ def _dict_flatten_with_keys(tree: Any) -> tuple[list[tuple[MappingKey, Any]], li
 
 
 def _placed(tree: Any) -> tuple[list[tuple[SequenceKey, Any]], Any]:
-    return [(SequenceKey(place), child) for place, child in enumerate(tree)], None
+    return [(SequenceKey(position), child) for position, child in enumerate(tree)], None
 
 
 class NodeDef(NamedTuple):

@@ -24,7 +24,7 @@ def varied(raw, sample):
 
 
 def tensors_of(op, args):
-    return [t for i, p in op.places for t in (args[i] if p.is_list else [args[i]]) if t is not None]
+    return [t for i, p in op.positions for t in (args[i] if p.is_list else [args[i]]) if t is not None]
 
 
 def choices(op, args):
@@ -43,10 +43,10 @@ def batches(op, args, chosen, lead):
 def filled(op, args, chosen, samples):
     """The arguments with other tensors in the chosen places."""
     at, number = dict(zip(chosen, samples, strict=True)), iter(range(1000))
-    place = lambda t: t if t is None else at.get(next(number), t)  # noqa: E731
+    position = lambda t: t if t is None else at.get(next(number), t)  # noqa: E731
     found = list(args)
-    for i, p in op.places:
-        found[i] = [place(t) for t in args[i]] if p.is_list else place(args[i])
+    for i, p in op.positions:
+        found[i] = [position(t) for t in args[i]] if p.is_list else position(args[i])
     return tuple(found)
 
 

@@ -397,6 +397,7 @@ class Module:
         return self._apply(lambda t: t.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
+        """NotImplementedError: nothing is compiled here."""
         raise NotImplementedError("Module.compile is not available in autograph's engine")
 
     # -- hooks

@@ -198,10 +198,10 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 
 
 @stands_for(np.split, np.array_split)
-def _split(a: Any, places: Any, axis: int = 0) -> list[Any]:
-    if isinstance(places, int):
-        places = [a.shape[axis] // places * i for i in range(1, places)]
-    bounds = [0, *map(int, places), a.shape[axis]]
+def _split(a: Any, positions: Any, axis: int = 0) -> list[Any]:
+    if isinstance(positions, int):
+        positions = [a.shape[axis] // positions * i for i in range(1, positions)]
+    bounds = [0, *map(int, positions), a.shape[axis]]
     return [_along(a, axis, i, j) for i, j in pairwise(bounds)]
 
 
@@ -323,9 +323,9 @@ def _histogram(a: Any, bins: Any = 10, *_: Any, **__: Any) -> tuple[Meta, Meta]:
 
 
 @stands_for(np.delete)
-def _delete(a: Any, places: Any, axis: int = 0) -> Meta:
+def _delete(a: Any, positions: Any, axis: int = 0) -> Meta:
     shape = list(a.shape)
-    shape[axis] -= np.size(places)
+    shape[axis] -= np.size(positions)
     return Meta(tuple(shape), a.dtype)
 
 

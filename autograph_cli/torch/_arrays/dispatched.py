@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.meta import Geometry, Meta
-from .op_namespace import operations
-from .state import process_state
+from .._core.op_namespace import operations
+from .._core.state import process_state
+from .meta import Geometry, Meta
 
 ask: Any = None
 """Asks the classes of an operation's arguments to compute it: raw results, or None (see utils/_python_dispatch.py)."""
