@@ -121,7 +121,7 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
 
 def _spanned(box: Box, titles: Collection[str]) -> Box:
     """The box of the first turn with the arguments of all: an operation's, which its title has."""
-    return replace(box, title=span(titles)) if box.style == "operation" and len(titles) > 1 else box
+    return replace(box, title=span(titles)) if box.style in ("operation", "untracked") and len(titles) > 1 else box
 
 
 def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:

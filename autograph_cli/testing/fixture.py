@@ -78,7 +78,7 @@ class GraphSnapshot:
         number = f".{self._counts[stem]}" if self._counts[stem] > 1 else ""
         path = self.folder / f"{stem}{number}{SUFFIX}"
         self.folder.mkdir(parents=True, exist_ok=True)
-        section = Section(self.view.replace("_", " "), self._graph(other))
+        section = Section(self.view.replace("_", " "), tracked(self._graph(other)))
         snapshot = Snapshot(self.base, (section,), self._held())
         self.outcome = settle(path, snapshot, "update" if self.update else "check", self._settings.tolerance)
         self._note(path, self.outcome.status)
