@@ -17,6 +17,7 @@ from autograph_cli.engines.builtin_saved import (
     look,
     plain_arguments,
     saved,
+    saved_constants,
     saved_type,
     storages,
     types,
@@ -36,6 +37,7 @@ class Builtin:
     tensor = Tensor
     look = staticmethod(look)
     saved = staticmethod(saved)
+    saved_constants = staticmethod(saved_constants)
     saved_type = staticmethod(saved_type)
     types = staticmethod(types)
     kept = staticmethod(kept)
@@ -236,8 +238,15 @@ class Builtin:
     # -- nodes
 
     def numbers(self, nodes: Iterable[Node]) -> list[int]:
-        known, number = self.known, self.number
-        return [node._seq if node._seq in known else number(node) for node in nodes]
+        known, tensors, found = self.known, self.listener.tensors, []
+        for node in nodes:
+            key = node._seq
+            if key not in known:  # what `number` would find, sooner
+                held = tensors.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
+                same = held is not None and held[1] >= 0 and held[0]() is node.variable  # type: ignore[attr-defined]
+                key = held[1] if held is not None and same else self.number(node)
+            found.append(key)
+        return found
 
     def number(self, node: Node) -> int:
         if node.__class__ is AccumulateGrad:

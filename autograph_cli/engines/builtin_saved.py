@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from autograph_cli.torch._core.wrapped_numbers import written_number
 
 _PLAIN = frozenset((bool, int, float, complex, str, type(None), Given))
 """Classes of what can be kept without keeping anything else."""
+_BRIEF = _PLAIN | {tuple}
+"""The same, and sizes and the like, of which `saved_constants` looks at each number."""
 _TENSORS = frozenset((Tensor, SavedResult))
 _array = np.ndarray
 _ZEROS = itertools.repeat(0)
@@ -30,31 +33,40 @@ Positions = tuple[tuple[int | None, ...], tuple[int | None, ...]]
 """For each thing that a node keeps, the edge of the input or the output that it is."""
 
 
-def look(node: Node) -> Any:
-    """What a living node keeps, as plain data that `saved` reads; None if it keeps nothing. Quick: it is done in every
-    step."""
-    items = node._saved
-    if not items:
-        return None
-    if not _is_simple(node.__class__):
-        return None, _items_seen(node), None if node._operation is not None else (node._item_edges, node._item_results)
-    extra = node._extra
-    return None if extra is None else extra.versions, [
-        [raw.dtype, raw.shape, id(raw) if raw.base is None else id(owner(raw)), raw.nbytes]
-        if item.__class__ in _TENSORS and (raw := item._raw).__class__ is _array
-        else item
-        if item.__class__ in _PLAIN or item.__class__ is tuple
-        else _seen(item)
-        for item in items
-    ]
+def look(nodes: Iterable[Node | None]) -> list[Any]:
+    """What living nodes keep, as plain data that `saved` reads; None for one that keeps nothing.
+
+    Quick: it is done in every step.
+    """
+    found: list[Any] = []
+    for node in nodes:
+        items = None if node is None else node._saved
+        if node is None or not items:
+            found.append(None)
+        elif not _is_simple(node.__class__):
+            ends = None if node._operation is not None else (node._item_edges, node._item_results)
+            found.append((None, _items_seen(node), ends))
+        else:
+            extra = node._extra
+            kept = [
+                [raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes]
+                if item.__class__ in _TENSORS and (raw := item._raw).__class__ is _array
+                else item
+                if item.__class__ in _BRIEF
+                else _seen(item)
+                for item in items
+            ]
+            found.append((None if extra is None else extra.versions, kept))
+    return found
 
 
 def constants(node: Node) -> Any:
-    """What a node keeps that is no tensor, as `look` tells it; None if there is no such thing."""
-    positions, items = _constant_items(node.__class__), node._saved
-    if not positions or items.__class__ is not tuple:
+    """What a node keeps that is no tensor, as `saved_constants` reads it; None if there is no such thing."""
+    constant, items = _constants_of(node.__class__), node._saved
+    if constant is None or items.__class__ is not tuple:
         return None
-    return None, [item if position in positions and _is_constant(item) else None for position, item in enumerate(items)]
+    found = constant[1](items)
+    return found if _BRIEF.issuperset(map(type, found)) else tuple([x if _is_constant(x) else None for x in found])
 
 
 def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
@@ -63,12 +75,16 @@ def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
 
 
 @functools.cache
-def _constant_items(cls: type[Node]) -> frozenset[int]:
-    """Which of the things that nodes of this class keep are no tensors."""
+def _constants_of(cls: type[Node]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
+    """The names of what nodes of this class keep that is no tensor, and what takes it from all that is kept."""
     operation = cls._operation
     if not _is_simple(cls):
-        return frozenset()
-    return frozenset(position for position, name in enumerate(operation.saved_names) if not operation.is_tensor(name))
+        return None
+    positions = [n for n, name in enumerate(operation.saved_names) if not operation.is_tensor(name)]
+    if not positions:
+        return None
+    take: Any = operator.itemgetter(*positions, positions[0])  # never one thing only: that would not come in a tuple
+    return tuple([_labels(cls)[n] for n in positions]), take
 
 
 def _is_constant(item: Any) -> bool:
@@ -76,6 +92,13 @@ def _is_constant(item: Any) -> bool:
     return (
         kind in _PLAIN or (issubclass(kind, tuple) and _PLAIN.issuperset(map(type, item))) or isinstance(item, np.dtype)
     )
+
+
+def saved_constants(cls: type[Node], noted: Any) -> tuple[Saved, ...]:
+    """What a node keeps that is no tensor, where no more was noted."""
+    constant = _constants_of(cls)
+    pairs = zip(constant[0], noted, strict=False) if constant else ()
+    return tuple([(name, None, item, 0, 0, 0) for name, item in pairs if item is not None and _is_constant(item)])
 
 
 def _items_seen(node: Node) -> list[tuple[str, Any, int]]:

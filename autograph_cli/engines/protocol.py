@@ -126,8 +126,9 @@ class Listener(Protocol):
 
         `next` are the outputs that its gradients go to, `args` what it was computed from, `op` its name where the class
         does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been
-        entered and not left, `constants` what the node keeps that is no tensor, for `Engine.saved` to read (None:
-        nothing), `plain` the numbers and texts among its arguments, in their places, for `Engine.arguments` to read.
+        entered and not left, `constants` what the node keeps that is no tensor, for `Engine.saved_constants` to read
+        (None: nothing), `plain` the numbers and texts among its arguments, in their places, for `Engine.arguments` to
+        read.
         """
 
     def earlier(
@@ -243,14 +244,17 @@ class Engine(Protocol):
     def formula(self, cls: Any) -> tuple[str, ...]:
         """The lines that tell how nodes of this class compute their gradients."""
 
-    def look(self, node: Any) -> Any:
-        """What a living node keeps, as plain data for `saved`; None if it keeps nothing."""
+    def look(self, nodes: Iterable[Any]) -> list[Any]:
+        """What each of these nodes keeps, as plain data for `saved`; None for one that keeps nothing, or is None."""
 
     def saved(self, cls: Any, looked: Any, storages: dict[int, int], start: int) -> tuple[tuple[Saved, ...], Any]:
         """What a node of this class keeps, and which inputs and outputs of it that is, where its class does not tell.
 
         `storages` numbers the memory that was met, by id, the first one `start`.
         """
+
+    def saved_constants(self, cls: Any, constants: Any) -> tuple[Saved, ...]:
+        """What a node of this class keeps that is no tensor, as the listener was told of it."""
 
     def saved_type(self, dtype: Any, shape: Any) -> TensorType:
         """The type of a tensor that is kept."""

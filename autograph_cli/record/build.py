@@ -38,7 +38,8 @@ class _Builder:
     def __init__(self, log: EventLog, sources: Sources, span: Span) -> None:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         known = log.known
-        settle(log, span.step)
+        self.lies = settle(log, span.step)
+        """The storage, among those that its nodes keep, in which a leaf or an input lies, by the event's number."""
         starts = [event.key for event in span.step.events if event.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
@@ -51,7 +52,7 @@ class _Builder:
         self.static = self._static_names()
         self.storages = self._storages()
         self.versions: Versions = {}
-        self.given = {self.step.storages[event.number] for event in self.events if event.number in self.step.storages}
+        self.given = {self.lies[event.number] for event in self.events if event.number in self.lies}
         self.calls = self._calls()
         self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
 
@@ -216,15 +217,15 @@ class _Builder:
                 for output, storage in look(event.key, event.cls, event.next, kept, positions):
                     if key_of(output) in known:
                         found[self.log.position(output)] = storage
-            if event.number in self.step.storages:
-                found[event.number, 0] = self.step.storages[event.number]
+            if event.number in self.lies:
+                found[event.number, 0] = self.lies[event.number]
         return found
 
     def _kept(self, event: Event) -> tuple[tuple[Kept, ...], Any]:
-        kept = self.log.saved.get(event.number)
+        kept = self.log.saved.get(event.key)
         if kept is not None or event.constants is None:
             return kept or ((), None)
-        return self.log.engine.saved(event.cls, event.constants, {}, 0)
+        return self.log.engine.saved_constants(event.cls, event.constants), None
 
     def _roots(self) -> Iterator[Root]:
         used: dict[str, int] = {}

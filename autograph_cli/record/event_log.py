@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, ModuleCall, Output, Saved, key_of, number_of
-from autograph_cli.record.events import INPUT, LEAF, OPERATION, BackwardEvent, Event, StepLog
+from autograph_cli.record.events import INPUT, LEAF, OPERATION, BackwardEvent, Event, Look, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names import variables_of
 from autograph_cli.record.source_locations import ENGINE, RUNNER, USER, file_kinds, kind_of, script_frames
@@ -81,8 +81,10 @@ class EventLog:
         """Those that count where there are no others: of what an input is a view of, and of a leaf when it was first
         used."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
-        """What nodes keep for backward, by the event's number; and of what is no operation of the engine's, what that
+        """What nodes keep for backward, by the event's key; and of what is no operation of the engine's, what that
         is."""
+        self.unsettled: list[list[Look]] = []
+        """What was noted of that in finished steps which later ones hang on."""
         self.new_leaves = False
         """Whether leaves were met since somebody looked for their names."""
         self.newest_key = 0
@@ -115,7 +117,7 @@ class EventLog:
         other.modules = self.modules
         step = other.step
         step.events, step.passes = list(self.step.events), list(self.step.passes)
-        step.looked = list(self.step.looked)
+        step.looked, other.unsettled = list(self.step.looked), list(self.unsettled)
         return other
 
     # -- what the engine tells
@@ -321,16 +323,23 @@ class EventLog:
 
     def note(self, tensor: Any, path: str) -> Output | None:
         """Note a name for the output that a tensor is, and for the inputs that are views of it; returns the output."""
-        ref, numbers = self.windows.get(id(tensor), _NO_VIEWS)
-        if numbers and ref is not None and ref() is tensor:
-            for number in numbers:
-                _add_name(self.borrowed, number, 0, path)
-            numbers.clear()
+        if self.windows:
+            ref, numbers = self.windows.get(id(tensor), _NO_VIEWS)
+            if numbers and ref is not None and ref() is tensor:
+                for number in numbers:
+                    _add_name(self.borrowed, number, 0, path)
+                numbers.clear()
         output = self.engine.output(tensor)
         if output.__class__ is int:
-            _add_name(self.names, self.known[output][0], 0, path)
+            number, nr = self.known[output][0], 0
         elif output is not None:
-            _add_name(self.names, *self.position(output), path)
+            number, nr = self.position(output)
+        else:
+            return None
+        if number in self.names:
+            _add_name(self.names, number, nr, path)
+        else:
+            self.names[number] = {nr: [path]}
         return output
 
     def position(self, output: Output) -> tuple[int, int]:
@@ -375,22 +384,18 @@ class EventLog:
         self.thread.begin()
         return step
 
-    def drop(self, step: StepLog, newest: StepLog) -> bool:
-        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it; else say
-        no."""
-        if newest.older:
-            return False
-        known, names = self.known, self.names
-        for event in step.events:
-            if event[2] is OPERATION and event[3]() is not None:
-                return False
+    def drop(self, step: StepLog, newest: StepLog) -> None:
+        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it."""
+        if newest.older or any(event[2] is OPERATION and event[3]() is not None for event in step.events):
+            self.unsettled.append(step.looked)
+            return
+        known, saved, names, borrowed = self.known, self.saved, self.names, self.borrowed
         for event in step.events:
             if event[2] is OPERATION or (event[2] is INPUT and event[3]() is None):
                 known.pop(event[1], None)
                 names.pop(event[0], None)
-                self.saved.pop(event[0], None)
-                self.borrowed.pop(event[0], None)
-        return True
+                borrowed.pop(event[0], None)
+                saved.pop(event[1], None)
 
     def forget(self, newest: StepLog) -> None:
         """Now and then, drop the dead events of finished steps, older than this one, that no other event hangs on.
@@ -428,8 +433,12 @@ class EventLog:
         numbers = {event.number for event in dead}
         for event in dead:
             del self.known[event.key]
-            for noted in (self.saved, self.names, self.borrowed):
+            self.saved.pop(event.key, None)
+            for noted in (self.names, self.borrowed):
                 noted.pop(event.number, None)
+        self.unsettled = [
+            looks for looks in self.unsettled if any(key in self.known for looked, _ in looks for key, _, _ in looked)
+        ]
         self.windows = {
             name: (ref, [number for number in views if number not in numbers])
             for name, (ref, views) in self.windows.items()

@@ -242,7 +242,7 @@ _AT_NEED = (
 """Parts of the namespace that are imported when a script asks for them."""
 
 
-def __getattr__(name: str) -> Any:
+def _attribute(name: str) -> Any:
     if name in _AT_NEED:
         return _missing.load(f"{__name__}.{name}")
     if name == "compile":
@@ -258,5 +258,6 @@ def __getattr__(name: str) -> Any:
     )
 
 
+__getattr__ = _attribute  # assigned: what a def returns, mypy does not know yet in the circle of imports
 _missing.speak_for_parts(__name__)
 _missing.speak_for(_C)

@@ -107,7 +107,8 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._geometry.shape
+        shape: tuple[int, ...] = self._geometry.shape
+        return shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:

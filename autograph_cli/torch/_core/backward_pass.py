@@ -65,7 +65,7 @@ class Pass:
         """AccumulateGrad -> how many gradients it still waits for."""
         self.given: list[Any] = []
         """The gradients of the roots, which the caller still holds."""
-        self.root: Node | None = None
+        self.root: Any = None
         """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not
         needed."""
         self._reached: set[Any] | None = None

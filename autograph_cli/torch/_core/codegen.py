@@ -14,14 +14,14 @@ from .backward_source import backward_source
 from .code_cache import compiled
 from .dtype_checks import refusing
 from .dtypes import CATEGORY, FLOATING
-from .memory_format import arranged, in_float32, settled
+from .memory_format import arranged, in_float32, settled, strides_of
 from .node import INFERENCE, edge_of, extra_of, output_meta
 from .overrides import unasked, unknown_operand
 from .saved_tensors import SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, materialize, new
-from .views import make_view, strides_of
+from .views import make_view
 from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
@@ -110,20 +110,20 @@ def _expect(node: Any, index: int, tensor: Tensor) -> None:
     """Remember that a tensor was saved at a version other than 0."""
     if tensor._counter is INFERENCE:
         raise inference_saved()
-    if tensor._counter[0]:
+    if tensor._counter and tensor._counter[0]:
         extra = extra_of(node)
         extra.versions = {} if extra.versions is None else extra.versions
         extra.versions[index] = tensor._counter[0]
 
 
-def _evaluate(source: str, scope: dict[str, Any], name: str, use: str = "") -> Callable[..., Any]:
+def _evaluate(source: str, scope: dict[str, Any], name: str, use: str = "") -> Any:
     exec(compiled(source, f"{name} {use}".strip()), scope)
-    made: Callable[..., Any] = scope["run"]
+    made = scope["run"]
     made.__name__ = made.__qualname__ = name
     return made
 
 
-def _late(source: Callable[[], str], scope: dict[str, Any], name: str, use: str = "") -> Callable[..., Any]:
+def _late(source: Callable[[], str], scope: dict[str, Any], name: str, use: str = "") -> Any:
     """A function that is compiled when it is first called; for what is not hot, for it costs one call more."""
     made: Callable[..., Any] | None = None
 

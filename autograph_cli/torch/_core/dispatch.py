@@ -22,14 +22,14 @@ from .._arrays.storages import resized, window
 from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
-from .memory_format import settled
+from .memory_format import settled, strides_of
 from .node import Edge, Node, View, edge_of, extra_of, output_meta
 from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
-from .views import bump, check_overlap, check_own_memory, make_view, strides_of, write
+from .views import bump, check_overlap, check_own_memory, make_view, write
 from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
     """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does
     itself."""
     if process_state.dispatched:
-        found = dispatched.ask(op, args, in_place)
+        found: list[Any] | None = dispatched.ask(op, args, in_place)
         if found is not None:
             return found
     raws = list(args)
@@ -386,7 +386,7 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
             if made._counter is None:
                 made._counter = [0]
             items.append(SavedResult(made._raw, made._counter))
-        elif tail:
+        elif tail or position is None:
             items.append(property_of(outputs[0] if position is None else args[position], tail))
         else:
             x = args[position]

@@ -19,7 +19,7 @@ class dtype(metaclass=Named):
 
     def __init__(self, name: str, numpy_type: Any, category: int, legacy: str) -> None:
         self.name = name
-        self.numpy = np.dtype(numpy_type)
+        self.numpy: np.dtype[Any] = np.dtype(numpy_type)
         self.category = category
         self.itemsize = self.numpy.itemsize
         self.legacy = legacy

@@ -103,6 +103,7 @@ class Node(metaclass=NodeType):
 
     _edges: tuple[Edge | None, ...]
     _saved: Any
+    _kept: Any
     _output_meta: Any
     _seq: int
     _extra: Extra | None
@@ -334,7 +335,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
             if node is not None:
                 return node, 0
         return accumulator(tensor), 0
-    return operations.view_edge(tensor)
+    return operations.view_edge(tensor)  # type: ignore[return-value]
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -68,7 +68,7 @@ def placed_by_default(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    run.__signature__ = inspect.signature(make_new)
+    vars(run)["__signature__"] = inspect.signature(make_new)
     return run
 
 
@@ -83,7 +83,7 @@ def placed_like_first(make_new: Maker) -> Maker:
                 return found
         if "device" not in named and not process_state.reserved:
             return make_new(*args, **named)
-        first = args[0] if args else named.get("input")
+        first: Any = args[0] if args else named.get("input")
         alike = isinstance(first, Tensor) and first.is_meta
         where = named.get("device")
         if where is None and not alike:
@@ -95,7 +95,7 @@ def placed_like_first(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    run.__signature__ = inspect.signature(make_new)
+    vars(run)["__signature__"] = inspect.signature(make_new)
     return run
 
 

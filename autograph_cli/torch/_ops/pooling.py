@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._arrays.meta import readable
@@ -264,7 +264,7 @@ def _empty(input: Tensor, dims: int, name: str) -> None:
 def _line(run: Any, input: Tensor) -> Any:
     """A pooling of one dimension as one of two: the line becomes an image of height 1."""
     found = run(views.unsqueeze(input, -2))
-    flat = lambda t: views.squeeze(t, -2)  # noqa: E731
+    flat: Callable[[Tensor], Tensor] = lambda t: views.squeeze(t, -2)  # noqa: E731
     return tuple(map(flat, found)) if isinstance(found, tuple) else flat(found)
 
 
@@ -695,10 +695,8 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     return _powers(input, norm_type, mean, math.prod(kernel))
 
 
-for _pool in (max_pool1d, max_pool2d, max_pool3d):
-    functions[_pool.__name__] = _pool
-for _pool in (avg_pool1d, adaptive_avg_pool1d):
-    functions[_pool.__name__] = _pool
+_pools: tuple[Any, ...] = (max_pool1d, max_pool2d, max_pool3d, avg_pool1d, adaptive_avg_pool1d)
+functions.update((_pool.__name__, _pool) for _pool in _pools)
 
 
 def _adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:

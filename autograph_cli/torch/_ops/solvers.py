@@ -12,7 +12,7 @@ from .._arrays.stand_in import whole
 from .._core import batching, dims, dtypes
 from .._core import dims as d
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, Wrapped, make

@@ -167,7 +167,7 @@ class _LazyNorm(LazyModuleMixin):
     def reset_parameters(self: Any) -> None:
         """Initialize parameters and buffers; nothing happens before their shape is known."""
         if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Any) -> None:
         if not self.has_uninitialized_params():
