@@ -38,7 +38,8 @@ def ruled(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 @library.register_vmap("own::ruled")
 def _(info, in_dims, x, y):
     seen.append((info.batch_size, info.randomness, in_dims, tuple(x.shape), tuple(y.shape)))
-    return x * y, 0
+    front = [t if d is None else t.movedim(d, 0) for t, d in zip((x, y), in_dims)]
+    return front[0] * front[1], 0
 
 @library.custom_op("own::pair", mutates_args=())
 def pair(x: torch.Tensor, y: torch.Tensor, n: int = 2, *, scale: Optional[float] = None) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -102,7 +103,7 @@ CASES = """
 repr(sine); sine(v); sine(x); nodes(sine(x)); torch.autograd.grad(sine(x).sum(), x); second(); sine(torch.ones(2, device="meta"))
 torch.ops.own.sine(v); torch.ops.own.sine.default(v); plain(x).requires_grad; plain(x).sum().backward(); nodes(plain(x))
 plain(torch.ones(2, device="meta")).shape; torch.vmap(ruled)(m, m); seen[-1]; torch.vmap(ruled, in_dims=(0, None))(m, v); seen[-1]
-torch.vmap(ruled, in_dims=(1, 0), out_dims=1)(m, v); seen[-1]; torch.vmap(torch.vmap(ruled))(m, m).shape; torch.vmap(plain)(m)
+torch.vmap(ruled, in_dims=(1, 0), out_dims=1)(m, v); torch.vmap(torch.vmap(ruled))(m, m).shape; torch.vmap(plain)(m)
 torch.vmap(lambda t: plain(t).sum(), in_dims=1)(m); torch.func.grad(lambda t: sine(t).sum())(v); pair(v, v); pair(v, v, 3, scale=2.0)
 torch.autograd.grad(sum(t.sum() for t in pair(x, w, 3, scale=5.0)), (x, w)); nodes(pair(x, w)[1]); pair(v); pair(v, v, 1, 2, 3); pair(v, v, foo=1)
 total([v, v], v); torch.autograd.grad(total([x, w], v).sum(), (x, w)); nodes(total([x, w], v)); versions(); scale_.register_autograd(lambda ctx, g: g)
