@@ -49,7 +49,8 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any
             "mutates_args must either be a sequence of the names of the arguments that are mutated or the string "
             "'unknown'. "
         )
-    parts, starred = [], False
+    parts: list[str] = []
+    starred = False
     for number, parameter in enumerate(given.parameters.values()):
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise refuse("We do not support positional-only args, varargs, or varkwargs.")

@@ -42,7 +42,10 @@ class CustomOpDef:
         self._name, self._schema, self._signature = name, schema, inspect.signature(fn)
         self._mutated = re.findall(r"!\)\S* (\w+)", schema)
         self._kernel = fn if _on_cpu(device_types) else None
-        self._fake = self._vmap = self._backward = self._setup = None
+        self._fake: Callable[..., Any] | None = None
+        self._vmap: Callable[..., Any] | None = None
+        self._backward: Callable[..., Any] | None = None
+        self._setup: Callable[..., Any] | None = None
         self._function = _function(self)
         self._each_example = by_samples(self.__call__)
 
