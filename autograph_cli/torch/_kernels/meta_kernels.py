@@ -123,9 +123,9 @@ class MetaKernels(Kernels):
     def is_singular(self, det: Any) -> bool:
         return False
 
-    def has_zero(self, a: Any) -> bool:
+    def zeros_in(self, a: Any) -> int:
         """The way that is right for all elements, as PyTorch takes it on `meta`."""
-        return True
+        return 1
 
     def distinct(self, index: Any) -> Any:
         return index

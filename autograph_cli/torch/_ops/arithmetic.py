@@ -97,6 +97,7 @@ pow_tensor = operation(
     "pow(Tensor self, Tensor exponent)",
     promotes=True,
     node="PowBackward1",
+    refuses={"b": "pow"},
     self=lambda f, grad, self, exponent: f.where(
         f.eq(exponent, f.zeros_like(exponent)),
         f.zeros_like(f.mul(grad, self)),
@@ -250,6 +251,7 @@ minimum = operation(
 )
 addcmul = operation(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+    refuses={"b": "addcmul_cpu_out"},
     doc="`input + value * tensor1 * tensor2`.",
     promotes=True,
     opmath=True,

@@ -65,6 +65,7 @@ vdot_op = operation(
     "vdot(Tensor self, Tensor other)",
     linear="each",
     batch=batching_rules.vdot,
+    refuses={"b": "dot"},
     self=lambda f, grad, other: f.conj(grad) * other,
     other=lambda f, grad, self: grad * self,
 )
