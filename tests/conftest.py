@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for the temporary files of all tests and of the processes that they start."""
+    """A folder for the temporary files of all tests and of the processes that they start: pytest removes it."""
     own = tmp_path_factory.mktemp("t")
     os.environ["TMPDIR"] = tempfile.tempdir = str(own)
     return own
@@ -49,22 +49,20 @@ def _children() -> set[int]:
     return found - {getattr(multiprocessing.resource_tracker._resource_tracker, "_pid", None)}
 
 
-def _traces(temporary: Path) -> dict[str, set[object]]:
-    kept = ("pymp-", "__pycache__", ".")  # of multiprocessing, which removes its own at exit; of tools
-    files = {
-        name for folder in (ROOT, Path.cwd(), temporary) for name in os.listdir(folder) if not name.startswith(kept)
-    }
+def _traces() -> dict[str, set[object]]:
+    kept = ("__pycache__", ".")  # of tools
+    files = {name for folder in (ROOT, Path.cwd()) for name in os.listdir(folder) if not name.startswith(kept)}
     return {"threads": set(threading.enumerate()), "processes": _children(), "files": files}
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left_behind(temporary: Path) -> Iterator[None]:
-    """A test ends its threads and processes, and leaves no file in the project, the current folder or among temporary ones."""
-    before = _traces(temporary)
+def nothing_is_left_behind() -> Iterator[None]:
+    """A test ends its threads and processes, and leaves no file in the project or the current folder."""
+    before = _traces()
     yield
     for patience in (0.0, 0.05, 0.2, 1.0, 3.0):
         time.sleep(patience)  # a process that was told to end needs a moment
-        left = {what: found - before[what] for what, found in _traces(temporary).items()}
+        left = {what: found - before[what] for what, found in _traces().items()}
         if not any(left.values()):
             return
     assert not any(left.values()), f"left behind: {left}"
