@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.lazy import resolved
-from . import anomalies
-from . import hooks as hooks_module
+from . import anomalies, hooks as hooks_module
 from .device_dispatch import kernels
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, output_meta_at, retain
 from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
