@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from autograph_cli.graph import Graph, Section, Snapshot, views
+from autograph_cli.graph.views import tracked
 from autograph_cli.record.capture import capture, capture_derivatives
 from autograph_cli.testing import settings as project
 from autograph_cli.testing.files import SUFFIX, Outcome, load, settle
