@@ -214,9 +214,9 @@ def chunks(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> Ite
     for name in order:
         begin, end = end, end + arrays[name].nbytes
         header[name] = {"dtype": kinds[name], "shape": list(arrays[name].shape), "data_offsets": [begin, end]}
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % _LENGTH.size)
-    yield _LENGTH.pack(len(text)) + text
+    shown = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    shown += b" " * (-len(shown) % _LENGTH.size)
+    yield _LENGTH.pack(len(shown)) + shown
     for name in order:
         array = np.ascontiguousarray(arrays[name])
         yield (array if sys.byteorder == "little" else array.byteswap()).reshape(-1).view(np.uint8).data

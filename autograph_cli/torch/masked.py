@@ -58,7 +58,8 @@ def _spread_mask(input: Tensor, mask: Any) -> Tensor:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     if mask._raw.shape != input._raw.shape:
         mask = torch["broadcast_to"](mask.clone(), input._raw.shape)
-    return mask.to(dtypes.bool_)
+    kept: Tensor = mask.to(dtypes.bool_)
+    return kept
 
 
 def _kept(kind: str, input: Tensor, mask: Tensor | None) -> Tensor:
@@ -230,7 +231,8 @@ def norm(
 ) -> Tensor:
     """The vector norm of what the mask keeps."""
     kept = _kept("amin" if ord == -math.inf else "sum", input, mask)
-    return torch["norm"](kept, ord, _dims(dim, input.ndim), bool(keepdim), dtype=dtype)
+    found: Tensor = torch["norm"](kept, ord, _dims(dim, input.ndim), bool(keepdim), dtype=dtype)
+    return found
 
 
 def _spread(input: Tensor, dim: Any, correction: Any, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:

@@ -61,7 +61,7 @@ class Overload:
 def overload_of(op: Operation, args: tuple[Any, ...] = ()) -> Overload:
     """The overload that an operation of the engine is, on these arguments."""
     pair = op.promotes and len(op.tensors) == 2
-    name, overload = _OVERLOADS.get(op.name, (op.name, op.schema.overload or ("Tensor" if pair else "")))
+    name, _, overload = (op.aten or f"{op.name}.{op.schema.overload or ('Tensor' if pair else '')}").partition(".")
     if name in _COMPARISONS and len(args) == 2 and not isinstance(args[1], Tensor):
         overload = "Scalar"
     return Overload(name, overload, _as_written(op.function))
@@ -79,17 +79,6 @@ def _as_written(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-_OVERLOADS = {
-    "log_softmax": ("_log_softmax", ""),
-    "select": ("select", "int"),
-    "slice": ("slice", "Tensor"),
-    "split": ("split", "Tensor"),
-    "softmax": ("_softmax", ""),
-    "std": ("std", "correction"),
-    "transpose": ("transpose", "int"),
-    "var": ("var", "correction"),
-}
-"""Operations whose overload is not the default, or which PyTorch divides otherwise."""
 
 
 class Packet:

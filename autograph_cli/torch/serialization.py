@@ -334,7 +334,9 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     with open(f, "rb") if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f) as file:
         data = _open(file).bytes("data.pkl")
     names = {
-        argument.replace(" ", ".", 1) for opcode, argument, _ in pickletools.genops(data) if opcode.name == "GLOBAL"
+        str(argument).replace(" ", ".", 1)
+        for opcode, argument, _ in pickletools.genops(data)
+        if opcode.name == "GLOBAL"
     }
     names = {
         "builtins" + name.removeprefix("__builtin__") if name.startswith("__builtin__.") else name for name in names

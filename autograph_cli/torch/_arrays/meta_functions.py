@@ -64,6 +64,7 @@ def _running(a: Any, axis: Any = None, dtype: Any = None) -> tuple[int, ...]:
     return shape_of(a) if axis is not None else (a.size,)
 
 
+_function: Any
 for _function in (np.sum, np.prod, np.mean):
     _shaped(_function, _reduction)
 for _function in (np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.count_nonzero):
@@ -100,7 +101,7 @@ _shaped(np.clip, lambda a, low=None, high=None, **_: _together(a, low, high))
 
 
 @stands_for(np.zeros_like, np.ones_like, np.empty_like, np.full_like)
-def _like(a: Any, *value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Meta:
+def _like(a: Any, *value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Meta:
     if not isinstance(a, Meta):
         return Meta(a.shape, dtype or a.dtype)
     if value and dtype is None and len(value) > 1:

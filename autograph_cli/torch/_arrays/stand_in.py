@@ -34,6 +34,8 @@ class StandIn(Geometry):
 
     __slots__ = ("_geometry", "_whole")
 
+    _geometry: Any
+
     def __init__(self, raw: Any, bdim: int) -> None:
         self._whole = whole(raw)
         raw = memory_of(raw._geometry if isinstance(raw, StandIn) else raw)

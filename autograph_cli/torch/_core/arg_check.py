@@ -11,7 +11,7 @@ import dis
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -203,7 +203,7 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
     return _named_as(check, checked, home)
 
 
-def _named_as(check: Check, made: Any, home: str) -> Any:
+def _named_as(check: Check, made: Any, home: str) -> Callable[..., Any]:
     """What `functools.wraps` does, in a third of the time, for more than a thousand functions; they go by their public
     names."""
     run = check.run
@@ -211,7 +211,8 @@ def _named_as(check: Check, made: Any, home: str) -> Any:
     made.__qualname__ = f"Tensor.{check.public}" if check.space == "Tensor" and home == PUBLIC else check.public
     made.__dict__.update(run.__dict__)
     made.__wrapped__ = run
-    return made
+    named: Callable[..., Any] = made
+    return named
 
 
 def kinds(args: Any) -> tuple[Any, ...]:
@@ -275,7 +276,7 @@ class Check:
         functional = self.home.endswith("functional")
         wanted = asked(f"F.{self.public}" if functional else self.public)
         if wanted and (functional or self.space != "Tensor"):
-            given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs
+            given = {**dict(zip(_parameters(self.run), args, strict=False)), **kwargs}
             for parameter in wanted:
                 x = given.get(parameter.name, self)
                 if x is not self and not isinstance(x, Tensor) and not (x is None and parameter.none):
@@ -403,8 +404,9 @@ def _innermost(run: Any) -> Any:
     return run
 
 
-def _code(run: Any) -> Any:
-    return _innermost(run).__code__
+def _code(run: Any) -> CodeType:
+    code: CodeType = _innermost(run).__code__
+    return code
 
 
 def _internal(error: Exception) -> bool:
@@ -445,7 +447,7 @@ class Delegate(Check):
         self._ask(args, kwargs)
         if self.parser is None:
             return self._handed_on(args, kwargs)
-        given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs
+        given = {**dict(zip(_parameters(self.run), args, strict=False)), **kwargs}
         wrong = ""
         for signature in self.parser.signatures:
             try:

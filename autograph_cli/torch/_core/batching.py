@@ -116,7 +116,10 @@ def pointwise(call: Call) -> Any:
 def aligned(call: Call) -> list[Any]:
     """Arguments that broadcast with the batch in front; dtypes as they are without it."""
     rank = max(call.ranks())
-    change = lambda t, batched: raised(t, batched, rank)  # noqa: E731
+
+    def change(t: Tensor, batched: bool) -> Tensor:
+        return raised(t, batched, rank)
+
     if not call.op.promotes or 0 not in call.ranks():
         return call.every(change)
     like: list[Any] = []
@@ -250,7 +253,8 @@ def batch(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Any:
 
 def opened(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Call:
     """The call with what is batched at `level` unwrapped."""
-    values, marks = list(args), [False] * len(args)
+    values: list[Any] = list(args)
+    marks: list[bool | tuple[bool, ...]] = [False] * len(args)
     for i, parameter in op.positions:
         if parameter.is_list:
             pairs = [value_of(level, t) for t in args[i]]

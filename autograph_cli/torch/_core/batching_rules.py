@@ -12,6 +12,7 @@ from .._arrays.stand_in import SENTENCES
 from .._arrays.storages import spanned
 from . import dims, dispatch
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, shifted
+from .device_dispatch import kernels
 from .operation import operations
 from .tensor import Tensor, Wrapped, make
 from .transforms import core
@@ -332,7 +333,7 @@ def nll(call: Call) -> Any:
     losses = f.neg(f.masked_fill_Scalar(picked, f.logical_not(counts), 0) * weights)
     over = tuple(range(1, losses._raw.ndim))
     if call["reduction"] == NONE:
-        return losses, make(dispatch.kernels(core(losses)._raw).zeros((call.size,), losses._raw.dtype))
+        return losses, make(kernels(core(losses)._raw).zeros((call.size,), losses._raw.dtype))
     total = f.sum_dim_IntList(weights, over, False) if over else weights
     summed = f.sum_dim_IntList(losses, over, False) if over else losses
     return (f.div(summed, total) if call["reduction"] == MEAN else summed), total

@@ -83,7 +83,7 @@ def no_integers(kernel: str, tensor: Any) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(kind)}'")
 
 
-_CHARACTERS = {"b": "?", "i": "bhilq", "u": "BHILQ", "c": "FDG", "e": "e"}
+_CHARACTERS = {"b": "?", "i": "bhilq", "u": "BHILQ", "c": "FDG", "e": "e", "E": "E"}
 """NumPy's characters of dtypes, by the letters that `refuses` of an operation has for them."""
 
 
@@ -112,7 +112,7 @@ def check_float8(op: Operation, raws: Iterable[Any]) -> None:
 
 def _refusal(what: Any, raw: Any, rest: tuple[Any, ...]) -> Exception | None:
     if isinstance(what, Exception):
-        return type(what)(*what.args)
+        return type(what)(str(what).replace("{}", cpp_name(raw.dtype)))
     name = what(raw, *rest) if callable(what) else what
     if name is None:
         return None

@@ -14,16 +14,18 @@ import numpy as np
 
 from .._arrays.storages import empty_strided
 from . import dispatch, dtypes, recomputed, views
+from .device_dispatch import kernels
 from .gradients import fit_recorded
 from .inplace import run_inplace as run_inplace_
 from .interpreter_stack import DualLevel, interprets
 from .interrupts import contextmanager
+from .memory_format import strides_of
 from .node import Node, View, extra_of, output_meta
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
 from .state import next_sequence_nr, thread_state
-from .tensor import Tensor, Wrapped, materialize
+from .tensor import Tensor, Wrapped, make, materialize
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
     needed = thread_state.grad and any(
         part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x)
     )
-    fitted = []
+    fitted: list[Any] = []
     for i, (t, o) in enumerate(zip(found, outputs, strict=True)):
         if not dispatch.differentiable(op, i, o):
             fitted.append(None)
@@ -141,12 +143,12 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
     if isinstance(t, Wrapped):
         return t if isinstance(t, Batched) else t._lower(lambda lower: laid_out(lower, like))
     wanted = core(like)._raw
-    strides = views.strides_of(wanted)
-    if t._raw.shape != wanted.shape or not t._raw.shape or views.strides_of(t._raw) == strides:
+    strides = strides_of(wanted)
+    if t._raw.shape != wanted.shape or not t._raw.shape or strides_of(t._raw) == strides:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = dispatch.make(empty_strided(wanted.shape, strides, t._raw.dtype))
+    made = make(empty_strided(wanted.shape, strides, t._raw.dtype))
     return made.copy_(t)
 
 
@@ -161,7 +163,7 @@ def ordinary(x: Any) -> Any:
         return type(x)(map(ordinary, x))
     if isinstance(x, Wrapped):
         return x._lower(ordinary)
-    return dispatch.make(x._raw) if isinstance(x, Tensor) and x.is_inference() else x
+    return make(x._raw) if isinstance(x, Tensor) and x.is_inference() else x
 
 
 @contextmanager
@@ -375,30 +377,31 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
         return
     if x.__class__ is not Tensor:
         raise NotImplementedError(f"a {type(x).__name__} cannot be changed in place by a tensor with a tangent")
+    made: Any = x
     edge = x._edge
     if edge.__class__ is View:
         promote(level, edge.base, like)
-        base = edge.base
+        base: Any = edge.base
         path = edge.path or (views.geometry(materialize(x), base._raw),)
         tangent = views.along(path, base._tangent)
-        x._viewed = base
+        made._viewed = base
         edge.base = base._primal
     else:
         tangent = beside(like, lambda _, size: make_zeros(x, size), x._raw.shape)
-    primal = dispatch.make(x._raw, edge)
+    primal = make(x._raw, edge)
     primal._counter, primal._meta = x._counter, x._meta
-    x.__class__ = Dual
-    x._level, x._primal, x._tangent = level, primal, tangent
-    level.promoted.append(x)
+    made.__class__ = Dual
+    made._level, made._primal, made._tangent = level, primal, tangent
+    level.promoted.append(made)
 
 
 def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
-        return dispatch.make(dispatch.kernels(x._raw).zeros(size, x._raw.dtype)[()])
-    made = empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
+        return make(kernels(x._raw).zeros(size, x._raw.dtype)[()])
+    made = empty_strided(size, strides_of(x._raw), x._raw.dtype)
     made[...] = 0
-    return dispatch.make(made)
+    return make(made)
 
 
 @interprets(DualLevel, "inplace")
@@ -407,7 +410,7 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     args = joined(level, args)
     pairs = [split(level, x) for x in args]
     primals = tuple(p for p, _ in pairs)
-    target: Any = args[0]
+    target: Tensor = args[0]
     tangent: Any = None
     if follows(level):
         found = dispatch.run(op, primals)
@@ -416,10 +419,11 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     if tangent is None and not isinstance(target, Dual):
         run_inplace_(op, primals)
         return target
+    followed: Any = target
     promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
-    run_inplace_(op, (target._primal, *primals[1:]))
-    target._tangent.copy_(tangent)
+    run_inplace_(op, (followed._primal, *primals[1:]))
+    followed._tangent.copy_(tangent)
     return target
 
 

@@ -14,8 +14,8 @@ from .node import Edge, Node, edge_of, extra_of
 from .op_namespace import operations
 from .saved_tensors import Packed
 from .state import next_sequence_nr, process_state, thread_state
-from .tensor import Tensor, make
-from .views import bump, changes, check_inplace, check_mode, check_overlap, counter, itself, rebase, write
+from .tensor import Tensor, counter, make
+from .views import bump, changes, check_inplace, check_mode, check_overlap, itself, rebase, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -33,7 +33,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Run `op` and put its result into its first argument."""
     args = dispatch.operands(op, args)
     if thread_state.levels:
-        found = dispatch.Transforms.inplace(op, args)
+        found: Tensor = dispatch.Transforms.inplace(op, args)
         if found is not NotImplemented:
             return found
     target: Tensor = args[0]
@@ -48,15 +48,13 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     if not op.complex_inplace and target._raw.dtype.kind == "c":
         raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
     _check_apart(op, args)
-    found = (
+    results = (
         dispatch.compute(op, args, in_place=True)
         if thread_state.watcher is None
         else thread_state.watcher.changed(op, args)
     )
-    done = bool(process_state.dispatched) and any(
-        isinstance(x, Tensor) and x._raw.__class__ is Dispatched for x in args
-    )
-    result = target._raw if done else _result_for(target, found[0])
+    done = any(isinstance(x, Tensor) and x._raw.__class__ is Dispatched for x in args)
+    result = target._raw if done else _result_for(target, results[0])
     before = operations.clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
         args = (before, *args[1:])
@@ -98,10 +96,12 @@ def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
     """What the node saved was meant as it was before the change."""
     items = list(node._saved)
     for i, item in enumerate(items):
-        if item is not None and item is before:
+        if before is not None and item is before:
             items[i] = Packed(item, itself, edge_of(item), hooked=False)
         elif isinstance(item, Tensor) and item._counter is target._counter:
-            extra_of(node).versions[i] -= 1
+            versions = extra_of(node).versions
+            assert versions is not None
+            versions[i] -= 1
     node._saved = tuple(items)
 
 

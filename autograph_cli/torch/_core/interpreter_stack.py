@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .reverse import GradCall
     from .transforms import Dual
 
+Result = TypeVar("Result")
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -225,7 +227,7 @@ def refuse_captured(tensor: Tensor, name: str) -> None:
         )
 
 
-def belongs_here(result: Any) -> Any:
+def belongs_here(result: Result) -> Result:
     """Results of an operation that a transform further out has done, as tensors made in the innermost one."""
     for x in result if isinstance(result, (tuple, list)) else (result,):
         if isinstance(x, Tensor) and thread_state.levels:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import opcode
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -49,11 +49,12 @@ class _Manager(contextlib._GeneratorContextManager[Any]):
     __exit__ = uninterruptible(FunctionType(_EXIT.__code__, _EXIT.__globals__, "__exit__"))
 
 
-def contextmanager(function: Callable[..., Generator[Any]]) -> Callable[..., Any]:
+def contextmanager(function: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
     """`contextlib.contextmanager` for generators that switch a mode between `try` and `finally`."""
+    made: Any = function
 
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> _Manager:
-        return _Manager(function, args, kwargs)
+        return _Manager(made, args, kwargs)
 
     return make

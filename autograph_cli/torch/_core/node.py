@@ -51,7 +51,7 @@ def shape_dtype(like: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 class Extra:
     """What few nodes have: hooks, metadata, expected versions."""
 
-    __slots__ = ("hooks", "metadata", "pre_hooks", "retained", "tensor_hooks", "versions")
+    __slots__ = ("by_operations", "hooks", "metadata", "pre_hooks", "retained", "tensor_hooks", "versions")
 
     def __init__(self) -> None:
         self.metadata: dict[str, Any] | None = None
@@ -61,6 +61,8 @@ class Extra:
         self.retained: dict[int, weakref.ref[Tensor]] | None = None
         self.pre_hooks: dict[int, Callable[..., Any]] | None = None
         self.hooks: dict[int, Callable[..., Any]] | None = None
+        self.by_operations = False
+        """Its formulas run as operations: it was made of arrays that kernels do not know (see _arrays/unusual.py)."""
 
     @property
     def runs_something(self) -> bool:
@@ -103,6 +105,7 @@ class Node(metaclass=NodeType):
 
     _edges: tuple[Edge | None, ...]
     _saved: Any
+    _kept: Any
     _output_meta: Any
     _seq: int
     _extra: Extra | None
@@ -334,7 +337,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
             if node is not None:
                 return node, 0
         return accumulator(tensor), 0
-    return operations.view_edge(tensor)
+    return operations.view_edge(tensor)  # type: ignore[return-value]
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

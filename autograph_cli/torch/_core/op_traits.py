@@ -22,8 +22,9 @@ class Traits:
     check: Callable[..., None] | None = None
     """Raises where raw arguments (or a boolean beside one) do not go together, before they are cast to one dtype."""
     refuses: Mapping[str, str | Exception | Callable[..., str | None]] = {}
-    """Dtypes of the first tensor that PyTorch does not compute in, by NumPy's letters (b, i, u, c; e: float16): the
-    kernel that it says lacks them, the error, or a function of the kernel's arguments that gives the name."""
+    """Dtypes of the first tensor that PyTorch does not compute in, by NumPy's letters (b, i, u, c; e: float16; E:
+    bfloat16): the kernel that it says lacks them, the error ({} in it is the dtype), or a function of the kernel's
+    arguments that gives the name."""
     float8: bool | str = False
     """Computes in the dtypes of 8 bits; "numbers": but for float8_e8m0fnu, which has scales. Views always do."""
     autocast: str = ""
@@ -62,6 +63,10 @@ class Traits:
     if it is pointwise, else sample by sample."""
     tangent: Callable[..., Any] | None = None
     """A formula of the tangent, where what follows from the derivatives has a pole; it names tangents `self_t`."""
+
+    # Names
+    aten: str = ""
+    """What `torch.ops.aten` and dispatch modes call it ("select.int"), where that is not its name and overload."""
 
     # Derivatives
     has_derivative: bool = True

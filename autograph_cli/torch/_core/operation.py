@@ -10,18 +10,20 @@ Each operation has two ways to run. `general` (dispatch.py) is the plain stateme
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from . import docstrings, op_traits, saved_attributes
-from . import schema as schemas
+from . import docstrings, op_traits, saved_attributes, schema as schemas
 from .codegen import install
 from .formula_text import text_of
 from .node import Node
-from .op_namespace import operations as operations
-from .op_namespace import table as table
+from .op_namespace import operations as operations, table as table
 from .op_traits import Traits
 from .schema import Schema
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
 
 Formula = Callable[..., Any]
 
@@ -39,8 +41,28 @@ class Derivative:
         self.needs = code.co_varnames[: code.co_argcount][1:]
 
 
+class OperationFunction(Protocol):
+    """An operation as a function on tensors."""
+
+    op: Operation
+    __signature__: inspect.Signature
+    __name__: str
+    __module__: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """A tensor; the several that an operation may give instead are in a tuple, which type checkers see unpacked as
+        a tensor is."""
+
+
 class Operation(Traits):
     """One operation's record."""
+
+    kernel_function: Callable[..., Any]
+    function: OperationFunction
+    operator: Callable[..., Any]
+    """The function as an operator of Tensor, which returns NotImplemented for operands that it does not know."""
+    bind: Callable[..., tuple[Any, ...]]
+    """All arguments in order, of a call with some of them left out or given by name."""
 
     def __init__(
         self,
@@ -87,7 +109,6 @@ class Operation(Traits):
         self.saving = tuple(map(self._origin, self.saved_names))
         """For each saved thing its guard and where it comes from: (guard, output, argument, property)."""
         self.node: type[Node] = self._node_type(node_name)
-        self.function: Callable[..., Any] = lambda *a: None
 
     def _saved_names(self) -> tuple[str, ...]:
         special = {"grad", "grads", "mask"} - {p.name for p in self.schema.parameters}
@@ -174,7 +195,7 @@ def operation(
     node: str | None = None,
     joint: Mapping[tuple[str, ...], Formula] | None = None,
     **options: Any,
-) -> Callable[..., Any]:
+) -> OperationFunction:
     """Define an operation and return the function on tensors.
 
     `doc`: what its public function does, in words. `kernel`: the name of a kernel (default: the operation's

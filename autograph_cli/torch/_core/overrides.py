@@ -179,7 +179,7 @@ def overloaded(given: Any, plain: bool = False) -> list[Any]:
     found: list[Any] = []
     seen: set[type] = set()
     for x in given:
-        kind = type(x)
+        kind: Any = type(x)
         if kind in seen or not (_asks(kind) or (plain and isinstance(x, Tensor))):
             continue
         seen.add(kind)
@@ -323,7 +323,7 @@ subclassed.append(_subclassed)
 def _activate(entries: list[Overridable]) -> None:
     for entry in entries:
         if not {"__wrapped__", "__signature__"} & entry.function.__dict__.keys():
-            entry.function.__signature__ = inspect.signature(entry.body)
+            vars(entry.function)["__signature__"] = inspect.signature(entry.body)
         looking = _looking(len(entry.function.__code__.co_freevars))
         # One assignment, so that a thread that calls the function meanwhile runs the one code or the other. The
         # defaults stay: the new code has no parameters that could take them.
@@ -354,7 +354,7 @@ def _looking(free: int) -> CodeType:
 
 def unasked(name: str, args: Any, kwargs: Any) -> Any:
     """The public function of a failed call, if an argument wants to be asked for it and nobody looked yet; or None."""
-    if _entries or not any(_asks(type(x)) for x in relevant(args, kwargs)):
+    if _entries or not any(map(_asks, map(type, relevant(args, kwargs)))):
         return None
     activate()
     return next((e.func for e in _entries if e.name in (name, name.replace("torch.", "torch.functional."))), None)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from types import CodeType
 from typing import Any, TypeVar
 
 from . import dispatch, docstrings, dtypes
 from .autocast import autocasts
 from .class_names import type_name
 from .inplace import run_inplace
-from .operation import Operation, operations
+from .operation import Operation, OperationFunction, operations
 from .state import thread_state
 from .tensor import Tensor
 from .views import check_inplace
@@ -27,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def publish(
-    *made: Callable[..., Any],
+    *made: OperationFunction,
     function: bool = True,
     method: bool = True,
     inplace: bool = False,
@@ -35,15 +36,15 @@ def publish(
 ) -> None:
     """Publish operations under their names: as functions, as methods, in place (`name_`), under aliases."""
     for run in made:
-        op: Operation = run.op
-        run = accepting(run, numpy_names(p.name for p in op.schema.parameters))
+        op = run.op
+        public = accepting(run, numpy_names(p.name for p in op.schema.parameters))
         if function:
-            run.__module__ = _PUBLIC  # where pickles find it
+            public.__module__ = _PUBLIC  # where pickles find it
         for name in (op.name, *aliases):
             if function:
-                functions[name] = run
+                functions[name] = public
             if method:
-                methods[name] = run
+                methods[name] = public
             if inplace:
                 methods[f"{name}_"] = in_place_variant(op)
                 if function:
@@ -61,7 +62,7 @@ def numpy_names(parameters: Iterable[str]) -> dict[str, str]:
 
 
 def _parameters(run: Callable[..., Any]) -> tuple[str, ...]:
-    code = inspect.unwrap(run).__code__
+    code: CodeType = inspect.unwrap(run).__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
@@ -87,7 +88,7 @@ def accepting(run: Callable[..., Any], names: dict[str, str], starred: str | Non
             args = (*args, kwargs.pop(starred))
         return run(*args, **(_renamed(names, kwargs) if kwargs else kwargs))
 
-    renamed.without_keywords = run
+    vars(renamed)["without_keywords"] = run
     return renamed
 
 
@@ -214,7 +215,7 @@ def with_out(
             dispatch.put(target, result._raw)
         return out
 
-    wrapped.without_keywords = run
+    vars(wrapped)["without_keywords"] = run
     return wrapped
 
 

@@ -87,7 +87,7 @@ def _without(tangent: Any, target: Any, g: Any, call: GradCall, roots: Any, cota
     return g if own is None else g - own
 
 
-def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
+def split(level: Level, x: Any) -> tuple[Any, Any]:
     """The primal and the tangent (or None) of `level`, which higher levels may have wrapped."""
     if not isinstance(x, Wrapped) or x._level.depth < level.depth:
         return x, None
@@ -97,7 +97,8 @@ def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
         (p, pt), (t, tt) = split(level, x._primal), split(level, x._tangent)
         tangent = None if pt is None and tt is None else _dual_of(x._level, pt, tt)
         return dual(x._level, p, t), tangent
-    p, t = split(level, x._inner)
+    assert isinstance(x, Batched)
+    p, t = split(level, x._value)
     return batched(x._level, p, x._bdim), None if t is None else batched(x._level, t, x._bdim)
 
 
@@ -205,7 +206,7 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
     return belongs_here(made)
 
 
-def _own_alias(x: Tensor) -> Any:
+def _own_alias(x: Tensor) -> Tensor:
     made = operations.alias(x)
     edge = edge_of(made)
     if edge is not None:
@@ -217,7 +218,9 @@ def _own_alias(x: Tensor) -> Any:
 def _own_alias_node() -> type[Node]:
     """The node of an alias by which a transform differentiates."""
     node = table["alias"].node
-    return type(node)(node.__name__, (node,), {"__slots__": (), "_unseen": True})
+    kind: Any = type(node)
+    made: type[Node] = kind(node.__name__, (node,), {"__slots__": (), "_unseen": True})
+    return made
 
 
 def _innermost_batch(depth: int) -> BatchLevel | None:
@@ -226,7 +229,7 @@ def _innermost_batch(depth: int) -> BatchLevel | None:
 
 def own_leaves(inputs: list[Tensor]) -> set[Any]:
     """The nodes of those of a transform's `fresh` inputs that are leaves."""
-    return {edge_of(x)[0] for x in map(core, inputs) if x._edge is LEAF}
+    return {edge[0] for x in map(core, inputs) if x._edge is LEAF and (edge := edge_of(x))}
 
 
 def settle(x: Tensor, own: set[Any]) -> Tensor:

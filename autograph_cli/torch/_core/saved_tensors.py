@@ -180,7 +180,8 @@ def unpack(node: Node, index: int) -> Any:
     if item is None:
         return None
     if item.__class__ is Packed:
-        return _with_history(item.tensor(), item.edge if item.edge is not OWN else (node, node._item_results[index]))
+        edge: Any = item.edge if item.edge is not OWN else (node, node._item_results[index])
+        return _with_history(item.tensor(), edge)
     check_version(node, index)
     if isinstance(item, SavedResult):
         number = node._item_results[index]
@@ -282,6 +283,7 @@ def _pack(node: Node, item: Any, index: int) -> Any:
     if isinstance(item, SavedList):
         item._items = [_pack(node, t, index) for t in item._items]
         return item
+    edge: Any
     if isinstance(item, SavedResult):
         given, edge = make(item._raw, (node, node._item_results[index])), OWN
     elif isinstance(item, Tensor) and not is_wrapped_number(item):

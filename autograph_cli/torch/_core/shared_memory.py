@@ -16,8 +16,8 @@ import numpy as np
 
 from .._arrays.lazy import bits_of, flip, memory_of
 from .._arrays.storages import address, owner, window
+from .memory_format import strides_of
 from .tensor import Tensor, materialize
-from .views import strides_of
 
 register: Any = None
 """From now on tensors travel between processes as shared memory (_reductions.py puts it here)."""

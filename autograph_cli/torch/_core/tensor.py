@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,6 +50,12 @@ def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any =
     return func(*args, **(kwargs or {}))
 
 
+if TYPE_CHECKING:
+    from .tensor_methods import Methods
+else:
+    Methods = object
+
+
 class TensorMeta:
     """What few tensors have: a gradient, hooks, a base whose memory they view."""
 
@@ -65,7 +71,7 @@ class TensorMeta:
         self.accumulator_extra: Any = None
 
 
-class Tensor(metaclass=Named):
+class Tensor(Methods, metaclass=Named):
     """An n-dimensional array that autograd can follow.
 
     >>> from autograph_cli import torch
@@ -73,17 +79,19 @@ class Tensor(metaclass=Named):
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_born", "_counter", "_edge", "_meta", "_raw")
+    __slots__ = ("__dict__", "__weakref__", "_born", "_counter", "_edge", "_meta", "_number", "_raw")
 
     _raw: Any
     """A NumPy scalar (0-d, nothing shares its memory) or an array of the device's backend."""
     _edge: Any
     """None, an edge (node, output number), LEAF, or a `View`."""
-    _counter: list[int] | None
+    _counter: Any
     """Counts in-place changes; shared with views; None while nobody counts."""
     _meta: TensorMeta | None
     _born: Any
     """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
+    _number: Any
+    """The Python number that the engine made it of; unset in all others (see wrapped_numbers.py)."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return construct(cls, *args, **kwargs)
@@ -275,7 +283,7 @@ class Tensor(metaclass=Named):
         """The same memory outside the graph."""
 
         if process_state.special and thread_state.watcher is not None:
-            found = thread_state.watcher.detached(self)
+            found: Tensor | None = thread_state.watcher.detached(self)
             if found is not None:
                 return found
         return share(self, counts=True)
@@ -366,7 +374,9 @@ class Tensor(metaclass=Named):
         if has_no_history(self) or self.retains_grad:
             return
         self.meta().retains = True
-        node, number = edge_of(self)
+        edge = edge_of(self)
+        assert edge is not None
+        node, number = edge
         extra = extra_of(node)
         extra.retained = {} if extra.retained is None else extra.retained
         extra.retained[number] = weakref.ref(self)
@@ -385,9 +395,11 @@ class Wrapped(Tensor):
     transforms.py)."""
 
     __slots__ = ()
-    __torch_function__ = disabled
+    __torch_function__: Any = disabled
 
     _level: Any
+    _inner: Any
+    """The tensor of a lower level that it looks like."""
 
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:
         """The same wrapper over the lower tensors after `change`."""
@@ -500,7 +512,8 @@ def counter(tensor: Tensor) -> list[int]:
     """The tensor's version counter, made at first need."""
     if tensor._counter is None:
         tensor._counter = [0]
-    return tensor._counter
+    found: list[int] = tensor._counter
+    return found
 
 
 def share(tensor: Tensor, counts: bool) -> Tensor:

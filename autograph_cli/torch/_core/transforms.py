@@ -66,7 +66,7 @@ class Dual(Wrapped):
     def demote(self) -> None:
         """Be a plain tensor again."""
         primal = self._primal
-        self.__class__ = Tensor
+        self.__class__ = Tensor  # type: ignore[assignment]
         for name in _SLOTS:
             setattr(self, name, getattr(primal, name))
         del self._level, self._primal, self._tangent
@@ -123,7 +123,7 @@ class Batched(Wrapped):
         refuse_call("retain_grad")
         raise NotImplementedError("retain_grad of a tensor under vmap is not available in autograph's engine")
 
-    @property
+    @property  # type: ignore[misc]
     def data(self) -> Tensor:
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
 

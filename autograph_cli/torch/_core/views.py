@@ -10,6 +10,7 @@ from .._arrays.lazy import bits_of, flip, memory_of
 from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
 from .._arrays.storages import address, as_strided_raw, empty_strided, offset_in, owner
+from .._arrays.unusual import BY_OPERATIONS
 from .memory_format import strides_of
 from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, output_meta
 from .op_namespace import operations, table
@@ -80,19 +81,21 @@ def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
     `position` is its `geometry` in its base, if that is known.
     """
     view: View = tensor._edge
-    version = tensor._counter[0]
+    version: int = tensor._counter[0]
+    edge: Edge | None = view.edge
     if view.version == version:
-        return view.edge
+        return edge
     base_edge = edge_of(view.base)
-    if base_edge is None and view.edge is None and not view.base.requires_grad:
+    if base_edge is None and edge is None and not view.base.requires_grad:
         return None
     if view.creation:
-        _refuse(view.edge, view.creation, "its base or another view of its base has been")
-    before = view.edge if view.edge.__class__ is tuple else None
+        _refuse(edge, view.creation, "its base or another view of its base has been")
+    before = edge if edge.__class__ is tuple else None
     if view.path is not None:
-        view.edge, view.version = edge_of(along(view.path, view.base)), version
+        edge = edge_of(along(view.path, view.base))
+        view.edge, view.version = edge, version
         move_retained(tensor, before)
-        return view.edge
+        return edge
     node: Node = object.__new__(table["as_strided"].node)
     shape, strides, offset = position or geometry(tensor._raw, view.base._raw)
     node._edges = (base_edge,)
@@ -100,11 +103,12 @@ def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
     node._output_meta = output_meta(tensor._raw)
     node._seq = next_sequence_nr()
     node._extra = None
-    view.edge, view.version = (node, 0), version
+    edge = (node, 0)
+    view.edge, view.version = edge, version
     if process_state.observer is not None:
         process_state.observer.created(node, (view.base,), (tensor,))
     move_retained(tensor, before)
-    return view.edge
+    return edge
 
 
 operations.view_edge = view_edge
@@ -128,6 +132,8 @@ class CopySlices(Node):
         self._output_meta = output_meta(base._raw)
         self._seq = next_sequence_nr()
         self._extra = None
+        if view.__class__ in BY_OPERATIONS:
+            extra_of(self).by_operations = True
 
     def _name(self) -> str:
         return "torch::autograd::CopySlices"

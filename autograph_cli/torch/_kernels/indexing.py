@@ -19,6 +19,7 @@ class Indexing:
 
     xp: Any
     chosen: Any
+    held: Any
     cast: Any
 
     def index(self, a: Any, indices: Any) -> Any:
@@ -96,7 +97,8 @@ class Indexing:
         if count < _FEW or a.__class__ is not np.ndarray or not a.flags.c_contiguous or (lead and len(rest) != 1):
             return None
         tail = math.prod(a.shape[len(positions) :])
-        lie, step = 0, tail
+        lie: Any = 0
+        step = tail
         for p, n in zip(reversed(rest), a.shape[lead : len(positions)][::-1], strict=True):
             if p.__class__ is not np.ndarray or p.dtype.kind not in "iu" or not p.size or p.min() < -n or p.max() >= n:
                 return None

@@ -214,7 +214,7 @@ class Sampling:
         total += self.xp.bincount(flat, values.ravel(), total.size).astype(total.dtype)
 
     def grid_sampler(self, a: Any, grid: Any, mode: int, padding: int, corners: bool) -> Any:
-        out = 0
+        out: Any = 0
         for position, inside, weights in self._corners_of(a, grid, mode, padding, corners):
             out = out + self._read(a, position) * (self._weight(weights) * inside)[:, None].astype(a.dtype)
         return out.reshape(*a.shape[:2], *grid.shape[1:-1])

@@ -15,6 +15,7 @@ class Linear:
     """Kernels of linear algebra."""
 
     xp: Any
+    held: Any
     conj: Any
 
     def matmul(self, a: Any, b: Any) -> Any:

@@ -115,7 +115,8 @@ class Normalization:
         return self._affine(out, weight, bias).astype(a.dtype, copy=False), mean, rstd
 
     def _each_channel(self, a: Any) -> int:
-        return max(a.size // a.shape[1] if a.ndim > 1 and a.shape[1] else a.shape[0], 1)
+        count: int = a.size // a.shape[1] if a.ndim > 1 and a.shape[1] else a.shape[0]
+        return max(count, 1)
 
     @widened
     def native_batch_norm_backward(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,7 @@ class Frames:
     """Kernels that pad; `pad` counts from the last dimension, (left, right) each, negative where it crops."""
 
     xp: Any
+    held: Any
     added_at: Any
 
     def constant_pad_nd(self, a: Any, pad: Any, value: Any = 0) -> Any:
@@ -28,7 +29,7 @@ class Frames:
         if a.__class__ is not np.ndarray:
             return self.xp.pad(a, frame, constant_values=value)
         shape = [before + n + behind for (before, behind), n in zip(frame, a.shape, strict=True)]
-        order = "F" if a.flags.fnc else "C"
+        order: Literal["F", "C"] = "F" if a.flags.fnc else "C"
         out = np.full(shape, value, a.dtype, order) if value else np.zeros(shape, a.dtype, order)
         out[tuple([slice(before, before + n) for (before, _), n in zip(frame, a.shape, strict=True)])] = a
         return out

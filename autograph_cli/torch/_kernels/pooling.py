@@ -156,7 +156,7 @@ class Pooling:
             match = match if inside is None else match & inside[k]
             self.xp.maximum(code, match * kind(many - k), out=code)
         code = kind(many) - code
-        if best.dtype.kind == "f" and readable(best) and np.isnan(np.add.reduce(best, axis=None)):
+        if best.dtype.kind in "fV" and readable(best) and np.isnan(np.add.reduce(best, axis=None)):
             for k, candidate in enumerate(candidates):
                 code = self.xp.where(self.xp.isnan(candidate), kind(k), code)
         return code

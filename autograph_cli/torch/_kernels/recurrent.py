@@ -11,7 +11,7 @@ class Recurrent:
     xp: Any
     number: Any
 
-    def unsafe_split(self: Any, a: Any, split_size: int, dim: int) -> list[Any]:
+    def unsafe_split(self: Any, a: Any, split_size: int, dim: int) -> Any:
         return self.split(a, split_size, dim)
 
     def mkldnn_rnn_layer(

@@ -126,15 +126,42 @@ class Reduction:
         if a.ndim == 0:
             return a
         if a.dtype.kind == "c":
-            top = a.real.max(axis=dim, keepdims=True) if a.shape[dim] else a.real
-            return self.xp.log(self.xp.cumsum(self.xp.exp(a - top), axis=dim)) + top
+            out = a.copy()
+            rows = self.xp.moveaxis(out, dim, 0)
+            for k in range(len(rows)):
+                rows[k] = self.logaddexp_complex(rows[k - 1] if k else self.xp.full_like(rows[0], -math.inf), rows[k])
+            return out
         return self.xp.logaddexp.accumulate(a, axis=dim)
+
+    def logaddexp_complex(self, a: Any, b: Any) -> Any:
+        """log(exp(a) + exp(b)) by the larger one; of two infinite ones the sum is taken, or none is left."""
+        xp = self.xp
+        low, high = xp.where(a.real < b.real, a, b), xp.where(a.real < b.real, b, a)
+        infinite = ~xp.isfinite(low.real) & (low.real == high.real)
+        apart = xp.log1p(xp.exp(low - high)) + high
+        level = xp.where(low.real < 0, low, xp.log(xp.exp(low) + xp.exp(high)))
+        found = xp.where(infinite, level, apart)
+        return xp.where(xp.isnan(a) | xp.isnan(b), a.dtype.type(complex(math.nan, math.nan)), found)[()]
 
     def cast_like(self, a: Any, like: Any) -> Any:
         return a.astype(like.dtype, copy=False)
 
-    def has_zero(self, a: Any) -> bool:
-        return bool((a == 0).any())
+    def cumprod_around_zeros(self, grad: Any, a: Any, result: Any, dim: int) -> Any:
+        """The gradient of `cumprod` where factors are 0: before the first, and of it; behind it products stay 0."""
+        xp, a, result = self.xp, self.conj(a), self.conj(result)
+        zeros = xp.cumsum(a == 0, axis=dim)
+        none = grad.dtype.type(0)
+        before = xp.where(zeros == 0, result * grad, none)
+        sums = xp.flip(xp.cumsum(xp.flip(before, dim), axis=dim), dim) / xp.where(zeros == 0, a, a.dtype.type(1))
+        first = (zeros == 1) & (a == 0)
+        later = xp.cumprod(xp.where((zeros == 1) & ~first, a, a.dtype.type(1)), axis=dim)
+        later = (later * xp.where(zeros == 1, grad, none)).sum(axis=dim, keepdims=True)
+        at = xp.argmax(first, axis=dim, keepdims=True)
+        level = xp.where(at == 0, a.dtype.type(1), xp.take_along_axis(result, xp.maximum(at - 1, 0), dim))
+        return xp.where(zeros == 0, sums, xp.where(first, later * level, none))
+
+    def zeros_in(self, a: Any) -> int:
+        return int(a.size - self.xp.count_nonzero(a))
 
     def any(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
         return self._as_bytes(a, self.xp.any(a, axis=dim if a.ndim else None, keepdims=keepdim))

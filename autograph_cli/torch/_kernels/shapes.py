@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
 from .._core.dtypes import result_dtype
+from .selection import follows, largest_few, ordered, ranks, rejoined
 
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
@@ -237,8 +238,7 @@ class Movement:
     def sort(self, a: Any, dim: int, descending: bool) -> Any:
         if a.ndim == 0:
             return a, self.xp.zeros((), "int64")[()]
-        # Of bfloat16 NumPy does not know that nan comes last.
-        keys = a.astype("float32") if a.dtype.kind == "V" else a
+        keys = ordered(a)
         if descending:
             back = self.xp.flip(self.xp.argsort(self.xp.flip(keys, dim), axis=dim, kind="stable"), dim)
             positions = a.shape[dim] - 1 - back
@@ -246,14 +246,24 @@ class Movement:
             positions = self.xp.argsort(keys, axis=dim, kind="stable")
         return self.xp.take_along_axis(a, positions, dim), positions.astype("int64")
 
-    def topk(self, a: Any, k: int, dim: int, largest: bool) -> Any:
+    def topk(self, a: Any, k: int, dim: int, largest: bool, sorted: bool = True) -> Any:
         few = self._few_of_many(a, k, dim, largest)
         if few is not None:
             return few
         values, positions = self.sort(a, dim, largest)
         if a.ndim == 0:
             return values, positions
+        if k and follows(a) and (not sorted or self._tied(values, k, dim)):
+            keys = -ranks(a, dim) if largest else ranks(a, dim)
+            positions = rejoined([largest_few(row, k, sorted) for row in keys.tolist()], a, dim)
+            return self.xp.take_along_axis(a, positions, dim), positions
         return self.slice(values, dim, 0, k, 1).copy(), self.slice(positions, dim, 0, k, 1).copy()
+
+    def _tied(self, values: Any, k: int, dim: int) -> bool:
+        """Whether one of the first `k` values, which are in order, equals the next one."""
+        first, second = self.slice(values, dim, 0, k, 1), self.slice(values, dim, 1, k + 1, 1)
+        first = self.slice(first, dim, 0, second.shape[dim], 1)
+        return bool(((first == second) | ((first != first) & (second != second))).any())
 
     def _few_of_many(self, a: Any, k: int, dim: int, largest: bool) -> Any:
         """`topk` by a partition, where that is worth it and no tie lets several answers be right; None otherwise."""

@@ -57,10 +57,12 @@ class Neural:
         power *= self._total(grad, dim)
         return self.xp.subtract(grad, power, out=power)
 
+    @widened
     def softplus(self, a: Any, beta: Any = 1, threshold: Any = 20) -> Any:
         scaled = a * self.number(beta, a)
         return self.where(scaled > threshold, a, self.xp.log1p(self.xp.exp(scaled)) / self.number(beta, a))
 
+    @widened
     def softplus_backward(self, grad: Any, a: Any, beta: Any, threshold: Any) -> Any:
         power = self.xp.exp(a * self.number(beta, a))
         return self.where(a * self.number(beta, a) > threshold, grad, grad * power / (power + self.number(1, a)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core.dtypes import cpp_name
 from .._core.state import process_state
-from . import _series as series
+from . import _series as series, half_precision
 
 Pieces = tuple[Any, Callable[[Any], Any]]
 BERNOULLI = tuple(
@@ -85,6 +85,7 @@ class Special:
 
     xp: Any
     number: Any
+    where: Any
     error_function: Any
 
     def piecewise(self, x: Any, *cases: Pieces) -> Any:
@@ -181,7 +182,7 @@ class Special:
         low = self.piecewise(
             self.xp.minimum(p, 1 - p), (((p > 0) & (p < 1)), self._ndtri), ((p == 0) | (p == 1), lambda p: p - math.inf)
         )
-        return self.xp.where(p > 0.5, -low, low)
+        return self.xp.where(p < 0.5, low, 0.0 - low)
 
     def _ndtri(self, p: Any) -> Any:
         """Newton's steps on log ndtr(x) = log p, for p <= 1/2, from the left, where they always converge."""
@@ -223,14 +224,10 @@ class Special:
             x if eps is None else self.xp.clip(x, self.number(eps, x), self.number(1 - eps, x)).astype(x.dtype)
         )
 
+    @half_precision.widened
     def sinc(self, x: Any) -> Any:
-        return self._whole_sinc(x).astype(x.dtype)[()] if x.dtype.kind == "c" else self._real_sinc(x)
-
-    def _whole_sinc(self, x: Any) -> Any:
-        turned = math.pi * x
-        return self.xp.where(x == 0, 1.0, self.xp.sin(turned) / turned)
-
-    _real_sinc = widened(_whole_sinc)
+        turned = self.number(math.pi, x) * x
+        return self.where(x == 0, self.number(1, x), self.xp.sin(turned) / turned)
 
     def arange_like(self, start: float, end: float, step: float, like: Any) -> Any:
         return self.xp.arange(start, end, step, like.dtype)
@@ -299,7 +296,7 @@ class Special:
         if n < 2:
             return self._trigamma(x) if n else self.digamma(x)
         zeta = self.special_zeta(
-            self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind == "f" else process_state.default_dtype), x
+            self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind in "fV" else process_state.default_dtype), x
         )
         return zeta * zeta.dtype.type((1 if n % 2 else -1) * math.factorial(n))
 

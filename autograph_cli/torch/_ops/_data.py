@@ -130,7 +130,8 @@ def _by_category(category: int) -> np.dtype[Any]:
 
 def _dtype_of(x: Any) -> np.dtype[Any]:
     if isinstance(x, Tensor):
-        return x._raw.dtype
+        found: np.dtype[Any] = x._raw.dtype
+        return found
     if isinstance(x, (np.generic, np.ndarray)):
         return supported(x)
     for kind, category in dtypes.PYTHON_CATEGORY.items():

@@ -30,6 +30,7 @@ softmax_op = operation(
     refuses={"biuc": softmax_kernel("softmax")},
     memory_format="contiguous",
     batch=batching.leading,
+    aten="_softmax",
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )
 softmax_backward = operation(
@@ -46,6 +47,7 @@ log_softmax_op = operation(
     refuses={"biuc": softmax_kernel("log_softmax")},
     memory_format="contiguous",
     batch=batching.leading,
+    aten="_log_softmax",
     self=lambda f, grad, result, dim: f.log_softmax_backward(grad, result, dim),
 )
 log_softmax_backward = operation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.operation import Formula, operation, right_first
+from .._core.operation import operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
 from .._core.wrapped_numbers import wrap_number
@@ -29,7 +29,7 @@ def scaled(f: Any, grad: Any, alpha: Any) -> Any:
     return grad if alpha == 1 else f.mul_Scalar(grad, f.conj_number(alpha))
 
 
-def no_derivative(name: str) -> Formula:
+def no_derivative(name: str) -> Any:
     """The formula of an operation that PyTorch records but cannot differentiate."""
 
     def refuse(f: Any, grad: Any) -> Any:
@@ -97,6 +97,7 @@ pow_tensor = operation(
     "pow(Tensor self, Tensor exponent)",
     promotes=True,
     node="PowBackward1",
+    refuses={"b": "pow"},
     self=lambda f, grad, self, exponent: f.where(
         f.eq(exponent, f.zeros_like(exponent)),
         f.zeros_like(f.mul(grad, self)),
@@ -250,6 +251,7 @@ minimum = operation(
 )
 addcmul = operation(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+    refuses={"b": "addcmul_cpu_out"},
     doc="`input + value * tensor1 * tensor2`.",
     promotes=True,
     opmath=True,
@@ -312,7 +314,7 @@ def _div_mode(input: Tensor, other: Any, rounding_mode: str) -> Any:
     return div_mode(input, other, rounding_mode=rounding_mode)
 
 
-_div_mode.op = div_mode.op
+vars(_div_mode)["op"] = div_mode.op
 
 
 @overloaded()

@@ -141,9 +141,8 @@ def _attend(
     kind = query._raw.dtype
     if dtypes.FROM_NUMPY[kind] in (dtypes.float16, dtypes.bfloat16):
         wide = [operations._to_copy(t, dtypes.float32.numpy) for t in (query, key, value)]
-        return tuple(
-            operations._to_copy(t, kind) for t in _attend(wide[0], wide[1], wide[2], mask, dropout_p, causal, scale)
-        )
+        result, weights = _attend(wide[0], wide[1], wide[2], mask, dropout_p, causal, scale)
+        return operations._to_copy(result, kind), operations._to_copy(weights, kind)
     factor = 1 / math.sqrt(query._raw.shape[-1]) if scale is None else scale
     root = math.sqrt(abs(factor))
     left = operations.mul_Scalar(query, -root if factor < 0 else root)

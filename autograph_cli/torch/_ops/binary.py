@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
+from .._arrays.meta import readable
 from .._core import dtypes
+from .._core.dtypes import result_dtype
 from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, overloaded, publish
@@ -34,6 +37,27 @@ def _only_integers(name: str) -> Any:
         return getattr(f.xp, name.removesuffix("_cpu"))(a, b)
 
     return run
+
+
+def _gcd(f: Any, a: Any, b: Any) -> Any:
+    """The greatest common divisor; of the smallest number, which has no absolute value, what C's remainders give."""
+    refuse("gcd_cpu", a, "bfcV")
+    if (
+        a.dtype.kind == "u"
+        or not readable(a)
+        or not ((a == np.iinfo(a.dtype).min) | (b == np.iinfo(b.dtype).min)).any()
+    ):
+        return f.xp.gcd(a, b)
+    x, y = f.xp.abs(a), f.xp.abs(b)
+    while x.any():
+        x, y = f.xp.where(x == 0, x, f.xp.fmod(y, f.xp.where(x == 0, 1, x))), f.xp.where(x == 0, y, x)
+    return y
+
+
+def _ldexp(f: Any, a: Any, b: Any) -> Any:
+    power = f.pow_Scalar(2.0, b)
+    kind = result_dtype(a if a.dtype.kind in "fcV" else a.astype(process_state.default_dtype), power)
+    return a.astype(kind) * power.astype(kind)
 
 
 def _with_sign(f: Any, a: Any, b: Any) -> Any:
@@ -85,6 +109,7 @@ fmin = operation(
 )
 hypot = operation(
     "hypot(Tensor self, Tensor other)",
+    refuses={"biu": "hypot_cpu"},
     doc="`sqrt(input ** 2 + other ** 2)`.",
     promotes=True,
     strict=True,
@@ -94,15 +119,13 @@ hypot = operation(
 
 
 def _logaddexp(f: Any, a: Any, b: Any) -> Any:
-    if a.dtype.kind != "c":
-        return f.xp.logaddexp(a, b)
-    high, low = f.where(a.real >= b.real, a, b), f.where(a.real >= b.real, b, a)
-    return high + f.xp.log1p(f.xp.exp(low - high))
+    return f.xp.logaddexp(a, b) if a.dtype.kind != "c" else f.logaddexp_complex(a, b)
 
 
 logaddexp = operation(
     "logaddexp(Tensor self, Tensor other)",
     _logaddexp,
+    refuses={"biu": "logaddexp_cpu"},
     doc="`log(exp(input) + exp(other))`, computed from the larger one so that nothing overflows.",
     promotes=True,
     strict=True,
@@ -111,6 +134,7 @@ logaddexp = operation(
 )
 logaddexp2 = operation(
     "logaddexp2(Tensor self, Tensor other)",
+    refuses={"biu": "logaddexp2_cpu"},
     doc="`log2(2 ** input + 2 ** other)`, computed from the larger one so that nothing overflows.",
     promotes=True,
     strict=True,
@@ -119,6 +143,7 @@ logaddexp2 = operation(
 )
 nextafter = operation(
     "nextafter(Tensor self, Tensor other)",
+    refuses={"biu": "nextafter_cpu"},
     doc="The floating point number that follows each element in the direction of `other`.",
     promotes=True,
     strict=True,
@@ -127,7 +152,7 @@ nextafter = operation(
 )
 gcd = operation(
     "gcd(Tensor self, Tensor other)",
-    _only_integers("gcd_cpu"),
+    _gcd,
     doc="The greatest common divisor of each pair of integers, not negative; `gcd(0, 0)` is 0.",
     promotes=True,
     strict=True,
@@ -149,7 +174,7 @@ heaviside_op = operation(
 )
 ldexp = operation(
     "ldexp.Tensor(Tensor self, Tensor other)",
-    lambda f, a, b: (a if a.dtype.kind in "fcV" else a.astype(process_state.default_dtype)) * f.pow_Scalar(2.0, b),
+    _ldexp,
     node="LdexpBackward0",
     pointwise=True,
     self=lambda f, grad, other: grad * f.conj(f.pow_Scalar(2, other)),
@@ -158,6 +183,7 @@ ldexp = operation(
 lerp_tensor = operation(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
     lambda f, a, end, w: _lerp(f, a, end, w),
+    refuses={"biu": "lerp_kernel_tensor"},
     node="LerpBackward1",
     pointwise=True,
     self=lambda f, grad, weight: grad * f.conj(f.sub(f.full_like_number(weight, 1), weight)),
@@ -198,6 +224,7 @@ def _clamped(f: Any, a: Any, low: Any, high: Any) -> Any:
 clamp_tensor = operation(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
     _clamped,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampBackward0",
     vmap_inplace="inplace arithmetic",
@@ -207,6 +234,7 @@ clamp_tensor = operation(
 clamp_min_tensor = operation(
     "clamp_min.Tensor(Tensor self, Tensor min)",
     lambda f, a, low: _clamped(f, a, low, None),
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampMinBackward1",
     vmap_inplace="inplace arithmetic",
@@ -216,6 +244,7 @@ clamp_min_tensor = operation(
 clamp_max_tensor = operation(
     "clamp_max.Tensor(Tensor self, Tensor max)",
     lambda f, a, high: _clamped(f, a, None, high),
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampMaxBackward1",
     vmap_inplace="inplace arithmetic",
@@ -225,6 +254,7 @@ clamp_max_tensor = operation(
 deg2rad = operation(
     "deg2rad(Tensor self)",
     lambda f, a: f.mul_Scalar(*floats(a), math.pi / 180),
+    refuses={"c": RuntimeError("deg2rad is not supported for complex tensors.")},
     doc="Degrees as radians: each element times pi / 180.",
     floating=True,
     node="Deg2RadBackward0",
@@ -233,6 +263,7 @@ deg2rad = operation(
 rad2deg = operation(
     "rad2deg(Tensor self)",
     lambda f, a: f.mul_Scalar(*floats(a), 180 / math.pi),
+    refuses={"c": RuntimeError("rad2deg is not supported for complex tensors.")},
     doc="Radians as degrees: each element times 180 / pi.",
     floating=True,
     node="Rad2DegBackward0",
@@ -246,7 +277,7 @@ def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     if a.dtype.kind == "c":
         parts = [_nan_to_num(f, part, nan, posinf, neginf) for part in (a.real, a.imag)]
         return parts[0] + parts[1] * a.dtype.type(1j)
-    limits = np.finfo(a.dtype) if a.dtype.kind == "f" else dtypes.ml_dtypes.finfo(a.dtype)
+    limits = np.finfo(a.dtype) if a.dtype.kind == "f" else ml_dtypes.finfo(a.dtype)
     high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
     out = f.where(f.isnan(a), f.number(nan or 0, a), a)
     out = f.where(out == np.inf, f.number(high, a), out)

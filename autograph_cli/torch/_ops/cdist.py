@@ -17,6 +17,7 @@ from ._errors import not_implemented
 
 cdist_op = operation(
     "_cdist_forward(Tensor x1, Tensor x2, float p)",
+    refuses={"eE": "cdist"},
     node="CdistBackward0",
     batch=batching.pointwise,
     x1=lambda f, grad, x1, x2, p, result: f._cdist_backward(f.contiguous(grad), x1, x2, p, result),
@@ -33,6 +34,7 @@ cdist_backward = operation(
 )
 euclidean_dist = operation(
     "_euclidean_dist(Tensor x1, Tensor x2)",
+    refuses={"eE": "cdist"},
     node="EuclideanDistBackward0",
     batch=batching.pointwise,
     joint={("x1", "x2"): lambda f, grad, x1, x2, result: _euclidean_gradients(f, grad, x1, x2, result)},

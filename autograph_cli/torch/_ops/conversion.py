@@ -8,18 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from .._core import batching, batching_rules, dims, dispatch, dtypes
-from .._core import device as devices
-from .._core import layout as layouts
-from .._core.device_dispatch import NO_DATA, without_memory
+from .._arrays.meta import NO_DATA
+from .._core import batching, batching_rules, device as devices, dims, dispatch, dtypes, layout as layouts
+from .._core.device_dispatch import without_memory
 from .._core.docstrings import documented
-from .._core.memory_format import channels_last_order, copied, permuted_strides, settled, suggests_channels_last
+from .._core.memory_format import (
+    channels_last_order,
+    copied,
+    permuted_strides,
+    settled,
+    strides_of,
+    suggests_channels_last,
+)
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.size import of_shape
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
-from .._core.views import strides_of
 from . import unary as unary
 from .creation import target_dtype
 

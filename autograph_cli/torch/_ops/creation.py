@@ -10,17 +10,16 @@ import numpy as np
 from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
 from .._arrays.storages import empty_strided as new_strided
-from .._core import device as devices
-from .._core import dispatch, dtypes
-from .._core import layout as layouts
+from .._core import device as devices, dispatch, dtypes, layout as layouts
 from .._core.autocast import autocasts
-from .._core.device_dispatch import formula_kernels, without_memory
+from .._core.device_dispatch import formula_kernels, kernels, without_memory
 from .._core.docstrings import documented
 from .._core.memory_format import empty_as
+from .._core.node import LEAF
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.state import process_state, thread_state
-from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
+from .._core.tensor import Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
 from .._core.wrapped_numbers import numbers_made
@@ -123,8 +122,9 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
     """The tensor over a new array, or `out` with its values."""
     if out is not None:
         dispatch.put(out, raw[()])
-        return out
-    if process_state.reserved and thread_state.on_meta:
+        written: Tensor = out
+        return written
+    if process_state.special and thread_state.on_meta:
         raw = without_memory(raw)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -159,7 +159,7 @@ def _of_data(data: Any) -> Any:
 
 def _copied(data: Any, dtype: Any) -> Any:
     if isinstance(data, Tensor):
-        return cast(dispatch.kernels(data._raw).clone(data._raw), dtype or data._raw.dtype)
+        return cast(kernels(data._raw).clone(data._raw), dtype or data._raw.dtype)
     return array_of(data, dtype)
 
 
@@ -234,11 +234,9 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
-    if a.__class__ is Meta or (process_state.reserved and thread_state.on_meta):
-        return (dispatch.kernels() if thread_state.on_meta else dispatch.kernels(a)).xp.empty_like(
-            a, dtype=dtype, order="K", subok=False
-        )
-    return empty_as(a, dtype) if a.ndim else dispatch.kernels().xp.empty_like(a, dtype=dtype, subok=False)
+    if a.__class__ is Meta or (process_state.special and thread_state.on_meta):
+        return (kernels() if thread_state.on_meta else kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
+    return empty_as(a, dtype) if a.ndim else kernels().xp.empty_like(a, dtype=dtype, subok=False)
 
 
 def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
@@ -247,12 +245,12 @@ def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
         memory_format
     )
     if positions is None:
-        return dispatch.kernels().xp.empty(shape, dtype)
+        return kernels().xp.empty(shape, dtype)
     rank, order = positions
     if len(shape) != rank:
         raise RuntimeError(f"required rank {rank} tensor to use {memory_format._name} format")
     moved = (shape[0], *shape[2:], shape[1])
-    return dispatch.kernels().xp.empty(moved, dtype).transpose(order)
+    return kernels().xp.empty(moved, dtype).transpose(order)
 
 
 def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any], content: str) -> None:
@@ -322,9 +320,9 @@ def _tensor(name: str, x: Any) -> Tensor:
     return x
 
 
-_factory("empty", lambda shape, dtype: dispatch.kernels().xp.empty(shape, dtype), "whatever is in its memory")
-_factory("zeros", lambda shape, dtype: dispatch.kernels().zeros(shape, dtype), "every element 0")
-_factory("ones", lambda shape, dtype: dispatch.kernels().ones(shape, dtype), "every element 1")
+_factory("empty", lambda shape, dtype: kernels().xp.empty(shape, dtype), "whatever is in its memory")
+_factory("zeros", lambda shape, dtype: kernels().zeros(shape, dtype), "every element 0")
+_factory("ones", lambda shape, dtype: kernels().ones(shape, dtype), "every element 1")
 
 
 @composite(method=False)
@@ -345,9 +343,7 @@ def full(
     value = number("full", "fill_value", 2, fill_value)
     inferred = np.dtype(bool) if isinstance(value, bool) else dtypes.numpy_dtype(type(value))
     wanted = placed("full", dtype, layout, device, pin_memory, inferred, out)
-    return finish(
-        "full", dispatch.kernels().full(lengths("full", (size,)), fitting(value, wanted), wanted), requires_grad, out
-    )
+    return finish("full", kernels().full(lengths("full", (size,)), fitting(value, wanted), wanted), requires_grad, out)
 
 
 @composite(method=False)

@@ -8,8 +8,7 @@ from .._arrays.meta import readable
 from .._arrays.stand_in import whole
 from .._core import batching, dims
 from .._core.autocast import autocasts
-from .._core.device_dispatch import is_meta
-from .._core.dispatch import kernels
+from .._core.device_dispatch import is_meta, kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, may_follow
@@ -163,7 +162,7 @@ def svd_gradient(f: Any, grads: Any, full: bool, U: Any, S: Any, Vh: Any) -> Any
     inner = _between(f, by_u, by_v, S)
     if gS is not None:
         inner = f.add(inner, f.diag_embed(gS))
-    if f.is_complex(U) and gU is not None and gVh is not None:
+    if f.is_complex(U) and by_u is not None and gVh is not None:
         diagonal = f.diagonal(_skew(f, by_u), 0, by_u.ndim - 2, by_u.ndim - 1)
         inner = f.add(inner, f.diag_embed(f.div(diagonal, f.mul_Scalar(S, 2))))
     if m > k and gU is not None:

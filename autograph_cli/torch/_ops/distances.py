@@ -27,6 +27,7 @@ norm_dim = operation(
 )
 pdist_op = operation(
     "_pdist_forward(Tensor self, float p=2)",
+    refuses={"eE": "pdist"},
     node="PdistBackward0",
     self=lambda f, grad, self, p, result: f._pdist_backward(grad, self, p, result),
 )

@@ -192,8 +192,8 @@ def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
     draw = lambda size: generator.bernoulli(stream_of(None), size, np.dtype(bool), 1 - p)[()]  # noqa: E731
     kept = make(Meta(input._raw.shape, bool)) if input.is_meta else randomness.drawn(input._raw.shape, draw)
-    found: tuple[Tensor, Tensor] = native_dropout_op(input, kept, scale)
-    return found
+    result, mask = native_dropout_op(input, kept, scale)
+    return result, mask
 
 
 def _publish() -> None:

@@ -7,15 +7,16 @@ from typing import Any
 
 from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels, put
+from .._core.device_dispatch import kernels
+from .._core.dispatch import put
 from .._core.docstrings import documented
 from .._core.inplace import run_inplace
 from .._core.operation import operation, operations
 from .._core.registry import with_out
+from .._core.state import process_state
 from .._core.tensor import Tensor, make
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
-from . import arithmetic, views
-from . import unary as unary
+from . import arithmetic, unary as unary, views
 from .binary import conj_physically
 from .padding import constant_pad
 from .rearrange import roll_op
@@ -83,7 +84,7 @@ def _normalization(norm: str | None, forward: bool) -> int:
 
 def _promoted(x: Tensor, complex_wanted: bool = False) -> Tensor:
     """`x` in floating point, or complex."""
-    kind = x.dtype if x.dtype.category >= dtypes.FLOATING else dtypes.FROM_NUMPY[dtypes.process_state.default_dtype]
+    kind = x.dtype if x.dtype.category >= dtypes.FLOATING else dtypes.FROM_NUMPY[process_state.default_dtype]
     if kind in (dtypes.float16, dtypes.bfloat16):
         raise RuntimeError(f"Unsupported dtype {dtypes.cpp_name(kind.numpy)}")
     if complex_wanted:
@@ -336,11 +337,12 @@ def frequencies(half: bool) -> Callable[..., Tensor]:
         device: Any = None,
         requires_grad: bool = False,
     ) -> Tensor:
-        kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.process_state.default_dtype
+        kind = dtypes.numpy_dtype(dtype) if dtype is not None else process_state.default_dtype
         made = make(kernels().frequencies(n, d, half, kind))
         if out is not None:
             put(out, made._raw)
-            return out
+            written: Tensor = out
+            return written
         return made.requires_grad_() if requires_grad else made
 
     which = (

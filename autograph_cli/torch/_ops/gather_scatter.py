@@ -15,6 +15,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
+from .._kernels.selection import ordered
 from . import indexing, unary, views
 from ._index_checks import along, check_index
 
@@ -395,7 +396,10 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Where elements are among others."""
     a, b = (x._raw if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))
-    return make(np.isin(a, b, invert=invert)[()])
+    for raw in (a, b):
+        if raw.dtype.kind in "bc":
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {dtypes.cpp_name(raw.dtype)}")
+    return make(np.isin(ordered(a), ordered(b), invert=invert)[()])
 
 
 @composite()

@@ -180,7 +180,8 @@ def _index_tensor(item: Any) -> Tensor:
     if item._raw.dtype == np.uint8:
         warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         item = make(item._raw.astype(bool))
-    return item
+    index: Tensor = item
+    return index
 
 
 def _index_array(item: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core import batching
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
@@ -155,6 +155,7 @@ def _difference(A: Tensor, M: Tensor | None, multiply: Any) -> Tensor:
 def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | None = None) -> Tensor:
     """Orthonormal columns whose span approximates that of A - M (Halko and others, 2009, algorithm 4.4)."""
     f = operations
+    Q: Tensor
     R = functions["randn"](A._raw.shape[-1], q, dtype=A.dtype, device=A.device)
     Q = linalg_qr(_difference(A, M, lambda x: f.matmul(x, R))).Q
     for _ in range(2 if niter is None else niter):

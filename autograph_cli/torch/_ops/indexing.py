@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import NO_DATA, Meta
 from .._core import batching, batching_layers, batching_rules, dims, dtypes
-from .._core.device_dispatch import NO_DATA, Meta, is_meta, kernels, without_memory
+from .._core.device_dispatch import is_meta, kernels, without_memory
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
 from .._core.memory_format import indexed
@@ -426,7 +427,7 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: An
     return index_add_op(input, dim, index, source, alpha=alpha)
 
 
-_index_add.op = index_add_op.op
+vars(_index_add)["op"] = index_add_op.op
 
 
 @composite(out=True)

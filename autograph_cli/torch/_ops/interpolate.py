@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import batching
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
 from .._core.operation import camel, operation, operations
@@ -180,7 +180,9 @@ def interpolate(
     kind = _MODES[mode][0] + "_aa" * antialias
     if not all(type(n) in (int, float) for n in given or scales):
         corners = () if kind.startswith("nearest") else (bool(align_corners),)
-        parser("nn", _COMPILED[kind, dims]).check((input, given, *corners, scales), {})
+        compiled = parser("nn", _COMPILED[kind, dims])
+        assert compiled is not None
+        compiled.check((input, given, *corners, scales), {})
     output = (
         tuple(int(n * s) for n, s in zip(input._raw.shape[2:], scales, strict=True)) if given is None else tuple(given)
     )

@@ -40,6 +40,7 @@ split_op = operation(
     view=True,
     list_result=True,
     batch=batching.leading,
+    aten="split.Tensor",
     self=lambda f, grads, split_size, dim, self_sizes: join(
         f, grads, split_lengths(self_sizes[dim], split_size), self_sizes, dim
     ),
@@ -171,7 +172,7 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
             raise RuntimeError(
                 f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._raw.shape[d]}"
             )
-        found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)
+        found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)  # type: ignore[assignment]
         return found
     if isinstance(split_size_or_sections, (np.integer, Tensor)):
         return split(input, int(split_size_or_sections), d)
@@ -185,7 +186,7 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
             f"split_with_sizes expects split_sizes to sum exactly to {input._raw.shape[d]} (input tensor's size at "
             f"dimension {dim}), but got split_sizes={list(sizes)}"
         )
-    parts: tuple[Tensor, ...] = split_with_sizes(input, sizes, d)
+    parts: tuple[Tensor, ...] = split_with_sizes(input, sizes, d)  # type: ignore[assignment]
     return parts
 
 
@@ -206,7 +207,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @composite()
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of every slice along `dim`."""
-    found: tuple[Tensor, ...] = unbind_op(input, unbind_dim(input, dim))
+    found: tuple[Tensor, ...] = unbind_op(input, unbind_dim(input, dim))  # type: ignore[assignment]
     return found
 
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays.dispatched import Dispatched, wrapper
-from .._core import device as devices
-from .._core import dtypes, tensor
-from .._core.device_dispatch import NO_DATA
+from .._arrays.meta import NO_DATA
+from .._core import device as devices, dtypes, tensor
 from .._core.interpreter_stack import new
 from .._core.registry import composite
 from .._core.size import Size
@@ -120,10 +119,12 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 def _dtype_of_type(wanted: Any) -> dtypes.dtype:
+    found: dtypes.dtype
     if isinstance(wanted, dtypes.dtype):
         return wanted
     if isinstance(wanted, tensortype):
-        return wanted.dtype
+        found = wanted.dtype
+        return found
     if wanted is Tensor:
         return dtypes.FROM_NUMPY[process_state.default_dtype]
     shown = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", str(wanted))
@@ -132,7 +133,7 @@ def _dtype_of_type(wanted: Any) -> dtypes.dtype:
         return dtypes.FROM_NUMPY[process_state.default_dtype]
     if head != "torch" or tail not in TYPED:
         raise ValueError(f"invalid type: '{shown}'")
-    found: dtypes.dtype = TYPED[tail].dtype
+    found = TYPED[tail].dtype
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .._core import batching_rules, dims
@@ -276,6 +277,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return views.view(_addmm(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))
 
 
-_mm, _bmm, _addmm = (run.__wrapped__ for run in (mm_, bmm_, addmm_))
+_mm: Callable[..., Tensor]
+_bmm: Callable[..., Tensor]
+_addmm: Callable[..., Tensor]
+_mm, _bmm, _addmm = (vars(run)["__wrapped__"] for run in (mm_, bmm_, addmm_))
 """As parts of `matmul` and `linear`, which have cast already."""
 operations.ger, operations.matmul = outer, matmul

@@ -13,7 +13,7 @@ from .._core.autocast import autocasts
 from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
 from .._core.inplace import run_inplace
-from .._core.operation import Formula, operation, operations
+from .._core.operation import Formula, OperationFunction, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
 from . import activations, views
@@ -35,7 +35,7 @@ def undifferentiated(name: str) -> Any:
 
 def _with_backward(
     schema: str, name: str, node: str, needs: str, twice: Formula | None = None, doc: str = "", **traits: Any
-) -> Any:
+) -> OperationFunction:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
     `needs`: the further arguments as a schema writes them. `twice`: the gradient of the backward by `self`, zero
@@ -79,12 +79,11 @@ def _gelu_twice(f: Any, grad: Any, grad_output: Any, x: Any, approximate: str) -
 def _elu_twice(
     f: Any, grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any
 ) -> Any:
-    both = f.mul_Scalar(grad * grad_output, input_scale)
-    if is_result:
-        curve = both
-    else:
-        curve = f.mul_Scalar(both * f.exp(f.mul_Scalar(x, input_scale)), input_scale * alpha * scale)
-    return f.masked_fill_Scalar(curve, f.gt(x, f.full_like_number(x, 0)), 0)
+    """The derivative of elu's backward by its input: there is none where elu is straight, 0 included."""
+    curve = f.mul_Scalar(grad * grad_output, input_scale)
+    if not is_result:
+        curve = f.elu_backward(curve, alpha, scale, input_scale, is_result, x)
+    return curve * f.cast_like(f.lt(x, f.full_like_number(x, 0)), grad)
 
 
 def _halves(f: Any, x: Any, dim: int) -> tuple[Any, Any]:
@@ -197,8 +196,8 @@ hardswish_op = _with_backward(
     "Hardswish",
     "",
     refuses={"biuc": "hardswish_cpu"},
-    twice=lambda f, grad, grad_output, self: f.masked_fill_Scalar(
-        f.div_Scalar(grad * grad_output, 3), f.ge(f.abs(self), f.full_like_number(self, 3)), 0
+    twice=lambda f, grad, grad_output, self: f.where(
+        f.lt(f.abs(self), f.full_like_number(self, 3)), f.div_Scalar(grad * grad_output, 3), f.zeros_of((), grad)
     ),
 )
 glu_op = operation(
@@ -260,6 +259,7 @@ threshold_op = operation(
 )
 prelu_op = operation(
     "_prelu_kernel(Tensor self, Tensor weight)",
+    refuses={"biuc": "prelu_cpu"},
     node="PreluKernelBackward0",
     batch=batching.pointwise,
     joint={("self", "weight"): lambda f, grad, self, weight: f._prelu_kernel_backward(grad, self, weight)},

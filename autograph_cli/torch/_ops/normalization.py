@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -180,8 +181,8 @@ group_norm_op = operation(
 def normalized_twice(f: Any, by_input: Any, scaled: Any, normal: Any, rstd: Any, axes: Any) -> tuple[Any, Any]:
     """The derivatives of `(scaled - mean(scaled) - normal * mean(scaled * normal)) * rstd` by `scaled` and by the
     input."""
-    mean = lambda t: f.mean_dim(t, axes, True)  # noqa: E731
-    project = lambda t: f.sub(f.sub(t, mean(t)), normal * mean(t * normal))  # noqa: E731
+    mean: Callable[[Any], Any] = lambda t: f.mean_dim(t, axes, True)  # noqa: E731
+    project: Callable[[Any], Any] = lambda t: f.sub(f.sub(t, mean(t)), normal * mean(t * normal))  # noqa: E731
     both = mean(by_input * scaled) - mean(by_input) * mean(scaled) - mean(by_input * normal) * mean(scaled * normal)
     cross = project(by_input) * mean(scaled * normal) + project(scaled) * mean(by_input * normal)
     return project(by_input) * rstd, f.neg(cross + normal * both) * rstd * rstd
@@ -210,8 +211,8 @@ def affine_twice(
     """The second derivatives of `normal * weight + bias`; `shape` lays a weight beside the input, `outer` folds it
     back."""
     by_input, by_weight, by_bias = grads
-    laid = lambda t: None if t is None else f.reshape(t, shape)  # noqa: E731
-    fold = lambda t: f.sum_dim_IntList(t, outer, False) if outer else t  # noqa: E731
+    laid: Callable[[Any], Any] = lambda t: None if t is None else f.reshape(t, shape)  # noqa: E731
+    fold: Callable[[Any], Any] = lambda t: f.sum_dim_IntList(t, outer, False) if outer else t  # noqa: E731
     w = laid(weight)
     scaled = grad if w is None else grad * w
     by_grad, image, kernel = [], [], None
@@ -296,7 +297,10 @@ def _group_norm_image(
 ) -> list[Any]:
     if grad is None:
         return []
-    fold = lambda t: f.unsqueeze_in_place(f.sum_dim_IntList(t if gamma is None else t * gamma, (2,), False), 2)  # noqa: E731
+
+    def fold(t: Any) -> Any:
+        return f.unsqueeze_in_place(f.sum_dim_IntList(t if gamma is None else t * gamma, (2,), False), 2)
+
     product, total = fold(by_product), fold(by_sum)
     slope = rstd if gamma is None else rstd * gamma
     curve = f.mul_Scalar(f.sub(total * mean, product) * cube, 1 / count)
@@ -517,7 +521,9 @@ def instance_norm(
     n, c = input._raw.shape[:2]
     if use_input_stats and math.prod(input._raw.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    many = lambda t: None if t is None else t.repeat(n)  # noqa: E731
+    many: Callable[[Any], Any] = lambda t: None if t is None else t.repeat(n)  # noqa: E731
+    mean: Any
+    var: Any
     mean, var = (None if t is None else many(t.detach()) for t in (running_mean, running_var))
     weight, bias = many(weight), many(bias)
     rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))

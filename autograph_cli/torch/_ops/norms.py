@@ -8,7 +8,7 @@ from typing import Any
 from .._core import dims, dtypes
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor, make
@@ -16,8 +16,7 @@ from .._core.vmap_fallback import by_samples
 from . import arithmetic, views
 from ._matrix import check_floating, check_matrix
 from .decompositions import svdvals
-from .reductions import sum_dim
-from .reductions import vector_norm as vector_norm_op
+from .reductions import sum_dim, vector_norm as vector_norm_op
 from .solvers import inv_ex_op, tolerances
 
 finite_op = operation(
@@ -104,7 +103,8 @@ def matrix_norm(
     # Sums over `second`, then an extreme over `first`.
     first -= first > second and not keepdim
     sums = vector_norm_op(A, 1.0, (second,), keepdim, dtype=_numpy(dtype))
-    return functions["amax" if ord > 0 else "amin"](sums, first, keepdim)
+    found: Tensor = functions["amax" if ord > 0 else "amin"](sums, first, keepdim)
+    return found
 
 
 def _spectral(A: Tensor, ord: Any, first: int, second: int, keepdim: bool, dtype: Any) -> Tensor:
@@ -197,9 +197,9 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     check_matrix(f"linalg.cond(ord={p})", A)
     if p == "nuc":
         values = svdvals(A)
-        last = (values.ndim - 1,)
-        inverted = sum_dim(operations.reciprocal(values), last)
-        return arithmetic.mul(sum_dim(values, last), inverted)
+        over = (values.ndim - 1,)
+        inverted = sum_dim(operations.reciprocal(values), over)
+        return arithmetic.mul(sum_dim(values, over), inverted)
     if p not in ("fro", 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     inverse, info = inv_ex_op(A)

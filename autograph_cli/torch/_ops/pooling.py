@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._arrays.meta import readable
-from .._core import batching, dtypes
-from .._core import dims as dim_sizes
+from .._core import batching, dims as dim_sizes, dtypes
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
@@ -17,8 +16,7 @@ from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._kernels.pooling import pooled_size
-from . import reductions, views
-from . import unary as unary
+from . import reductions, unary as unary, views
 from .conversion import contiguous, has_format
 
 Sizes = tuple[int, ...]
@@ -264,7 +262,7 @@ def _empty(input: Tensor, dims: int, name: str) -> None:
 def _line(run: Any, input: Tensor) -> Any:
     """A pooling of one dimension as one of two: the line becomes an image of height 1."""
     found = run(views.unsqueeze(input, -2))
-    flat = lambda t: views.squeeze(t, -2)  # noqa: E731
+    flat: Callable[[Tensor], Tensor] = lambda t: views.squeeze(t, -2)  # noqa: E731
     return tuple(map(flat, found)) if isinstance(found, tuple) else flat(found)
 
 
@@ -695,10 +693,8 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     return _powers(input, norm_type, mean, math.prod(kernel))
 
 
-for _pool in (max_pool1d, max_pool2d, max_pool3d):
-    functions[_pool.__name__] = _pool
-for _pool in (avg_pool1d, adaptive_avg_pool1d):
-    functions[_pool.__name__] = _pool
+_pools: tuple[Any, ...] = (max_pool1d, max_pool2d, max_pool3d, avg_pool1d, adaptive_avg_pool1d)
+functions.update((_pool.__name__, _pool) for _pool in _pools)
 
 
 def _adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:

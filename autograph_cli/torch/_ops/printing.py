@@ -54,7 +54,7 @@ def text(tensor: Tensor, prefix: str | None = None) -> str:
     return _wrapped(tensor, getattr(tensor, "_born", None), prefix)
 
 
-def _wrapped(x: Tensor, level: Level | None, prefix: str | None, outside: bool = False) -> str:
+def _wrapped(x: Any, level: Level | None, prefix: str | None, outside: bool = False) -> str:
     """`x` as `level` and the transforms around it show it; `outside`: as the outermost of them was given it."""
     while level is not None and not (level.alive and level.follows_all):
         level = level.outer

@@ -65,6 +65,7 @@ vdot_op = operation(
     "vdot(Tensor self, Tensor other)",
     linear="each",
     batch=batching_rules.vdot,
+    refuses={"b": "dot"},
     self=lambda f, grad, other: f.conj(grad) * other,
     other=lambda f, grad, self: grad * self,
 )
@@ -317,7 +318,8 @@ def _put(result: Tensor, out: Any) -> Tensor:
         return result
 
     put(out, result._raw)
-    return out
+    written: Tensor = out
+    return written
 
 
 @composite(method=False)
@@ -402,7 +404,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     powers = cumprod_op(views.expand_op(views.unsqueeze(x, -1), (*shape, n - 1)), dims.wrap(-1, x.ndim + 1))
-    return functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
+    found: Tensor = functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
+    return found
 
 
 @composite(method=False, name="vander")

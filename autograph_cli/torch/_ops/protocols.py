@@ -16,13 +16,13 @@ from .._arrays.storages import address, owner, window
 from .._core import dtypes
 from .._core.device import device
 from .._core.interpreter_stack import is_followed
+from .._core.memory_format import strides_of
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
-from .._core.state import process_state, thread_state
+from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, materialize
 from .._core.transforms import Batched, Dual
-from .._core.views import strides_of
 from ._data import warn_scalar
 from .creation import from_numpy
 from .legacy import instance
@@ -106,7 +106,8 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, complex)):
-        return bool((element == self).any().item())
+        equal: Any = element == self
+        return bool(equal.any().item())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
@@ -175,7 +176,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         kind = "BatchedTensorImpl" if isinstance(self, Batched) else "TensorWrapper"
         raise NotImplementedError(f"Cannot access storage of {kind}")
     made = instance(
-        type(self), _deep_dispatched(self._raw, memo) if process_state.dispatched else _deep(self._raw, memo)
+        type(self), _deep_dispatched(self._raw, memo) if self._raw.__class__ is Dispatched else _deep(self._raw, memo)
     )
     memo[id(self)] = made
     made._edge = LEAF if self.requires_grad else None

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.meta import Meta, enlarged, miniature, shape_of
-from .._core import device as devices
-from .._core import dims, dispatch, dtypes, randomness
-from .._core import generator as samplers
+from .._core import device as devices, dims, dispatch, dtypes, generator as samplers, randomness
 from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
@@ -25,6 +23,7 @@ from .._core.memory_format import slowest_first
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.state import process_state, thread_state
+from .._core.stream import Stream
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched
 from .creation import finish, lengths, placed
@@ -44,7 +43,7 @@ class Generator(metaclass=Named):
 
     def __init__(self, device: Any = "cpu") -> None:
         devices.check(device)
-        self.stream = samplers.Stream()
+        self.stream = Stream()
 
     @property
     def device(self) -> Any:
@@ -88,13 +87,13 @@ def _restored(state: Any) -> Generator:
 
 
 default_generator = Generator()
-_UNSEEN = samplers.Stream()
+_UNSEEN = Stream()
 """What tensors without memory draw from, so that nothing changes for others."""
 
 
-def stream_of(generator: Generator | None) -> samplers.Stream:
+def stream_of(generator: Generator | None) -> Stream:
     """The stream to draw from; that of the default generator for None."""
-    if process_state.reserved and thread_state.on_meta:
+    if process_state.special and thread_state.on_meta:
         return _UNSEEN
     return (default_generator if generator is None else generator).stream
 
@@ -310,7 +309,7 @@ def randperm(
 ) -> Tensor:
     """The integers below `n` in random order."""
     wanted = placed("randperm", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
-    draw = lambda: samplers.permutation(stream_of(generator), int(n), wanted)  # noqa: E731
+    draw: Callable[[], Any] = lambda: samplers.permutation(stream_of(generator), int(n), wanted)  # noqa: E731
     if thread_state.levels and out is None:
         return randomness.drawn_each(draw)
     return finish("randperm", draw(), requires_grad, out)
@@ -583,4 +582,5 @@ def normal(
     if out is None:
         return made
     dispatch.put(out, made._raw)
-    return out
+    written: Tensor = out
+    return written

@@ -281,7 +281,7 @@ def _even(start: Any, end: Any, steps: int, dtype: np.dtype[Any]) -> Any:
         up, down = low + step * i.astype(work), high - step * (steps - 1 - i).astype(work)
     else:
         up = multiply_add(i.astype(np.float64), float(step), float(low))
-        down = multiply_add((steps - 1.0 - i), -float(step), float(high))
+        down = multiply_add((steps - 1 - i).astype(np.float64), -float(step), float(high))
     return np.where(i < steps // 2, up, down).astype(dtype)
 
 

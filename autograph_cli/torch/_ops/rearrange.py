@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from .._core import batching, batching_rules, dims
-from .._core import dims as d
+from .._core import batching, batching_rules, dims, dims as d
 from .._core.operation import operation
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
@@ -83,9 +82,12 @@ sort_stable = operation(
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
 )
 topk_op = operation(
-    "topk(Tensor self, int k, int dim, bool largest) -> (Tensor values, Tensor indices)",
+    "topk(Tensor self, int k, int dim, bool largest, bool sorted=True) -> (Tensor values, Tensor indices)",
     nondifferentiable=("indices",),
-    refuses={"c": RuntimeError(" topk does not support complex dtypes on CPU")},
+    refuses={
+        "b": RuntimeError("topk does not support bool dtypes on CPU"),
+        "c": RuntimeError(" topk does not support complex dtypes on CPU"),
+    },
     memory_format="own",
     batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, indices: f.scatter_src(f.zeros_of(self_sizes, grad), dim, indices, grad),
@@ -225,7 +227,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     d = dims.wrap(dim, input.ndim)
     if not 0 <= k <= (input._raw.shape[d] if input.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    return _topk_result(*topk_op(input, k, d, largest))
+    return _topk_result(*topk_op(input, k, d, largest, sorted))
 
 
 _sort_result, _topk_result = (named_result(name, "values", "indices") for name in ("sort", "topk"))

@@ -385,6 +385,7 @@ def _whole(last: list[State]) -> tuple[Any, ...]:
 
 def _recurrent(kind: str) -> Callable[..., Any]:
     def run(*args: Any) -> tuple[Any, ...]:
+        input: Any
         packed = isinstance(
             args[3], (list, tuple)
         )  # (data, batch_sizes, hx, params, ...), else (input, hx, params, ...)
@@ -496,7 +497,7 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
             "do not need ONNX exportability."
         )
-    found: tuple[Tensor, Tensor] = pack_op(input, lengths, batch_first)
+    found: tuple[Tensor, Tensor] = pack_op(input, lengths, batch_first)  # type: ignore[assignment]
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .._core import batching, batching_rules, dims, dtypes
@@ -62,12 +63,14 @@ var_op = operation(
     "var(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
     memory_format="contiguous",
     batch=batching.leading,
+    aten="var.correction",
     self=lambda f, grad, self, dim, correction, keepdim: var_gradient(f, grad, self, dim, correction, keepdim),
 )
 std_op = operation(
     "std(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
     memory_format="contiguous",
     batch=batching.leading,
+    aten="std.correction",
     self=lambda f, grad, self, result, dim, correction, keepdim: std_gradient(
         f, grad, self, result, dim, correction, keepdim
     ),
@@ -212,7 +215,7 @@ def put_back(f: Any, grad: Any, sizes: tuple[int, ...], dim: int, indices: Any, 
 def norm_gradient(f: Any, grad: Any, self: Any, p: Any, norm: Any, dim: Any, keepdim: bool) -> Any:
     """The gradient of a p-norm; 0 where the norm is 0."""
     grad, norm = restore(f, grad, dim, keepdim, self), restore(f, norm, dim, keepdim, self)
-    zero = lambda x: f.eq(x, f.zeros_like(x))  # noqa: E731
+    zero: Callable[[Any], Any] = lambda x: f.eq(x, f.zeros_like(x))  # noqa: E731
     if p == 0:
         return None
     if p == 1:
@@ -281,10 +284,13 @@ def prod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: 
         return grad
     if dim is not None:
         grad, result = restore(f, grad, dim, keepdim, self), restore(f, result, dim, keepdim, self)
-    if not f.has_zero(self):
+    zeros = f.zeros_in(self)
+    if not zeros:
         return grad * f.conj(f.div(result, self))
     if dim is not None:
         return product_of_others(f, grad, self, dim)
+    if zeros > 1 and f is not operations:
+        return f.zeros_like(self)
     flat = f.reshape(self, (-1,))
     return f.reshape(product_of_others(f, grad, flat, 0), tuple(self.shape))
 
@@ -436,7 +442,9 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
                 "reduction dim with the 'dim' argument."
             )
         return whole(input)
-    return named(*along(input, dims.wrap(dim, input.ndim), keepdim))
+    dim = dims.wrap(dim, input.ndim)
+    check_elements(along.op.name, input, dim)
+    return named(*along(input, dim, keepdim))
 
 
 @composite(out="partial")
@@ -451,6 +459,12 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extreme(input, other if other is not None else dim, keepdim, min_all, min_dim, minimum, _min_result)
 
 
+def check_elements(name: str, input: Tensor, dim: int) -> None:
+    """What chooses an element along a dimension needs one."""
+    if input.ndim and input._raw.shape[dim] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+
+
 def _check_order(name: str, input: Tensor) -> None:
     if input._raw.dtype.kind in "bc":
         kind = "bool" if input._raw.dtype.kind == "b" else "complex"
@@ -462,8 +476,8 @@ def _extreme_index(name: str, op: Any, input: Tensor, dim: int | None, keepdim: 
     d = None if dim is None else dims.wrap(dim, input.ndim)
     if d is None and not input._raw.size:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    if d is not None and input.ndim and not input._raw.shape[d]:
-        raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    if d is not None:
+        check_elements(name, input, d)
     found: Tensor = op(input, d, keepdim)
     return found
 
@@ -532,8 +546,14 @@ def cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any
     n = self.shape[dim] if self.ndim else 1
     if n <= 1:
         return grad
-    if not f.has_zero(self):
+    if not f.zeros_in(self):
         return f.div(backward_cumsum(f, f.conj(result) * grad, dim), f.conj(self))
+    return f.cumprod_around_zeros(grad, self, result, dim)
+
+
+def _cumprod_around_zeros(grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """Each product without one factor, written out; what can be differentiated again."""
+    f, n = operations, self.shape[dim]
     x, parts = f.conj(self), []
     for k in range(n):
         after = f.cumprod(f.slice(x, dim, k + 1, n, 1), dim) if k < n - 1 else None
@@ -557,6 +577,9 @@ def laid_side_by_side(parts: list[Tensor], dim: int) -> Tensor:
     return made
 
 
+operations.cumprod_around_zeros = _cumprod_around_zeros
+
+
 def backward_cumsum(f: Any, x: Any, dim: int) -> Any:
     """Sums from the end."""
     return f.flip(f.cumsum(f.flip(x, (dim,)), dim), (dim,))
@@ -567,9 +590,9 @@ def cast_like(x: Tensor, like: Tensor) -> Tensor:
     return x if x._raw.dtype == like._raw.dtype else operations._to_copy(x, like._raw.dtype)
 
 
-def has_zero(x: Tensor) -> bool:
+def zeros_in(x: Tensor) -> int:
     raw = core(x)._raw
-    return bool(kernels(raw).has_zero(raw))
+    return int(kernels(raw).zeros_in(raw))
 
 
-operations.cast_like, operations.has_zero, operations.laid_side_by_side = cast_like, has_zero, laid_side_by_side
+operations.cast_like, operations.zeros_in, operations.laid_side_by_side = cast_like, zeros_in, laid_side_by_side

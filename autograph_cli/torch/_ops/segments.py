@@ -13,6 +13,7 @@ from .arithmetic import no_derivative
 
 segment_reduce_op = operation(
     "segment_reduce(Tensor data, str reduce, Tensor? lengths, Tensor? offsets, int axis, Scalar? initial)",
+    refuses={"biuc": "_segment_reduce_cpu"},
     data=lambda f, grad, result, data, reduce, lengths, offsets, axis, initial: f._segment_reduce_backward(
         grad, result, data, reduce, lengths, offsets, axis, initial
     ),

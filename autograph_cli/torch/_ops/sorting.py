@@ -17,8 +17,10 @@ from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
 from .._core.wrapped_numbers import wrap_number
+from .._kernels import selection
+from .._kernels.selection import ordered
 from . import arithmetic, views
-from .reductions import put_back, share_evenly
+from .reductions import check_elements, put_back, share_evenly
 from .results import named_result
 
 
@@ -50,7 +52,7 @@ def _chosen(f: Any, a: Any, positions: Any, dim: int, keepdim: bool) -> tuple[An
 
 
 def _order(f: Any, a: Any, dim: int) -> Any:
-    return f.xp.argsort(a, axis=dim, kind="stable").astype("int64")
+    return f.xp.argsort(ordered(a), axis=dim, kind="stable").astype("int64")
 
 
 def _median(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
@@ -86,12 +88,15 @@ def _mode(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
     """The smallest of the most frequent values, at its last place."""
     if a.ndim == 0:
         return _chosen(f, a, None, dim, keepdim)
+    if selection.follows(a):
+        rows = np.moveaxis(ordered(a), dim, -1).reshape(-1, a.shape[dim]).tolist()
+        return _chosen(f, a, selection.rejoined([selection.most_frequent(row) for row in rows], a, dim), dim, keepdim)
     order = f.xp.moveaxis(_order(f, a, dim), dim, -1)
-    ordered = f.xp.take_along_axis(f.xp.moveaxis(a, dim, -1), order, -1)
-    n = ordered.shape[-1]
+    rising = f.xp.take_along_axis(f.xp.moveaxis(a, dim, -1), order, -1)
+    n = rising.shape[-1]
     number = f.xp.arange(n)
-    starts = f.xp.ones(ordered.shape, bool)
-    starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    starts = f.xp.ones(rising.shape, bool)
+    starts[..., 1:] = rising[..., 1:] != rising[..., :-1]
     run = number - f.xp.maximum.accumulate(f.xp.where(starts, number, 0), axis=-1)
     last = f.xp.argmax(run, axis=-1, keepdims=True)
     positions = f.xp.moveaxis(f.xp.take_along_axis(order, last, -1), -1, dim)
@@ -99,10 +104,18 @@ def _mode(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
 
 
 def _kth(f: Any, a: Any, k: int, dim: int, keepdim: bool) -> Any:
-    return _chosen(f, a, None if a.ndim == 0 else f.slice(_order(f, a, dim), dim, k - 1, k, 1).copy(), dim, keepdim)
+    if a.ndim == 0:
+        return _chosen(f, a, None, dim, keepdim)
+    if selection.follows(a):
+        places = selection.rejoined([selection.kth(row, k - 1) for row in selection.ranks(a, dim).tolist()], a, dim)
+    else:
+        places = f.slice(_order(f, a, dim), dim, k - 1, k, 1).copy()
+    return _chosen(f, a, places, dim, keepdim)
 
 
-median_dim = _chooses("median.dim(Tensor self, int dim, bool keepdim=False)", _median, "MedianBackward1")
+median_dim = _chooses(
+    "median.dim(Tensor self, int dim, bool keepdim=False)", _median, "MedianBackward1", refuses={"b": "median_out"}
+)
 nanmedian_dim = _chooses(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False)",
     _nanmedian,
@@ -189,7 +202,6 @@ def _logcumsumexp_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
 
 logcumsumexp_op = operation(
     "logcumsumexp(Tensor self, int dim)",
-    floating=True,
     tangent=lambda f, self_t, self, dim: _logcumsumexp_tangent(f, self_t, self, dim),
     pointwise=False,
     refuses={"biu": "logcumsumexp_out_cpu"},
@@ -205,8 +217,7 @@ logcumsumexp_op = operation(
 def _along(name: str, x: Tensor, dim: int) -> int:
     """A wrapped dimension that has elements."""
     d = dims.wrap(dim, x.ndim)
-    if x.ndim and x._raw.shape[d] == 0:
-        raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    check_elements(name, x, d)
     return d
 
 
@@ -369,7 +380,11 @@ def nanquantile(
 
 def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
     row = row if sorter is None else np.take_along_axis(row, sorter, -1)
+    found: Any
     side: Any = "right" if right else "left"
+    if row.dtype.kind in "bc":
+        raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{dtypes.cpp_name(row.dtype)}'")
+    row, values = ordered(row), ordered(values)
     if row.__class__ is Meta or values.__class__ is Meta:
         found = Meta(values.shape, np.int64)
     elif row.ndim == 1 or not values.size:
@@ -377,9 +392,9 @@ def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool)
         found = np.searchsorted(row, values, side)
     else:
         pairs = zip(row.reshape(-1, row.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
-        found = (
-            np.stack([np.searchsorted(a, v, side) for a, v in pairs]).reshape(values.shape) if values.size else values
-        )
+        found = np.stack([np.searchsorted(a, v, side) for a, v in pairs]).reshape(values.shape)
+    if found.__class__ is not Meta and values.dtype.kind == "f":
+        found = np.where(np.isnan(values), row.shape[-1], found)  # nan is below nothing, as PyTorch compares
     return kernels(found).xp.asarray(found).astype(np.int32 if out_int32 else np.int64)[()]
 
 

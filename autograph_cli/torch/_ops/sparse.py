@@ -10,12 +10,11 @@ import numpy as np
 from .._arrays.sparse import Coo, Csr, Sparse
 from .._core import dispatch
 from .._core.layout import sparse_coo, sparse_csr, strided
-from .._core.operation import operation, operations
+from .._core.operation import OperationFunction, operation, operations
 from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, make
-from .._kernels import cpu
-from .._kernels import sparse as kernels
+from .._kernels import cpu, sparse as kernels
 from .arithmetic import no_derivative, scaled
 
 _LAYOUTS = {Coo: "Sparse", Csr: "SparseCsr"}
@@ -25,9 +24,10 @@ def _only_sparse(f: Any, *args: Any) -> Any:
     raise RuntimeError("this operation is for sparse tensors")
 
 
-def _run(function: Any, *args: Any) -> Any:
+def _run(function: OperationFunction, *args: Any) -> Tensor:
     """An operation that makes something sparse: the general way, even where no sparse tensor is alive yet."""
-    return dispatch.run(function.op, args)
+    result: Tensor = dispatch.run(function.op, args)
+    return result
 
 
 # ---------------------------------------------------------------- operations
@@ -431,7 +431,8 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     if dtype is not None:
         input = input.to(dtype)
     if dim is None:
-        return functions["sum"](values(coalesce(input)) if isinstance(input._raw, Coo) else values(input))
+        total: Tensor = functions["sum"](values(coalesce(input)) if isinstance(input._raw, Coo) else values(input))
+        return total
     _coo(input, "sum")
     dims = tuple(d % input.ndim for d in ((dim,) if isinstance(dim, int) else dim))
     return sum_op(input, dims)

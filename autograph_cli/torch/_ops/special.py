@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.docstrings import documented
 from .._core.inplace import run_inplace
 from .._core.operation import operation, operations, right_first
@@ -41,7 +41,7 @@ erfcx = operation(
     "special_erfcx(Tensor self)",
     doc="`exp(input ** 2) * erfc(input)`, which neither overflows nor vanishes where its factors do.",
     floating=True,
-    refuses={"e": "erfcx_cpu"},
+    refuses={"eE": "erfcx_cpu"},
     self=lambda f, grad, self, result: f.sub_Scalar(f.mul_Scalar(self, 2) * result, 2 / ROOT_PI) * grad,
 )
 erfinv = operation(
@@ -60,7 +60,7 @@ ndtri = operation(
         "-inf at 0, inf at 1, nan outside."
     ),
     floating=True,
-    refuses={"e": "ndtri_cpu"},
+    refuses={"eE": "ndtri_cpu"},
     self=lambda f, grad, result: right_first(
         f.exp(f.div_Scalar(f.pow_Tensor_Scalar(result, 2), 2)), f.mul_Scalar(grad, math.sqrt(2 * math.pi))
     ),
@@ -69,7 +69,7 @@ log_ndtr = operation(
     "special_log_ndtr(Tensor self)",
     doc="The logarithm of `ndtr`, exact also where that is too small for a floating point number.",
     floating=True,
-    refuses={"e": "log_ndtr_cpu"},
+    refuses={"eE": "log_ndtr_cpu"},
     self=lambda f, grad, self, result: right_first(
         f.exp(f.neg(result + f.div_Scalar(f.pow_Tensor_Scalar(self, 2), 2))),
         f.div_Scalar(grad, math.sqrt(2 * math.pi)),
@@ -114,15 +114,15 @@ mvlgamma_op = operation(
 )
 igamma_op = operation(
     "igamma(Tensor self, Tensor other)",
+    refuses={"biuc": "igamma_cpu"},
     promotes=True,
-    floating=True,
     self=not_implemented("igamma: input"),
     other=lambda f, grad, self, other: grad * f.exp(_gamma_density(f, self, other)),
 )
 igammac_op = operation(
     "igammac(Tensor self, Tensor other)",
+    refuses={"biuc": "igammac_cpu"},
     promotes=True,
-    floating=True,
     self=not_implemented("igammac: input"),
     other=lambda f, grad, self, other: f.neg(grad) * f.exp(_gamma_density(f, self, other)),
 )
@@ -180,9 +180,9 @@ entr = operation(
 def _with_numbers(name: str, shift: int) -> tuple[Any, Any, Any]:
     """x log(y + shift) of two tensors, of a number and a tensor, of a tensor and a number."""
     special = "special_" * bool(shift)
-    beyond = (lambda f, y: f.add_Scalar(y, shift)) if shift else (lambda f, y: y)
+    beyond: Callable[[Any, Any], Any] = (lambda f, y: f.add_Scalar(y, shift)) if shift else (lambda f, y: y)
     node = "SpecialXlog1PyBackward" if shift else "XlogyBackward"
-    log = lambda f: getattr(f, f"{special}{name}")  # noqa: E731
+    log: Callable[[Any], Any] = lambda f: getattr(f, f"{special}{name}")  # noqa: E731
     both = operation(
         f"{special}{name}(Tensor self, Tensor other)",
         promotes=True,
@@ -224,7 +224,7 @@ zeta_tensors = operation(
     "special_zeta(Tensor self, Tensor other)",
     promotes=True,
     floating=True,
-    refuses={"e": "zeta_cpu"},
+    refuses={"eE": "zeta_cpu"},
     self=not_implemented("zeta"),
     other=lambda f, grad, self, other: grad * f.neg(self) * f.special_zeta(f.add_Scalar(self, 1), other),
 )
@@ -274,13 +274,13 @@ plain = {
         f"special_{name}(Tensor self)",
         doc=f"{doc.replace('A&S', 'Abramowitz and Stegun,')} It has no derivative, as in PyTorch.",
         floating=True,
-        refuses={"e": f"{name}_cpu"},
+        refuses={"eE": f"{name}_cpu"},
     )
     for name, doc in NOT_DIFFERENTIABLE.items()
 }
 """The functions that PyTorch does not differentiate."""
 polynomials = {
-    name: operation(f"special_{name}(Tensor x, Tensor n)", promotes=True, floating=True, refuses={"e": f"{name}_cpu"})
+    name: operation(f"special_{name}(Tensor x, Tensor n)", promotes=True, floating=True, refuses={"eE": f"{name}_cpu"})
     for name in POLYNOMIALS
 }
 publish(erf, erfc, erfinv, lgamma, digamma, i0, sinc, logit, inplace=True)
@@ -390,6 +390,8 @@ def mvlgamma(input: Tensor, p: int) -> Any:
     """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if input._raw.dtype.kind == "b":
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
     return mvlgamma_op, input, p
 
 

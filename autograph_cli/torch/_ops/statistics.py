@@ -13,6 +13,7 @@ from .._core import batching, batching_rules, dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
+from .._kernels.half_precision import widened
 from . import reductions, views
 from .arithmetic import div_scalar, mul_scalar
 from .indexing import copy_, zeros_of
@@ -122,6 +123,7 @@ trace_op = operation(
 )
 
 
+@widened
 def _renorm(f: Any, a: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     others = tuple(d for d in range(a.ndim) if d != dim)
     norm = f.vector_norm(a, p, others, True)
@@ -143,11 +145,13 @@ def _renorm_gradient(f: Any, grad: Any, x: Any, p: Any, dim: int, maxnorm: Any) 
 renorm_op = operation(
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)",
     _renorm,
+    refuses={"biu": RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}")},
     self=lambda f, grad, self, p, dim, maxnorm: _renorm_gradient(f, grad, self, p, dim, maxnorm),
 )
 dist_op = operation(
     "dist(Tensor self, Tensor other, Scalar p=2)",
     lambda f, a, b, p: f.vector_norm(f.xp.asarray(a - b), p, None, False),
+    refuses={"iu": RuntimeError("norm(): input dtype should be either floating point or complex. Got {} instead.")},
     self=lambda f, grad, self, other, p, result: norm_gradient(f, grad, f.sub(self, other), p, result, None, False),
     other=lambda f, grad, self, other, p, result: f.neg(
         norm_gradient(f, grad, f.sub(self, other), p, result, None, False)
@@ -318,7 +322,7 @@ def corrcoef(input: Tensor) -> Tensor:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
-    c: Any = cov(input)
+    c = cov(input)
     if c.ndim == 0:
         return c / c
     d = views.diagonal_op(c, 0, 0, 1)

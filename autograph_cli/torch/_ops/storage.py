@@ -13,6 +13,7 @@ from .._arrays.storages import address, dense_strides, offset_in, owner, resized
 from .._core import dims, dtypes
 from .._core.device import CPU
 from .._core.interpreter_stack import refuse_captured
+from .._core.memory_format import strides_of
 from .._core.node import edge_of, output_meta
 from .._core.operation import operation
 from .._core.registry import composite
@@ -20,7 +21,7 @@ from .._core.shared_memory import share, shared_memory_of
 from .._core.state import thread_state
 from .._core.tensor import Tensor, materialize
 from .._core.user_warnings import warn
-from .._core.views import bump, check_inplace, rebase, strides_of
+from .._core.views import bump, check_inplace, rebase
 from .indexing import fill_
 from .views import as_strided, expand
 
@@ -87,7 +88,8 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """All elements as Python numbers."""
-        return self._row.tolist()
+        found: list[Any] = self._row.tolist()
+        return found
 
     def fill_(self, value: Any) -> TypedStorage:
         """Every element becomes `value`."""

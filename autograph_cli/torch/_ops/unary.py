@@ -15,6 +15,7 @@ from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, functions, in_place_variant, methods, overloaded, publish
 from .._core.tensor import Tensor, make
+from .._kernels.half_precision import widened
 
 neg = operation(
     "neg(Tensor self)",
@@ -223,6 +224,7 @@ sigmoid_backward = operation(
 relu = operation(
     "relu(Tensor self)",
     zero_to_zero=True,
+    refuses={"b": RuntimeError("Boolean inputs not supported for relu")},
     doc="The element where it is positive, 0 elsewhere; the gradient at 0 is 0.",
     pointwise=True,
     self=lambda f, grad, result: f.threshold_backward(grad, result, 0),
@@ -261,7 +263,7 @@ trunc = operation(
 round_op = operation("round(Tensor self)", pointwise=True, zero_to_zero=True, self=lambda f, grad: f.zeros_like(grad))
 round_decimals = operation(
     "round.decimals(Tensor self, *, int decimals)",
-    lambda f, a, decimals: f.xp.round(a, decimals),
+    widened(lambda f, a, decimals: f.xp.round(a, decimals)),
     node="RoundBackward1",
     pointwise=True,
     refuses={"biuc": "round_cpu"},
@@ -344,6 +346,7 @@ clamp_max_scalar = operation(
 )
 lerp_scalar = operation(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight)",
+    refuses={"biu": "lerp_kernel_scalar"},
     node="LerpBackward0",
     pointwise=True,
     self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
@@ -508,7 +511,7 @@ def round_with(input: Tensor, decimals: int) -> Tensor:
     return round_decimals(input, decimals=decimals)
 
 
-round_with.op = round_decimals.op
+vars(round_with)["op"] = round_decimals.op
 
 
 @overloaded(inplace=True, aliases=("clip",))

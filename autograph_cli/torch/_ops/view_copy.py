@@ -10,7 +10,7 @@ from .._core import batching, batching_rules, dims
 from .._core.device_dispatch import kernel_of
 from .._core.interpreter_stack import refuse_captured
 from .._core.node import View
-from .._core.operation import Operation, operation, operations
+from .._core.operation import Operation, OperationFunction, operation, operations
 from .._core.registry import composite
 from .._core.state import thread_state
 from .._core.tensor import Tensor, counter
@@ -73,6 +73,7 @@ def _copier(run: Any) -> Callable[..., Any]:
 
     overload = f".{view.schema.overload}" if view.schema.overload else ""
     parameters = ", ".join(f"{p.type} {p.name}" for p in view.schema.parameters)
+    formulas: dict[str, Any] = {name: d.formula for d in view.derivatives for name in d.inputs}
     return operation(
         f"{view.name}_copy{overload}({parameters})",
         copy,
@@ -81,7 +82,7 @@ def _copier(run: Any) -> Callable[..., Any]:
         saved=view.saved,
         batch=_BATCHED.get(run, view.batch),
         linear=True,
-        **{name: d.formula for d in view.derivatives for name in d.inputs},
+        **formulas,
     )
 
 
@@ -320,7 +321,7 @@ def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
     changes."""
     if isinstance(tensor, Batched):
         run, *arguments = choose()
-        return _turned_batch(tensor, run, arguments)
+        return _turned_batch(tensor, run, tuple(arguments))
     if isinstance(tensor, Dual) and tensor._level.alive:
         run, *arguments = choose()
         made = run(tensor, *arguments)
@@ -341,7 +342,7 @@ def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
     return tensor
 
 
-def _turned_batch(tensor: Batched, run: Callable[..., Any], arguments: tuple[Any, ...]) -> Tensor:
+def _turned_batch(tensor: Batched, run: OperationFunction, arguments: tuple[Any, ...]) -> Tensor:
     """`turn` of each sample: the batched tensor goes on with another view of its memory."""
     name = run.op.identifier.replace("__", "_").rstrip("_")
     made = getattr(operations, name)(tensor, *arguments)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._arrays.storages import as_strided_raw, capacity, in_shape, offset_in, spanned
-from .._core import batching, batching_rules, dims, dtypes
-from .._core import dims as dims_  # where an argument is called `dims`
+from .._core import (
+    batching,
+    batching_rules,
+    dims,
+    dims as dims_,  # where an argument is called `dims`
+    dtypes,
+)
 from .._core.device_dispatch import kernels
+from .._core.memory_format import strides_of
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped, make, materialize, share
 from .._core.user_warnings import warn_once
-from .._core.views import strides_of
 from . import unary
 from ._errors import all_tensors
 from .reductions import sum_all, sum_dim
@@ -61,6 +67,7 @@ transpose_op = operation(
     "transpose(Tensor self, int dim0, int dim1)",
     view=True,
     batch=batching.leading,
+    aten="transpose.int",
     self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
 )
 t_op = operation("t(Tensor self)", view=True, node="TBackward0", batch=batching_rules.t, self=lambda f, grad: f.t(grad))
@@ -110,6 +117,7 @@ select_op = operation(
     "select(Tensor self, int dim, int index)",
     view=True,
     batch=batching.leading,
+    aten="select.int",
     self=lambda f, grad, self_sizes, dim, index: f.select_backward(grad, self_sizes, dim, index),
 )
 select_backward = operation(
@@ -123,6 +131,7 @@ slice_op = operation(
     "slice(Tensor self, int dim, int start, int end, int step)",
     view=True,
     batch=batching.leading,
+    aten="slice.Tensor",
     self=lambda f, grad, self_sizes, dim, start, end, step: f.slice_backward(grad, self_sizes, dim, start, end, step),
 )
 slice_backward = operation(
@@ -551,7 +560,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(dims.broadcast(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
 
 
-def _matrix_transpose(name: str) -> property:
+def _matrix_transpose(name: str) -> Callable[[Tensor], Tensor]:
     def get(self: Tensor) -> Tensor:
         if name in ("mT", "mH") and self.ndim == 1:
             raise RuntimeError(
@@ -573,7 +582,7 @@ def _matrix_transpose(name: str) -> property:
         flipped = transpose_op(self, dims.wrap(-2, self.ndim), dims.wrap(-1, self.ndim)) if self.ndim else self
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
-    return property(get, doc=_TRANSPOSES[name])
+    return get
 
 
 _TRANSPOSES = {
@@ -582,14 +591,13 @@ _TRANSPOSES = {
     "H": "The conjugate transpose of a matrix, a view. RuntimeError for a vector or more than two dimensions.",
     "mH": "A view with the last two dimensions exchanged and the elements conjugated. RuntimeError for a vector.",
 }
-methods |= {name: _matrix_transpose(name) for name in ("T", "mT", "H", "mH")}
+methods |= {name: property(_matrix_transpose(name), doc=doc) for name, doc in _TRANSPOSES.items()}
 
 
 @composite(method=True)
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and the elements conjugated: a view. RuntimeError for a vector."""
-    found: Tensor = _matrix_transpose("mH").fget(input)
-    return found
+    return _matrix_transpose("mH")(input)
 
 
 @composite(formula=True, function=False)

@@ -55,7 +55,7 @@ def weight_norm_backward(f: Any, grad: Any, v: Any, g: Any, norms: Any, dim: int
 
 
 @composite(method=False)
-def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm over all dimensions but one (over all where `dim` is -1)."""
     if dim == -1:
         return norm_of_all(v, pow)
@@ -66,7 +66,7 @@ def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
 
 
 @composite(method=False)
-def _weight_norm(v: Any, g: Any, dim: int = 0) -> Tensor:
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     """v with its norm along `dim` replaced by g."""
     if dim not in (0, v.ndim - 1):
         return v * (g / norm_except_dim(v, 2, dim))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
-from typing import IO, Any
+from collections.abc import Callable
+from typing import IO, Any, ClassVar
 
 from .._arrays.dispatched import Dispatched
 from .._arrays.lazy import bits_of
@@ -58,7 +59,10 @@ class _InStorage:
 class Pickler(pickle._Pickler):
     """Writes tensors as references to storages, everything else as plain pickle; needs no PyTorch to name its parts."""
 
-    dispatch = dict(pickle._Pickler.dispatch)
+    dispatch: ClassVar[dict[type, Any]] = dict(pickle._Pickler.dispatch)
+    write: Callable[[bytes], None]
+    memoize: Callable[[Any], None]
+    save: Callable[[Any], None]
 
     def __init__(self, file: IO[bytes], storages: StorageTable, protocol: int = 2, rest: tuple[None, ...] = ()) -> None:
         super().__init__(file, protocol)
@@ -105,7 +109,7 @@ class Pickler(pickle._Pickler):
                 else (REBUILD_WITH_ATTRIBUTES, (found[0], named, found[1], attributes))
             )
         data = tensor.detach().as_subclass(Tensor)
-        parts = (data, tensor.requires_grad, OrderedDict())
+        parts: tuple[Any, ...] = (data, tensor.requires_grad, OrderedDict())
         return (REBUILD_PARAMETER_WITH_STATE, (*parts, attributes)) if attributes else (REBUILD_PARAMETER, parts)
 
     def _wrapper(self, tensor: Tensor) -> Any:
@@ -131,10 +135,10 @@ class Pickler(pickle._Pickler):
             position = _InStorage(
                 ("storage", UNTYPED, str(storage), "cpu", length * tensor.dtype.itemsize, *self._rest)
             )
-            rest = (requires_grad, OrderedDict(), tensor.dtype)
+            rest: tuple[Any, ...] = (requires_grad, OrderedDict(), tensor.dtype)
             return REBUILD_UNTYPED, (position, offset, plain_size(tensor), stride, *rest)
         position = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length, *self._rest))
-        parts = (position, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
+        parts: tuple[Any, ...] = (position, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
         bits = {name: True for name, bit in zip(BITS, bits_of(tensor._raw), strict=True) if bit}
         return REBUILD_TENSOR, (*parts, bits) if bits else parts
 
@@ -151,7 +155,7 @@ class Pickler(pickle._Pickler):
         if module == OURS or module.startswith(OURS + "."):
             self._save_name(Global("torch" + module.removeprefix(OURS), name or obj.__qualname__))
             return
-        super().save_global(obj, name)
+        super().save_global(obj, name)  # type: ignore[misc]
 
     dispatch[Global] = _save_name
     dispatch[dtype] = _save_dtype

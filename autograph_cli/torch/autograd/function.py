@@ -80,6 +80,7 @@ class BackwardCFunction(FunctionCtx, Node):
     _constant: tuple[Any, ...]
     """The outputs that were marked as not differentiable."""
     _in_jvp: bool
+    needs_input_grad: tuple[bool, ...]
     _takes_grad: tuple[bool, ...]
     """For each argument, whether it is a tensor, and so has an edge."""
 
@@ -288,7 +289,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _context(cls, args: tuple[Any, ...]) -> BackwardCFunction:
-        node: BackwardCFunction = object.__new__(cls._backward_cls)
+        node: BackwardCFunction = object.__new__(cls._backward_cls)  # type: ignore[arg-type]
         node.to_save = node.dirty_tensors = node.non_differentiable = node.saved_for_forward = None
         node.materialize_grads, node._in_jvp, node._constant = True, False, ()
         node._takes_grad = tuple(isinstance(x, Tensor) for x in args)

@@ -16,6 +16,8 @@ class Error(Node):
     """Raises when backward reaches it: there is no derivative here."""
 
     __slots__ = ("message",)
+
+    message: str
     _multiple = True
 
     def _name(self) -> str:

@@ -312,7 +312,7 @@ def _tensors(given: Any, what: str, name: str) -> tuple[bool, Tensors]:
 
 
 def _fresh(x: Tensor, create_graph: bool) -> Tensor:
-    made: Any = x.view_as(x) if create_graph and x.requires_grad else x.detach()
+    made = x.view_as(x) if create_graph and x.requires_grad else x.detach()
     return made if made.requires_grad else made.requires_grad_()
 
 

@@ -134,9 +134,8 @@ def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
 def _random_gradient(output: Tensor) -> Tensor:
     """Values in [-1, 1) from the default generator, as PyTorch draws them."""
     kind = output._raw.dtype if dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING else np.dtype(np.float64)
-    drawn: Any
     if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
-        parts: Any = make(np.empty((*output._raw.shape, 2), np.empty(0, kind).real.dtype))
+        parts = make(np.empty((*output._raw.shape, 2), np.empty(0, kind).real.dtype))
         parts.uniform_(-1, 1)
         drawn = make(parts._raw.view(kind)[..., 0])
     else:

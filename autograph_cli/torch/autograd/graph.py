@@ -83,7 +83,8 @@ class save_on_cpu(saved_tensors_hooks):
 
         def unpack(packed: tuple[Any, Any]) -> Tensor:
             device, tensor = packed
-            return tensor.to(device)
+            moved: Tensor = tensor.to(device)
+            return moved
 
         super().__init__(pack, unpack)
 

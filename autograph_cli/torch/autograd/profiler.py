@@ -161,7 +161,8 @@ class _Followed:
         """A backward call is about to run."""
         if self._inner is not None:
             self._inner.begins(call)
-        inner, opened = call.watch, []
+        opened: list[Any] = []
+        inner = call.watch
         self._running.append(opened)
 
         def watch(node: Node, grad: Any) -> None:

@@ -43,7 +43,7 @@ class Parameter(Tensor, metaclass=_FlagMeta):
 
     __slots__ = ()
     _flag = "_is_param"
-    __torch_function__ = disabled
+    __torch_function__: Any = disabled
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if isinstance(data, Wrapped):
@@ -73,7 +73,7 @@ class Buffer(Tensor, metaclass=_FlagMeta):
 
     __slots__ = ()
     _flag = "_is_buffer"
-    __torch_function__ = disabled
+    __torch_function__: Any = disabled
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         data = torch.empty(0) if data is None else data
@@ -154,7 +154,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape the first call of its module will tell."""
 
     __slots__ = ()
-    __torch_function__ = disabled
+    __torch_function__: Any = disabled
     cls_to_become = Tensor
     persistent = True
 

@@ -51,6 +51,13 @@ class Optimizer:
     tensor([0.5000], requires_grad=True)
     """
 
+    _optimizer_step_pre_hooks: Hooks
+    _optimizer_step_post_hooks: Hooks
+    _optimizer_state_dict_pre_hooks: Hooks
+    _optimizer_state_dict_post_hooks: Hooks
+    _optimizer_load_state_dict_pre_hooks: Hooks
+    _optimizer_load_state_dict_post_hooks: Hooks
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hooks()
@@ -77,7 +84,7 @@ class Optimizer:
         if not getattr(step, "hooked", False):
             hooked: Any = self.profile_hook_step(step)
             hooked.hooked = True
-            type(self).step = hooked
+            type(self).step = hooked  # type: ignore[method-assign]
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:

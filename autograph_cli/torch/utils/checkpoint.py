@@ -168,7 +168,7 @@ def _random_numbers_of(state: Any) -> Iterator[None]:
 
 def _autocast_now() -> Callable[[], autocast]:
     """A region with what autocast is set to at present, to be entered later."""
-    kept = {
+    kept: dict[str, Any] = {
         "enabled": is_autocast_enabled("cpu"),
         "dtype": get_autocast_dtype("cpu"),
         "cache_enabled": is_autocast_cache_enabled(),

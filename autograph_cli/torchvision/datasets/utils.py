@@ -150,7 +150,7 @@ def _inside(folder: str, name: str) -> str:
     return position
 
 
-def _write(position: str, data: IO[bytes]) -> None:
+def _write(position: str, data: IO[bytes] | gzip.GzipFile) -> None:
     os.makedirs(os.path.dirname(position), exist_ok=True)
     with atomic_write(position) as file:
         shutil.copyfileobj(data, file, _PIECE)

@@ -11,7 +11,7 @@ from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn
 from ...autograd.function import Function
 
-Hooks = dict[int, Callable[..., Any]]
+Hooks = OrderedDict[int, Callable[..., Any]]
 
 
 class GlobalHooks:

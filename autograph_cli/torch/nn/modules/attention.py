@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .... import torch
-from .. import functional as F
-from .. import init
+from .. import functional as F, init
 from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
@@ -52,7 +51,8 @@ class MultiheadAttention(Module):
             raise AssertionError("embed_dim must be divisible by num_heads")
 
         def parameter(*shape: int) -> Parameter:
-            return Parameter(torch.empty(shape, device=device, dtype=dtype))
+            made: Parameter = Parameter(torch.empty(shape, device=device, dtype=dtype))
+            return made
 
         same = self._qkv_same_embed_dim
         apart = {"q_proj_weight": embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .... import torch
-from .. import functional as F
-from .. import init
+from .. import functional as F, init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
@@ -167,7 +166,7 @@ class _LazyNorm(LazyModuleMixin):
     def reset_parameters(self: Any) -> None:
         """Initialize parameters and buffers; nothing happens before their shape is known."""
         if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Any) -> None:
         if not self.has_uninitialized_params():

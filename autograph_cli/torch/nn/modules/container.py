@@ -74,7 +74,7 @@ class _Numbered(Module):
         self._renumber(modules)
         return self
 
-    def pop(self, key: Any) -> Any:
+    def pop(self: Any, key: Any) -> Any:
         """Take out the module at a place."""
         found = self[key]
         del self[key]
@@ -242,9 +242,10 @@ class ModuleDict(Module):
         for i, pair in enumerate(modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules):
             if not isinstance(pair, Iterable):
                 raise TypeError(f"ModuleDict update sequence element #{i} should be Iterable; is{type(pair).__name__}")
-            if len(pair) != 2:
-                raise ValueError(f"ModuleDict update sequence element #{i} has length {len(pair)}; 2 is required")
-            self[pair[0]] = pair[1]
+            found: Any = pair
+            if len(found) != 2:
+                raise ValueError(f"ModuleDict update sequence element #{i} has length {len(found)}; 2 is required")
+            self[found[0]] = found[1]
 
 
 # ---------------------------------------------------------------- parameters

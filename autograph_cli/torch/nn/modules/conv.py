@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from .... import torch
-from .. import functional as F
-from .. import init
+from .. import functional as F, init
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
@@ -59,7 +58,7 @@ class _ConvNd(Module):
         self._check(in_channels, out_channels, groups, stride, padding, padding_mode)
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride, self.dilation = _tuple(kernel_size, n), _tuple(stride, n), _tuple(dilation, n)
-        self.padding = padding if isinstance(padding, str) else _tuple(padding, n)
+        self.padding: Any = padding if isinstance(padding, str) else _tuple(padding, n)
         self.transposed, self.output_padding = self._transposed, _tuple(output_padding, n)
         self.groups, self.padding_mode = groups, padding_mode
         self._reversed_padding_repeated_twice = self._paddings()
@@ -307,7 +306,7 @@ class _LazyConv(LazyModuleMixin):
     def reset_parameters(self: Any) -> None:
         """Initialize the parameters; nothing happens before their shape is known."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Any, *_: Any, **__: Any) -> None:
         if not self.has_uninitialized_params():

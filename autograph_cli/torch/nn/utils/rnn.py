@@ -119,7 +119,8 @@ def pack_padded_sequence(
         lengths, sorted_indices = torch.sort(lengths, descending=True)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     data, batch_sizes = torch._pack_padded_sequence(input, lengths, batch_first)
-    return PackedSequence(data, batch_sizes, sorted_indices, None)
+    packed: PackedSequence = PackedSequence(data, batch_sizes, sorted_indices, None)
+    return packed
 
 
 def pad_packed_sequence(

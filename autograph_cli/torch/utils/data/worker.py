@@ -73,7 +73,9 @@ def run_worker(
     stopped = threading.Event()
     threading.Thread(target=_receive, args=(link, tasks, stopped), daemon=True).start()
     where = f"in DataLoader worker process {number}"
-    fetcher, failure = None, None
+    fetcher: Any = None
+    failure: Failure | None = None
+    answer: Any
     try:
         if init is not None:
             init(number)
