@@ -147,5 +147,6 @@ def before_a_signal_ends(action: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         for number, ours in ending.items():
-            if signal.getsignal(number) is ours:
+            handler: object = signal.getsignal(number)
+            if handler is ours:
                 signal.signal(number, ours.before)
