@@ -17,10 +17,10 @@ from . import dispatch, dtypes, recomputed, views
 from .device_dispatch import kernels
 from .gradients import fit_recorded
 from .inplace import run_inplace as run_inplace_
-from .interpreter_stack import DualLevel, interprets
+from .interpreter_stack import DualLevel, in_function, interprets
 from .interrupts import contextmanager
 from .memory_format import strides_of
-from .node import Node, View, extra_of, output_meta
+from .node import Node, View, edge_of, extra_of, output_meta
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
@@ -185,8 +185,15 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
         raise NotImplementedError("a complex tangent of a real tensor is not available in autograph's engine")
     _check_shape(primal, tangent)
     if np.may_share_memory(core(primal)._raw, core(tangent)._raw):
-        tangent = operations.clone(tangent)  # a change in place of one must not be seen in the other
+        tangent = _apart_in_memory(tangent)
     return primal, laid_out(tangent, primal)
+
+
+def _apart_in_memory(tangent: Tensor) -> Tensor:
+    """A tangent that shares its primal's memory, in memory of its own: a change in place of one is not one of both."""
+    if tangent.__class__ is not Tensor:
+        return operations.clone(tangent)
+    return make(tangent._raw.copy(), edge_of(tangent))
 
 
 def _check_shape(primal: Tensor, tangent: Tensor) -> None:
@@ -309,7 +316,9 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
 
 def apart(x: Any) -> Any:
     """A primal as formulas of tangents see it: behind a node of its own, as in PyTorch."""
-    return operations._fw_primal(x, 0) if x.__class__ is Tensor and thread_state.grad and x.requires_grad else x
+    if x.__class__ is not Tensor or not (thread_state.grad and x.requires_grad):
+        return x
+    return operations.alias(x) if in_function() else operations._fw_primal(x, 0)
 
 
 _WANTED: Any = (None, 0)
