@@ -42,7 +42,9 @@ def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     primals = tuple(split(level, x)[0] for x in args)
     result = dispatch.run(op, primals)
     outputs = list(result) if op.multiple else [result]
-    tangents = tangents_of(op, args, [split(level, x)[1] for x in args], primals, outputs) if follows(level) else None
+    tangents = None
+    if follows(level):
+        tangents = tangents_of(level, op, args, [split(level, x)[1] for x in args], primals, outputs)
     if tangents is None:
         return result
     made = [o if t is None else dual(level, o, t) for o, t in zip(outputs, tangents, strict=True)]
@@ -71,7 +73,9 @@ def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
     return x, None
 
 
-def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: list[Tensor]) -> Tangents | None:
+def tangents_of(
+    level: DualLevel, op: Operation, args: Any, given: Any, primals: Any, outputs: list[Tensor]
+) -> Tangents | None:
     """The tangents of the outputs, fitted to them; None if there is nothing to follow."""
     inputs: Tangents = []
     for i, parameter in op.input_positions:
@@ -81,6 +85,7 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         return None
     if thread_state.inference:
         primals, outputs, inputs = ordinary(primals), ordinary(outputs), ordinary(inputs)
+    by_hand, thread_state.by_hand = thread_state.by_hand, level.by_hand
     try:
         with outside_inference():
             found = strategy(op, outputs, inputs)(op, primals, outputs, inputs)
@@ -88,6 +93,8 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         if "derivative for" in str(error):
             raise no_forward(op) from error
         raise
+    finally:
+        thread_state.by_hand = by_hand
     needed = thread_state.grad and any(
         part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x)
     )
@@ -318,7 +325,7 @@ def apart(x: Any) -> Any:
     """A primal as formulas of tangents see it: behind a node of its own, as in PyTorch."""
     if x.__class__ is not Tensor or not (thread_state.grad and x.requires_grad):
         return x
-    return operations.alias(x) if in_function() else operations._fw_primal(x, 0)
+    return operations._fw_primal(x, 0) if thread_state.by_hand and not in_function() else operations.alias(x)
 
 
 _WANTED: Any = (None, 0)
@@ -423,7 +430,7 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     tangent: Any = None
     if follows(level):
         found = dispatch.run(op, primals)
-        tangents = tangents_of(op, args, [t for _, t in pairs], primals, [found])
+        tangents = tangents_of(level, op, args, [t for _, t in pairs], primals, [found])
         tangent = tangents[0] if tangents else None
     if tangent is None and not isinstance(target, Dual):
         run_inplace_(op, primals)
