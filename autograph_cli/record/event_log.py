@@ -18,7 +18,15 @@ from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, Modul
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, BackwardEvent, Event, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names import variables_of
-from autograph_cli.record.source_locations import ENGINE, RUNNER, USER, file_kinds, kind_of, script_frames
+from autograph_cli.record.source_locations import (
+    ENGINE,
+    RUNNER,
+    USER,
+    add_engine,
+    file_kinds,
+    kind_of,
+    script_frames,
+)
 
 LIMIT = 10_000
 """So many events may gather before those of dead nodes are swept away."""
@@ -68,6 +76,7 @@ class EventLog:
         self.known: dict[int, Event] = {}
         self.failed = failed
         self.engine = engine(self)
+        add_engine(self.engine.folders)
         self._connect = engine
         self.count = 0
         self.calls = 0
@@ -273,6 +282,9 @@ class EventLog:
                 later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
+
+    def passed(self) -> None:
+        """A step has ended of which nothing was told."""
 
     def _add(self, event: Event) -> None:
         self.known[event.key] = event

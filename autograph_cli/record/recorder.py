@@ -25,7 +25,7 @@ from autograph_cli.record.measures import Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
 from autograph_cli.record.saved_tensors import look, parameters_of, settle
 from autograph_cli.record.source_locations import Sources, script_frames
-from autograph_cli.record.steps import Progress, Selection
+from autograph_cli.record.steps import Progress, Selection, may_be_last
 from autograph_cli.record.tracebacks import summary
 
 
@@ -57,6 +57,9 @@ class _Log(EventLog):
             entry = self.step.running[-1]
             super().ends(call)
             self._recorder.ends(call, entry)
+
+    def passed(self) -> None:
+        self._recorder.passed()
 
 
 class Recorder:
@@ -113,6 +116,7 @@ class Recorder:
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
         self.log.engine.start()
+        self.log.engine.follow(self._followed())
         if self.measures is not None:
             self.measures.start()
             self.log.measures, self.log.engine.measured = self.measures, True
@@ -128,7 +132,7 @@ class Recorder:
                 return self.trace()
             except Exception as error:
                 self.failed(error)
-                return Trace(self.script, tuple(self.kept), self.total)
+                return Trace(self.script, tuple(self.kept), self.total, self.log.engine.name)
 
     def _look_at(self, scope: Mapping[str, Any]) -> None:
         log, step = self.log, self.log.step
@@ -153,7 +157,7 @@ class Recorder:
                     steps.append(self._step(_Finished(self.total, span, derived, double, self._memory(step))))
             elif self._last is not None:
                 steps.append(self._step(self._last))
-            return Trace(self.script, tuple(steps), total)
+            return Trace(self.script, tuple(steps), total, self.log.engine.name)
 
     def snapshot(self, scope: Mapping[str, Any]) -> Graph:
         """The graph that these variables hang on now, of whichever steps; each one with a grad_fn is a root."""
@@ -216,6 +220,17 @@ class Recorder:
     def _wanted(self) -> bool:
         return self.selection.last or self.selection.keeps(self.total)
 
+    def passed(self) -> None:
+        """A step has ended that was not followed."""
+        self.total += 1
+        if self.watcher is not None:
+            self.watcher(Progress(self.total, 0, len(self.kept)))
+        self.log.engine.follow(self._followed())
+
+    def _followed(self) -> bool:
+        """Whether the step that begins is followed: one that is kept, or that may turn out to be the last."""
+        return self.selection.keeps(self.total) or (self.selection.last and may_be_last(self.total))
+
     def _memory(self, step: StepLog) -> Memory:
         """The bytes that are held; of steps with the same parameters they are counted less and less often."""
         leaves = parameters_of(step)
@@ -249,6 +264,7 @@ class Recorder:
         if before is not None and not log.drop(before.span.step, step):
             settle(log, before.span.step)
         log.forget(step)
+        log.engine.follow(self._followed())
 
     def _step(self, done: _Finished) -> Step:
         graph = build(self.log, self.sources, done.span)

@@ -365,7 +365,7 @@ class _Check:
 # ---------------------------------------------------------------- pieces
 
 
-class _UndefinedGrad(Node):
+class UndefinedGradBackward(Node):
     """Passes no gradient on."""
 
     __slots__ = ()
@@ -378,7 +378,7 @@ class _UndefinedGrad(Node):
 
 def _cut(output: Tensor) -> Tensor:
     """The same values behind a node that passes no gradient on."""
-    node: _UndefinedGrad = object.__new__(_UndefinedGrad)
+    node: UndefinedGradBackward = object.__new__(UndefinedGradBackward)
     node._edges, node._saved, node._extra = (edge_of(output),), (), None
     node._like, node._seq = like_of(output._raw), next_sequence_nr()
     return make(output._raw, (node, 0))
