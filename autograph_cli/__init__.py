@@ -39,6 +39,13 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 class AutographError(Exception):
-    """What a person did wrong, in one clear sentence; `exit_code` is what the command ends with."""
+    """What a person did wrong, in one clear sentence; `exit_code` is what the command ends with.
+
+    >>> from pathlib import Path
+    >>> from autograph_cli.record.store import load
+    >>> load(Path("missing.json"))
+    Traceback (most recent call last):
+    autograph_cli.record.store.StoreError: Cannot read missing.json: No such file or directory.
+    """
 
     exit_code = 1

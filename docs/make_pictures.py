@@ -83,6 +83,8 @@ ARGUMENTS = {
     "samples/actor_critic.py": ("--rounds", "1"),
 }
 """What makes the run of a script short."""
+WITH_FORMULAS = ("samples/first.py", "samples/fourth_derivative.py", "samples/penalty.py")
+"""Of which scripts the picture of all orders has formulas."""
 ORDERS = {"tests/programs/22_higher_order.py": 2}
 """The highest order that is drawn of a script."""
 FIRST = ("samples/wgan_gp.py",)
@@ -103,7 +105,8 @@ def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each picture of a script, drawn now as `autograph render` draws them."""
     trace = record(script)
     for view in views:
-        how = {"title": trace.script, "max_nodes": READABLE, "order": ORDERS.get(script)}
+        how: dict[str, Any] = {"title": trace.script, "max_nodes": READABLE, "order": ORDERS.get(script)}
+        how["formula"] = view == "double-backward" and script in WITH_FORMULAS
         yield f"{Path(script).stem}.{view}.svg", export.render(trace.steps[0 if script in FIRST else -1], view, **how)
 
 

@@ -27,12 +27,12 @@ class Block(nn.Module):
 class GPT(nn.Module):
     def __init__(self):
         super().__init__()
-        self.digit, self.place = nn.Embedding(10, WIDTH), nn.Embedding(LENGTH, WIDTH)
+        self.digit, self.position = nn.Embedding(10, WIDTH), nn.Embedding(LENGTH, WIDTH)
         self.blocks = nn.Sequential(Block(), Block())
         self.head = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 10))
 
     def forward(self, digits):
-        return self.head(self.blocks(self.digit(digits) + self.place(torch.arange(digits.shape[1]))))
+        return self.head(self.blocks(self.digit(digits) + self.position(torch.arange(digits.shape[1]))))
 
 
 def sums(a, b):

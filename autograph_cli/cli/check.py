@@ -40,7 +40,7 @@ def warn(target: Target) -> None:
     names = {lack.name: lack for lack in missing if lack.certain}
     if not names:
         return
-    told = ", ".join(f"{name} ({_place(lack, target)})" for name, lack in list(names.items())[:_NAMED])
+    told = ", ".join(f"{name} ({_position(lack, target)})" for name, lack in list(names.items())[:_NAMED])
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     say(
         f"autograph: {target.label} uses what the engine lacks: {told}{more}; it runs as far as it can. "
@@ -67,7 +67,7 @@ def _module_file(name: str) -> Path:
     raise TargetError(f"There is no module named {name} in this folder.")
 
 
-def _place(lack: Missing, target: Target) -> str:
+def _position(lack: Missing, target: Target) -> str:
     where = f"line {lack.line}" if os.path.basename(lack.file) == target.label else f"{lack.file}:{lack.line}"
     return f"{where}; {lack.advice}" if lack.advice else where
 

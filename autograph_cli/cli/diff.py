@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from autograph_cli.atomic_files import temporary_folder
-from autograph_cli.cli.exit_codes import Trouble, as_trouble
+from autograph_cli.cli.exit_codes import CommandError, as_command_error
 from autograph_cli.cli.options import SCRIPTS, StepType, UsageError, choose
 from autograph_cli.cli.printing import put
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
@@ -63,13 +63,14 @@ def diff(
       autograph diff --rev v1.0 --rev main expr.py       ... with one another
       autograph diff -o changes.svg expr.graph.txt expr.py
     """
-    with as_trouble():
+    with as_command_error():
         settings = chosen_settings(load(), step, views, include, None)
         format_ = _format(format_, output)
-        one, other = (_open(name, revision, settings, step) for name, revision in _sides(old, new, revisions))
+        sides = _sides(old, new, revisions)
+        one, other = (_open(name, revision, settings, step) for name, revision in sides)
         held = tuple(part for part in one.holds if part in other.holds)
         found = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
-        _show(found, format_, output, f"{one.name} - {other.name}")
+        _show(found, format_, output, " - ".join(_title(*side) for side in sides))
     ctx.exit(1 if found else 0)
 
 
@@ -80,6 +81,10 @@ def _sides(old: str, new: str | None, revisions: tuple[str, ...]) -> list[tuple[
     if new is not None:
         return [(old, None), (new, None)]
     return [(old, revision) for revision in (*revisions, None)[:2]]
+
+
+def _title(name: str, revision: str | None) -> str:
+    return Path(name).name + (f" at {revision}" if revision else "")
 
 
 def _format(format_: str | None, output: Path | None) -> str:
@@ -108,7 +113,7 @@ def _open(name: str, revision: str | None, settings: Settings, step: str | None)
         held = tuple(part for part in settings.include if part not in ("values", "formulas"))
         return Snapshot(trace.script, sections, held, trace.total_steps)
     if not Path(name).is_file() and revision is None:
-        raise Trouble(f"There is no file {name}.")
+        raise CommandError(f"There is no file {name}.")
     if revision is None:
         return scripts.take(Path(name), settings)
     with _checked_out(Path(name), revision) as script:
@@ -122,22 +127,22 @@ def _checked_out(script: Path, revision: str) -> Iterator[Path]:
     root = Path(_git(here, "rev-parse", "--show-toplevel").decode().strip())
     inner = script.resolve().relative_to(root.resolve())
     if revision.startswith("-"):
-        raise Trouble(f"{revision} is no revision.")
+        raise CommandError(f"{revision} is no revision.")
     _git(root, "cat-file", "-e", f"{revision}:{inner.as_posix()}")
-    with temporary_folder() as place:
+    with temporary_folder() as position:
         with tarfile.open(fileobj=BytesIO(_git(root, "archive", "--format=tar", revision))) as archive:
-            archive.extractall(place, filter="data")
-        yield Path(place, inner)
+            archive.extractall(position, filter="data")
+        yield Path(position, inner)
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
     try:
         done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False)
     except OSError as error:
-        raise Trouble(f"git cannot be run: {error.strerror or error}.") from None
+        raise CommandError(f"git cannot be run: {error.strerror or error}.") from None
     if done.returncode:
         told = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit status {done.returncode}"]
-        raise Trouble(f"git {arguments[0]}: {told[-1]}")
+        raise CommandError(f"git {arguments[0]}: {told[-1]}")
     return done.stdout
 
 
@@ -164,6 +169,6 @@ def _content(found: SnapshotDiff, format_: str, title: str) -> bytes:
     from autograph_cli.export.comparison import render_diff
 
     if not found.graphs:
-        raise Trouble("There is nothing to draw: the graphs are the same.")
+        raise CommandError("There is nothing to draw: the graphs are the same.")
     name, first = found.graphs[0]
     return render_diff(first, format=format_, title=f"{title}, {name}")

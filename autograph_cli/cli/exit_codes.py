@@ -11,23 +11,23 @@ from autograph_cli import AutographError
 from autograph_cli.graph import GraphError, TraceError
 
 
-class Trouble(AutographError):
+class CommandError(AutographError):
     """Something that cannot be compared."""
 
     exit_code = 2
 
 
 @contextmanager
-def as_trouble() -> Iterator[None]:
+def as_command_error() -> Iterator[None]:
     """Within the block, every error that is shown to a person ends the command with 2."""
     try:
         yield
     except (AutographError, GraphError, TraceError) as error:
-        raise Trouble(str(error)) from error
+        raise CommandError(str(error)) from error
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise
-        raise Trouble(os_sentence(error)) from error
+        raise CommandError(os_sentence(error)) from error
 
 
 def os_sentence(error: OSError) -> str:

@@ -39,6 +39,7 @@ SUFFIXES = {
     "mermaid": ".mmd",
     "graphml": ".graphml",
     "text": ".txt",
+    "latex": ".tex",
     "json": ".json",
 }
 FORMATS = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
@@ -63,6 +64,7 @@ class Drawing:
     opened_node: str | None = None
     parameters: str | None = None
     columns: bool = True
+    formula: bool = False
 
     def of(self, view: str) -> bytes:
         """The picture of one view."""
@@ -85,6 +87,7 @@ class Drawing:
             inside=self.opened_node,
             parameters=self.parameters,
             columns=self.columns,
+            formula=self.formula,
         )
 
 
@@ -128,6 +131,7 @@ class Drawing:
 @click.option(
     "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
 )
+@click.option("--formula", is_flag=True, help="Write the derivatives as formulas beside the picture (needs sympy).")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
 @click.option("--layout", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
@@ -156,6 +160,7 @@ def render(
     parameters: str | None,
     columns: bool,
     no_arguments: bool,
+    formula: bool,
     engine: str | None,
 ) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
@@ -174,16 +179,16 @@ def render(
     """
     asked = (forward, backward, double_backward or order is not None)
     views = [view for view, wanted in zip(VIEWS, asked, strict=True) if wanted] or ["forward"]
-    place = Place.of(output, format_, views)
+    position = Destination.of(output, format_, views)
     record = to_record(shown, opened_node)
     shown = tuple(word for word in shown if word != "arguments" or not no_arguments)
-    opened = open_trace(source, args, step, quiet_stdout=place.stdout, record=record, engine=engine)
+    opened = open_trace(source, args, step, quiet_stdout=position.stdout, record=record, engine=engine)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
     drawing = Drawing(
         chosen,
-        place.format,
+        position.format,
         roots,
         order,
         part,
@@ -197,13 +202,14 @@ def render(
         opened_node,
         parameters,
         columns,
+        formula,
     )
-    draw(drawing, views, place, opened)
+    draw(drawing, views, position, opened)
     ctx.exit(opened.exit_code)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Destination:
     """Where the pictures go: stdout, or a path, and in which format; `here` is where the command was given."""
 
     here: Path
@@ -211,13 +217,14 @@ class Place:
     format: str
     stdout: bool = False
     several: bool = False
+    folder: bool = False
 
     @classmethod
-    def of(cls, output: str | None, format_: str | None, views: list[str]) -> Place:
+    def of(cls, output: str | None, format_: str | None, views: list[str]) -> Destination:
         """The place that `-o` and `-f` name; raises `UsageError` where they do not say enough."""
         here, several = Path.cwd(), len(views) > 1
         if output is None:
-            return cls(here, here, format_ or "svg")
+            return cls(here, here, format_ or "svg", folder=True)
         path = here / output
         if output == "-" or is_stream(output):
             if several:
@@ -225,7 +232,7 @@ class Place:
             stdout = output in ("-", "/dev/stdout")
             return cls(here, None if stdout else path, format_ or "svg", stdout)
         if output.endswith("/") or path.is_dir():
-            return cls(here, path, format_ or "svg")
+            return cls(here, path, format_ or "svg", folder=True)
         known = FORMATS.get(path.suffix.lower())
         if format_ is None and known is None:
             endings = ", ".join(SUFFIXES.values())
@@ -235,21 +242,22 @@ class Place:
     def file(self, stem: str, view: str) -> Path:
         """The file for one view: `-o graph.svg` for one graph, `graph.backward.svg` for one of several."""
         assert self.path is not None
-        if self.path.is_dir():
+        if self.folder:
+            self.path.mkdir(parents=True, exist_ok=True)
             return self.path / f"{stem}.{view}{SUFFIXES[self.format]}"
         return self.path.with_name(f"{self.path.stem}.{view}{self.path.suffix}") if self.several else self.path
 
 
-def draw(drawing: Drawing, views: list[str], place: Place, opened: Opened) -> None:
+def draw(drawing: Drawing, views: list[str], position: Destination, opened: Opened) -> None:
     """Draw every view and then write them, so that a graph that cannot be drawn costs no file."""
     if "double-backward" in views:
         say_derived(drawing.step)
         say_missing_order(drawing.step, drawing.order)
     pictures = [(view, drawing.of(view)) for view in views]
     for view, picture in pictures:
-        if place.stdout:
+        if position.stdout:
             put(picture)
             continue
-        file = place.file(opened.stem, view)
+        file = position.file(opened.stem, view)
         write(file, picture)
-        say(file.relative_to(place.here) if file.is_relative_to(place.here) else file, err=True)
+        say(file.relative_to(position.here) if file.is_relative_to(position.here) else file, err=True)

@@ -21,6 +21,7 @@ from autograph_cli.cli.options import (
 )
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import Remembered
+from autograph_cli.formulas import formulas_of
 from autograph_cli.graph import facts
 from autograph_cli.graph.names import told_apart
 
@@ -50,6 +51,7 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @show_option
 @open_option
 @click.option("--depth", type=click.IntRange(0), help="Modules further in than this are a line each.")
+@click.option("--formula", is_flag=True, help="Only the derivatives, as formulas (needs sympy).")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
 @engine_option
 @click.pass_context
@@ -66,6 +68,7 @@ def show(
     depth: int | None,
     shown: tuple[str, ...],
     opened_node: str | None,
+    formula: bool,
     engine: str | None,
 ) -> None:
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
@@ -86,6 +89,10 @@ def show(
     if view in (None, "double-backward"):
         say_derived(chosen)
         say_missing_order(chosen, order)
+    if formula:
+        for line in formulas_of(chosen.graph):
+            say(f"order {line.order}  {line}")
+        ctx.exit(opened.exit_code)
     whole = told_apart(chosen.double if view == "double-backward" and chosen.double else chosen.graph)
     cut = _CUTS[view](whole, roots or None, order) if view or roots else whole
     if opened_node is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autograph_cli.cli.exit_codes import as_trouble
+from autograph_cli.cli.exit_codes import as_command_error
 from autograph_cli.cli.options import StepsType, UsageError
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
@@ -67,7 +67,7 @@ def snapshot(
     from autograph_cli.testing import reports, scripts
 
     results: list[Result] = []
-    with as_trouble():
+    with as_command_error():
         settings = chosen_settings(load(), steps, views, include, tolerance)
         found = scripts.find(files, settings, known=known)
         with _progress(len(found)) as advance:

@@ -54,9 +54,9 @@ def why(
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     graph = choose(opened.trace, step).graph
-    starts = _places(graph, loss)
+    starts = _positions(graph, loss)
     scripts = read_scripts(graph, _script_of(opened, source))
-    ends = [] if _is_of_script(scripts, graph, leaf) else _places(graph, leaf)
+    ends = [] if _is_of_script(scripts, graph, leaf) else _positions(graph, leaf)
     found = ways.paths(graph, starts, ends, limit)
     lines = _told(graph, found, loss, leaf) if found else _cut(graph, starts, ends, (loss, leaf), scripts)
     say("\n".join(lines))
@@ -71,15 +71,15 @@ def _script_of(opened: Opened, source: str | None) -> Path:
 def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:
     """Whether the script has a variable of this name, and the graph has not."""
     try:
-        ways.find_places(graph, name)
+        ways.find_positions(graph, name)
     except GraphError:
         return first_binding(scripts, name) is not None
     return False
 
 
-def _places(graph: Graph, name: str) -> list[ways.Place]:
+def _positions(graph: Graph, name: str) -> list[ways.Position]:
     try:
-        return ways.find_places(graph, name)
+        return ways.find_positions(graph, name)
     except GraphError:
         known = ways.known_names(graph)
         more = f" and {len(known) - LINES} more" if len(known) > LINES else ""
@@ -93,10 +93,10 @@ def _told(graph: Graph, found: ways.Paths, loss: str, leaf: str) -> list[str]:
     shown = f", {len(every)} of them shown" if found.count > len(every) else ""
     count = ways.count_words(found.count)
     lines = [visible(f"{loss} -> {leaf}: {count} path{'s' * (found.count != 1)}{shown}.")]
-    for place, path in enumerate(every, 1):
+    for position, path in enumerate(every, 1):
         steps = len(path) - 1
-        kind = "" if not shown else ", of the shortest" if place <= len(found.shortest) else ", of the longest"
-        lines += ["", f"{place}. {steps} step{'s' * (steps != 1)}{kind}", *_path(graph, names, path)]
+        kind = "" if not shown else ", of the shortest" if position <= len(found.shortest) else ", of the longest"
+        lines += ["", f"{position}. {steps} step{'s' * (steps != 1)}{kind}", *_path(graph, names, path)]
     return lines
 
 
@@ -120,7 +120,11 @@ def _row(node: Node, names: tuple[str, ...]) -> tuple[str, str, str, str]:
 
 
 def _cut(
-    graph: Graph, starts: list[ways.Place], ends: list[ways.Place], names: tuple[str, str], scripts: dict[str, Script]
+    graph: Graph,
+    starts: list[ways.Position],
+    ends: list[ways.Position],
+    names: tuple[str, str],
+    scripts: dict[str, Script],
 ) -> list[str]:
     loss, leaf = names
     found = causes(graph, starts, ends, leaf, scripts)

@@ -15,17 +15,20 @@ from autograph_cli.engines.builtin_saved import (
     kept_outputs,
     leaf_bytes,
     look,
+    plain_arguments,
     saved,
+    saved_constants,
     saved_type,
     storages,
     types,
 )
-from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of
-from autograph_cli.torch._core.dispatch import is_wrapped_number
-from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, like_of
-from autograph_cli.torch._core.state import kept, process_state, thread_state
+from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of, shown
+from autograph_cli.torch._core.modes import kept
+from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, output_meta
+from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
+from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 
 
 class Builtin:
@@ -36,6 +39,7 @@ class Builtin:
     folders: tuple[str, ...] = ()
     look = staticmethod(look)
     saved = staticmethod(saved)
+    saved_constants = staticmethod(saved_constants)
     saved_type = staticmethod(saved_type)
     types = staticmethod(types)
     kept = staticmethod(kept)
@@ -72,9 +76,9 @@ class Builtin:
     def watch_operations(self, watcher: Callable[..., None] | None) -> None:
         if watcher is not None:
             process_state.special += 1
-        elif process_state.witness is not None:
+        elif process_state.op_hook is not None:
             process_state.special -= 1
-        process_state.witness = watcher
+        process_state.op_hook = watcher
 
     # -- the engine's slot
 
@@ -99,6 +103,7 @@ class Builtin:
                 following.append((key, nr) if nr else key)
             args: list[Output] = []
             op, first = "", outputs[0] if outputs else None
+            plain = False
             for x in inputs:
                 if isinstance(x, Tensor):
                     edge = x._edge
@@ -112,13 +117,15 @@ class Builtin:
                     ):
                         args.append(held[1])
                     else:
-                        self._take(x, args)
+                        plain |= self._take(x, args)
                     if x is first:
                         op = self._in_place(node)
                 elif x.__class__ is tuple or x.__class__ is list:
                     for item in x:
                         if isinstance(item, Tensor):
                             self._take(item, args)
+                elif x is not None:
+                    plain = True
             if first is not None:
                 edge = first._edge
                 if op:  # the tensor may have its new history already
@@ -135,13 +142,14 @@ class Builtin:
                 node._seq,
                 weakref.ref(node),
                 node.__class__,
-                node._like,
+                node._output_meta,
                 tuple(following),
                 tuple(args),
                 op,
                 None if current is None else current._seq,
                 thread_state.calls,
                 constants(node),
+                plain_arguments(inputs) if plain else None,
             )
             if self.measured:
                 listener.made(node._seq, node, outputs, newest)
@@ -170,13 +178,15 @@ class Builtin:
             self.listener.withdrawn(node._seq)
         return "" if node._operation is None else f"{node._operation.name.rstrip('_')}_"
 
-    def _take(self, tensor: Tensor, args: list[Output]) -> None:
-        """Add the output that `tensor` is to `args`; numbers that the engine wrapped are no tensors of the script."""
+    def _take(self, tensor: Tensor, args: list[Output]) -> bool:
+        """Add the output that `tensor` is to `args`; true for a number that the engine wrapped."""
         output = self.output(tensor)
-        if output is None and not is_wrapped_number(tensor):
+        if output is None:
+            if is_wrapped_number(tensor):
+                return True
             output = self.listener.input(tensor)
-        if output is not None:
-            args.append(output)
+        args.append(output)
+        return False
 
     # -- tensors
 
@@ -213,7 +223,7 @@ class Builtin:
         return base if base is not None and base._edge is None else None
 
     def like(self, tensor: Tensor) -> Any:
-        return like_of(tensor._raw)
+        return output_meta(tensor._raw)
 
     def refresh(self, tensor: Tensor) -> None:
         with contextlib.suppress(RuntimeError):
@@ -233,14 +243,21 @@ class Builtin:
     # -- nodes
 
     def numbers(self, nodes: Iterable[Node]) -> list[int]:
-        known, number = self.known, self.number
-        return [node._seq if node._seq in known else number(node) for node in nodes]
+        known, tensors, found = self.known, self.listener.tensors, []
+        for node in nodes:
+            key = node._seq
+            if key not in known:  # what `number` would find, sooner
+                held = tensors.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
+                same = held is not None and held[1] >= 0 and held[0]() is node.variable  # type: ignore[attr-defined]
+                key = held[1] if held is not None and same else self.number(node)
+            found.append(key)
+        return found
 
     def number(self, node: Node) -> int:
         if node.__class__ is AccumulateGrad:
             current = thread_state.current
             parent = None if current is None else current._seq
-            return self.listener.leaf(node._seq, node.variable, node.__class__, node._like, parent)
+            return self.listener.leaf(node._seq, node.variable, node.__class__, node._output_meta, parent)
         if node._seq not in self.known:
             self._meet(node)
         return node._seq
@@ -258,14 +275,22 @@ class Builtin:
             if isinstance(there, AccumulateGrad):
                 self.number(there)
                 continue
-            places = [None if edge is None else (self.number(edge[0]), edge[1]) for edge in there._edges]
-            following = tuple([place if place is None or place[1] else place[0] for place in places])
+            positions = [None if edge is None else (self.number(edge[0]), edge[1]) for edge in there._edges]
+            following = tuple([position if position is None or position[1] else position[0] for position in positions])
             args = tuple([output for output in following if output is not None])
-            self.listener.earlier(number, weakref.ref(there), type(there), there._like, following, args)
+            self.listener.earlier(number, weakref.ref(there), type(there), there._output_meta, following, args)
 
     def names(self, cls: type[Node]) -> tuple[str, str]:
         name, operation = cls.__name__, cls._operation
         return name, name.removesuffix("Backward") if operation is None else operation.name
+
+    def arguments(self, cls: type[Node], plain: Sequence[Any]) -> list[tuple[str, str]]:
+        if cls._operation is None:
+            return []
+        named = zip(cls._operation.schema.parameters, plain, strict=False)
+        return [
+            (each.name, shown(x)) for each, x in named if x is not None and not (x is each.default or x == each.default)
+        ]
 
     def formula(self, cls: type[Node]) -> tuple[str, ...]:
         from autograph_cli.engines.builtin_formulas import formula_of
@@ -307,4 +332,4 @@ def _shape(raw: Any) -> tuple[int, ...]:
 
 
 def _shape_of(node: Node) -> tuple[int, ...] | None:
-    return node._like[0] if isinstance(node._like, tuple) else () if not node._multiple else None
+    return node._output_meta[0] if isinstance(node._output_meta, tuple) else () if not node._multiple else None

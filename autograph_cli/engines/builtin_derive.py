@@ -15,7 +15,7 @@ from autograph_cli.engines.builtin_saved import bytes_kept
 from autograph_cli.engines.protocol import CannotDerive
 from autograph_cli.torch._core.backward import grad
 from autograph_cli.torch._core.device_dispatch import filled
-from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, like_of
+from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, output_meta
 from autograph_cli.torch._core.registry import functions
 from autograph_cli.torch._core.saved_tensors import Packed
 from autograph_cli.torch._core.state import process_state, thread_state
@@ -142,4 +142,4 @@ def _leaf_metas(nodes: Iterable[Node]) -> Iterator[Any]:
 
 
 def _ones(root: Tensor) -> Tensor:
-    return make(filled(like_of(root._raw), 1))
+    return make(filled(output_meta(root._raw), 1))

@@ -43,5 +43,5 @@ def source_of(function: Any) -> tuple[str, ...]:
     except (OSError, TypeError):  # a script from standard input that is gone, or a function that is no Python
         return ()
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    start = next((place for place, line in enumerate(lines) if line.startswith(("def ", "async def "))), 0)
+    start = next((position for position, line in enumerate(lines) if line.startswith(("def ", "async def "))), 0)
     return tuple(lines[start:])

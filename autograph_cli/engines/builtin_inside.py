@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Root, TensorType
-from autograph_cli.torch._core.dispatch import is_wrapped_number
-from autograph_cli.torch._core.gradients import fit_recorded, like_at
+from autograph_cli.torch._core.gradients import fit_recorded, output_meta_at
 from autograph_cli.torch._core.node import Node as EngineNode
 from autograph_cli.torch._core.operation import operations
 from autograph_cli.torch._core.saved_tensors import Packed
@@ -19,6 +18,7 @@ from autograph_cli.torch._core.schema import REQUIRED
 from autograph_cli.torch._core.state import thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.views import CopySlices, itself
+from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 
 _GRADIENTS = ("float", "bfloat", "complex")
 
@@ -31,7 +31,7 @@ class Inside:
         self.nodes: list[Node] = []
         self.roots: list[Root] = []
         self._names: dict[int, str] = {}
-        self._places: dict[int, Edge] = {}
+        self._positions: dict[int, Edge] = {}
         self._held: list[Any] = []
         """The arrays, so that no other gets the id of one that is gone."""
         several = grad if isinstance(grad, (list, tuple)) else [grad]
@@ -64,22 +64,24 @@ class Inside:
                 warnings.simplefilter("ignore")
                 results = self.node._run_recorded(operations, given)
                 pairs = zip(self.node._edges, results, strict=False)
-                fitted = [None if g is None or edge is None else fit_recorded(g, like_at(edge)) for edge, g in pairs]
+                fitted = [
+                    None if g is None or edge is None else fit_recorded(g, output_meta_at(edge)) for edge, g in pairs
+                ]
         except Exception:  # the pass itself is about to raise the same
             return
         finally:
             thread_state.grad = mode
         for name, g in zip(_inputs(self.node, len(fitted)), fitted, strict=True):
             if g is not None:
-                edge = self._place(g)
+                edge = self._position(g)
                 self.roots.append(Root(f"grad_{name}", edge.node, edge.nr))
 
     def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
         """An operation was computed on these arguments."""
         in_place = bool(outputs) and outputs[0] is args[0]
-        if not in_place and all(id(output._raw) in self._places for output in outputs):
+        if not in_place and all(id(output._raw) in self._positions for output in outputs):
             return  # the tensor itself
-        edges = [self._place(x) for x in _tensors(args) if not is_wrapped_number(x)]
+        edges = [self._position(x) for x in _tensors(args) if not is_wrapped_number(x)]
         number = len(self.nodes)
         types = tuple(Output(_type(output._raw)) for output in outputs)
         lines = tuple(f"{name} = {_shown(x)}" for name, x in _plain(op, args))
@@ -96,7 +98,7 @@ class Inside:
             )
         )
         for nr, output in enumerate(outputs):
-            self._places[id(output._raw)] = self._places[id(output)] = Edge(number, nr)
+            self._positions[id(output._raw)] = self._positions[id(output)] = Edge(number, nr)
             self._held += [output, output._raw]
 
     def graph(self) -> Graph:
@@ -113,8 +115,8 @@ class Inside:
                 and node.outputs[nr].type.dtype.startswith(_GRADIENTS)
             ]
             self.roots = [
-                Root(f"result {place}" if len(ends) > 1 else "result", edge.node, edge.nr)
-                for place, edge in enumerate(ends)
+                Root(f"result {position}" if len(ends) > 1 else "result", edge.node, edge.nr)
+                for position, edge in enumerate(ends)
             ]
         return Graph(tuple(self.nodes), tuple(self.roots))
 
@@ -123,13 +125,13 @@ class Inside:
         self._names[id(raw)] = name if known is None else f"{known}, {name}"
         self._held.append(raw)
 
-    def _place(self, tensor: Tensor) -> Edge:
+    def _position(self, tensor: Tensor) -> Edge:
         """Where a tensor stands: the operation that made it, or an input."""
         raw = tensor._raw
-        known = self._places.get(id(raw)) or self._places.get(id(tensor))
+        known = self._positions.get(id(raw)) or self._positions.get(id(tensor))
         if known is None:
             names = (self._names[id(raw)],) if id(raw) in self._names else ()
-            known = self._places[id(raw)] = self._places[id(tensor)] = Edge(len(self.nodes))
+            known = self._positions[id(raw)] = self._positions[id(tensor)] = Edge(len(self.nodes))
             self._held += [tensor, raw]
             measured = self._measured([raw])
             self.nodes.append(
@@ -152,10 +154,10 @@ class Inside:
 def _kept(node: EngineNode) -> Iterator[tuple[str, Any]]:
     """What a node keeps, each under the name that its formula has for it."""
     items = node._saved or ()
-    names = node._item_names or [f"saved_tensors[{place}]" for place in range(len(items))]
+    names = node._item_names or [f"saved_tensors[{position}]" for position in range(len(items))]
     for name, item in zip(names, items, strict=False):
         if hasattr(item, "_items"):
-            yield from ((f"{name}[{place}]", part) for place, part in enumerate(item._items) if part is not None)
+            yield from ((f"{name}[{position}]", part) for position, part in enumerate(item._items) if part is not None)
         else:
             yield name, item
 
@@ -163,7 +165,7 @@ def _kept(node: EngineNode) -> Iterator[tuple[str, Any]]:
 def _inputs(node: EngineNode, count: int) -> list[str]:
     """What the gradients are gradients of; of a list, each item."""
     names = [parameter.name for parameter in node._operation.inputs]
-    return names if len(names) == count else [f"{names[0]}[{place}]" for place in range(count)]
+    return names if len(names) == count else [f"{names[0]}[{position}]" for position in range(count)]
 
 
 def _tensors(args: Iterable[Any]) -> Iterator[Tensor]:

@@ -4,65 +4,87 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograph_cli.engines.protocol import Output, Saved, Text, shown
 from autograph_cli.graph import TensorType
-from autograph_cli.torch._core import storages as memory
+from autograph_cli.torch._arrays import storages as memory
+from autograph_cli.torch._arrays.meta import Meta
 from autograph_cli.torch._core.dims import Given
 from autograph_cli.torch._core.node import LEAF, MetaLike, Node, shape_dtype
 from autograph_cli.torch._core.saved_attributes import attribute
 from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
-from autograph_cli.torch._kernels.meta import Meta
+from autograph_cli.torch._core.wrapped_numbers import written_number
 
 _PLAIN = frozenset((bool, int, float, complex, str, type(None), Given))
 """Classes of what can be kept without keeping anything else."""
+_BRIEF = _PLAIN | {tuple}
+"""The same, and sizes and the like, of which `saved_constants` looks at each number."""
 _TENSORS = frozenset((Tensor, SavedResult))
 _array = np.ndarray
 _ZEROS = itertools.repeat(0)
-Places = tuple[tuple[int | None, ...], tuple[int | None, ...]]
+Positions = tuple[tuple[int | None, ...], tuple[int | None, ...]]
 """For each thing that a node keeps, the edge of the input or the output that it is."""
 
 
-def look(node: Node) -> Any:
-    """What a living node keeps, as plain data that `saved` reads; None if it keeps nothing. Quick: it is done in every
-    step."""
-    items = node._saved
-    if not items:
-        return None
-    if not _is_simple(node.__class__):
-        return None, _items_seen(node), None if node._operation is not None else (node._item_edges, node._item_results)
-    extra = node._extra
-    return None if extra is None else extra.versions, [
-        [raw.dtype, raw.shape, id(raw) if raw.base is None else id(owner(raw)), raw.nbytes]
-        if item.__class__ in _TENSORS and (raw := item._raw).__class__ is _array
-        else item
-        if item.__class__ in _PLAIN or item.__class__ is tuple
-        else _seen(item)
-        for item in items
-    ]
+def look(nodes: Iterable[Node | None]) -> list[Any]:
+    """What living nodes keep, as plain data that `saved` reads; None for one that keeps nothing.
+
+    Quick: it is done in every step.
+    """
+    found: list[Any] = []
+    for node in nodes:
+        items = None if node is None else node._saved
+        if node is None or not items:
+            found.append(None)
+        elif not _is_simple(node.__class__):
+            ends = None if node._operation is not None else (node._item_edges, node._item_results)
+            found.append((None, _items_seen(node), ends))
+        else:
+            extra = node._extra
+            kept = [
+                [raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes]
+                if item.__class__ in _TENSORS and (raw := item._raw).__class__ is _array
+                else item
+                if item.__class__ in _BRIEF
+                else _seen(item)
+                for item in items
+            ]
+            found.append((None if extra is None else extra.versions, kept))
+    return found
 
 
 def constants(node: Node) -> Any:
-    """What a node keeps that is no tensor, as `look` tells it; None if there is no such thing."""
-    places, items = _constant_items(node.__class__), node._saved
-    if not places or items.__class__ is not tuple:
+    """What a node keeps that is no tensor, as `saved_constants` reads it; None if there is no such thing."""
+    constant, items = _constants_of(node.__class__), node._saved
+    if constant is None or items.__class__ is not tuple:
         return None
-    return None, [item if place in places and _is_constant(item) else None for place, item in enumerate(items)]
+    found = constant[1](items)
+    return found if _BRIEF.issuperset(map(type, found)) else tuple([x if _is_constant(x) else None for x in found])
+
+
+def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
+    """What an operation was given that is no tensor, in its place; None for the rest."""
+    return tuple([written_number(x) if isinstance(x, Tensor) else x if x.__class__ in _PLAIN else None for x in inputs])
 
 
 @functools.cache
-def _constant_items(cls: type[Node]) -> frozenset[int]:
-    """Which of the things that nodes of this class keep are no tensors."""
+def _constants_of(cls: type[Node]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
+    """The names of what nodes of this class keep that is no tensor, and what takes it from all that is kept."""
     operation = cls._operation
     if not _is_simple(cls):
-        return frozenset()
-    return frozenset(place for place, name in enumerate(operation.saved_names) if not operation.is_tensor(name))
+        return None
+    positions = [n for n, name in enumerate(operation.saved_names) if not operation.is_tensor(name)]
+    if not positions:
+        return None
+    take: Any = operator.itemgetter(*positions, positions[0])  # never one thing only: that would not come in a tuple
+    return tuple([_labels(cls)[n] for n in positions]), take
 
 
 def _is_constant(item: Any) -> bool:
@@ -70,6 +92,13 @@ def _is_constant(item: Any) -> bool:
     return (
         kind in _PLAIN or (issubclass(kind, tuple) and _PLAIN.issuperset(map(type, item))) or isinstance(item, np.dtype)
     )
+
+
+def saved_constants(cls: type[Node], noted: Any) -> tuple[Saved, ...]:
+    """What a node keeps that is no tensor, where no more was noted."""
+    constant = _constants_of(cls)
+    pairs = zip(constant[0], noted, strict=False) if constant else ()
+    return tuple([(name, None, item, 0, 0, 0) for name, item in pairs if item is not None and _is_constant(item)])
 
 
 def _items_seen(node: Node) -> list[tuple[str, Any, int]]:
@@ -90,13 +119,13 @@ def _seen(item: Any) -> Any:
 
 def saved(
     cls: type[Node], looked: Any, storages: dict[int, int], start: int
-) -> tuple[tuple[Saved, ...], Places | None]:
+) -> tuple[tuple[Saved, ...], Positions | None]:
     """What a node keeps, and, of a custom Function, which inputs and outputs these are.
 
     `storages` numbers the memory that was met, by id, the first one `start`.
     """
-    versions, items, *places = looked
-    if not places:
+    versions, items, *positions = looked
+    if not positions:
         numbers = map((versions or {}).get, itertools.count(), _ZEROS)
         items = zip(_labels(cls), items, numbers, strict=False)
     found: list[Saved] = []
@@ -106,7 +135,7 @@ def saved(
             found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
         elif item is not None:
             found.append((name, None, item, 0, 0, 0))
-    return tuple(found), places[0] if places else None
+    return tuple(found), positions[0] if positions else None
 
 
 @functools.cache
@@ -121,11 +150,11 @@ def _items(node: Node) -> list[tuple[str, Any, int]]:
     if isinstance(node, CopySlices):
         node = node.function()
     items = node._saved or ()
-    labels = _labels(node.__class__) or [f"saved_tensors[{place}]" for place in range(len(items))]
+    labels = _labels(node.__class__) or [f"saved_tensors[{position}]" for position in range(len(items))]
     extra = node._extra
     versions = None if extra is None else extra.versions
     found = []
-    for place, (label, item) in enumerate(zip(labels, items, strict=False)):
+    for position, (label, item) in enumerate(zip(labels, items, strict=False)):
         if item is None:
             continue
         kind = item.__class__
@@ -135,7 +164,7 @@ def _items(node: Node) -> list[tuple[str, Any, int]]:
             parts = enumerate(zip(item._items, item._versions, strict=True))
             found += [(f"{label}[{number}]", part, version) for number, (part, version) in parts if part is not None]
         else:
-            found.append((label, item, versions.get(place, 0) if versions else 0))
+            found.append((label, item, versions.get(position, 0) if versions else 0))
     return found
 
 
@@ -152,11 +181,11 @@ def _labels(cls: type[Node]) -> tuple[str, ...]:
 
 
 def kept_outputs(
-    number: int, cls: type[Node], following: Sequence[Output | None], kept: Iterable[Saved], places: Places | None
+    number: int, cls: type[Node], following: Sequence[Output | None], kept: Iterable[Saved], positions: Positions | None
 ) -> Iterator[tuple[Output, int]]:
     """The outputs that a node keeps, those of other nodes and its own, and the memory in which they lie."""
-    edges, results = places or (cls._item_edges, cls._item_results)
-    labels = _labels(cls) or tuple(f"saved_tensors[{place}]" for place in range(len(edges)))
+    edges, results = positions or (cls._item_edges, cls._item_results)
+    labels = _labels(cls) or tuple(f"saved_tensors[{position}]" for position in range(len(edges)))
     ends = dict(zip(labels, zip(edges, results, strict=True), strict=False))
     for name, dtype, _, storage, _, _ in kept:
         edge, result = ends.get(name, (None, None))
@@ -217,10 +246,10 @@ def bytes_of(tensors: Iterable[Tensor]) -> int:
     sizes: dict[int, int] = {}
     for tensor in tensors:
         raw = tensor._raw
-        place = id(owner(raw))
-        size = raw.nbytes if hasattr(raw, "nbytes") else raw.values.nbytes + raw.places.nbytes
-        if size > sizes.get(place, -1):
-            sizes[place] = size
+        position = id(owner(raw))
+        size = raw.nbytes if hasattr(raw, "nbytes") else raw.values.nbytes + raw.positions.nbytes
+        if size > sizes.get(position, -1):
+            sizes[position] = size
     return sum(sizes.values())
 
 
@@ -231,6 +260,6 @@ def bytes_kept(nodes: Iterable[Node]) -> int:
         for _, item, _ in _items(node):
             raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
             if raw is not None and raw.__class__ is not Meta:
-                place = id(owner(raw))
-                sizes[place] = max(sizes.get(place, 0), raw.nbytes)
+                position = id(owner(raw))
+                sizes[position] = max(sizes.get(position, 0), raw.nbytes)
     return sum(sizes.values())

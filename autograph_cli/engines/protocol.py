@@ -67,8 +67,12 @@ class BackwardCall(Protocol):
     roots: Any
     keeps_graph: bool
     create_graph: bool
+    inputs: Any
+    """What the roots are differentiated by; None: by all leaves."""
     ran: list[Any]
     """The nodes that it ran, in order."""
+    found: Any
+    """The gradients of `inputs`, once it is over."""
     watch: Callable[[Any, Any], None] | None
     """Called with each node that is about to run and its gradient; a listener may put it here."""
 
@@ -116,13 +120,15 @@ class Listener(Protocol):
         parent: int | None,
         calls: Sequence[ModuleCall],
         constants: Any,
+        plain: Sequence[Any] | None,
     ) -> None:
         """An operation ran that left a node of this class, and `like` tells the types of its outputs.
 
         `next` are the outputs that its gradients go to, `args` what it was computed from, `op` its name where the class
         does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been
-        entered and not left,
-        `constants` what the node keeps that is no tensor, for `Engine.saved` to read (None: nothing).
+        entered and not left, `constants` what the node keeps that is no tensor, for `Engine.saved_constants` to read
+        (None: nothing), `plain` the numbers and texts among its arguments, in their places, for `Engine.arguments` to
+        read.
         """
 
     def earlier(
@@ -242,11 +248,14 @@ class Engine(Protocol):
     def types(self, cls: Any, like: Any) -> list[TensorType]:
         """The types of a node's outputs; of an input, which has no class, its own."""
 
+    def arguments(self, cls: Any, plain: Sequence[Any]) -> list[tuple[str, str]]:
+        """What the operation of this class was given that is no tensor and no default, by name."""
+
     def formula(self, cls: Any) -> tuple[str, ...]:
         """The lines that tell how nodes of this class compute their gradients."""
 
-    def look(self, node: Any) -> Any:
-        """What a living node keeps, as plain data for `saved`; None if it keeps nothing."""
+    def look(self, nodes: Iterable[Any]) -> list[Any]:
+        """What each of these nodes keeps, as plain data for `saved`; None for one that keeps nothing, or is None."""
 
     def saved(self, cls: Any, looked: Any, storages: dict[int, int], start: int) -> tuple[tuple[Saved, ...], Any]:
         """What a node of this class keeps, and which inputs and outputs of it that is, where its class does not tell.
@@ -254,11 +263,14 @@ class Engine(Protocol):
         `storages` numbers the memory that was met, by id, the first one `start`.
         """
 
+    def saved_constants(self, cls: Any, constants: Any) -> tuple[Saved, ...]:
+        """What a node of this class keeps that is no tensor, as the listener was told of it."""
+
     def saved_type(self, dtype: Any, shape: Any) -> TensorType:
         """The type of a tensor that is kept."""
 
     def kept_outputs(
-        self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], places: Any
+        self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], positions: Any
     ) -> Iterable[tuple[Output, int]]:
         """The outputs that a node keeps, those of other nodes and its own, and the memory in which they lie."""
 

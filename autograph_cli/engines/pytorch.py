@@ -16,7 +16,17 @@ import torch
 from autograph_cli.engines import pytorch_hooks as hooks
 from autograph_cli.engines.protocol import Inside, Listener, ModuleCall, Output
 from autograph_cli.engines.pytorch_derive import derive
-from autograph_cli.engines.pytorch_kinds import Kind, Like, formula_of, is_builtin, like_all, like_of, names_of, types
+from autograph_cli.engines.pytorch_kinds import (
+    Kind,
+    Like,
+    arguments,
+    formula_of,
+    is_builtin,
+    like_all,
+    like_of,
+    names_of,
+    types,
+)
 from autograph_cli.engines.pytorch_order import is_leaf, nodes_run
 from autograph_cli.engines.pytorch_private import current_node, sequence_number
 from autograph_cli.engines.pytorch_saved import (
@@ -27,6 +37,7 @@ from autograph_cli.engines.pytorch_saved import (
     leaf_bytes,
     look,
     saved,
+    saved_constants,
     saved_type,
     storages,
 )
@@ -65,6 +76,8 @@ class PyTorch:
     names = staticmethod(names_of)
     formula = staticmethod(formula_of)
     saved = staticmethod(saved)
+    saved_constants = staticmethod(saved_constants)
+    arguments = staticmethod(arguments)
     saved_type = staticmethod(saved_type)
     kept_outputs = staticmethod(kept_outputs)
     storages = staticmethod(storages)
@@ -128,7 +141,7 @@ class PyTorch:
 
     # -- operations
 
-    def computed(self, operation: Any, given: Given, result: Any, changed: bool) -> None:
+    def computed(self, operation: Any, given: Given, plain: Any, result: Any, changed: bool) -> None:
         """An operation was computed that made a node; it may have changed a tensor that it was given."""
         self._operation = operation
         outputs = [x for x in hooks.tensors_in((result,)) if x.requires_grad]
@@ -144,7 +157,7 @@ class PyTorch:
             alone = len(nodes) == 1 and node.name() != _COPY_SLICES
             # What changes a view is told as a change of its base.
             like = like_all(result, node) if alone else None
-            self._tell_node(node, given if alone else (), Kind.of(node, operation, changed), like)
+            self._tell_node(node, given if alone else (), Kind.of(node, operation, changed), like, plain)
             if self.measured:
                 self.listener.made(self.number(node), node, made, newest)
         self._operation = None
@@ -159,7 +172,7 @@ class PyTorch:
                 if self.measured:
                     self.listener.made(self.number(node), node, [output], newest)
 
-    def _tell_node(self, node: Any, given: Given, kind: Kind, like: Like | None = None) -> None:
+    def _tell_node(self, node: Any, given: Given, kind: Kind, like: Like | None = None, plain: Any = None) -> None:
         following = self._following(node)
         places = [self._take(tensor, before) for tensor, before in given]
         note = self._note(node, kind, like)
@@ -175,6 +188,7 @@ class PyTorch:
             None if current is None else self.number(current),
             self.calls(),
             constants(note.looked),
+            plain,
         )
 
     def _note(self, node: Any, kind: Kind, like: Like | None = None) -> Note:
@@ -298,9 +312,8 @@ class PyTorch:
         note = node.metadata.get(_MARK)
         return note is not None and note.number in self.known
 
-    def look(self, note: Any) -> Looked | None:
-        found: Looked | None = note.looked
-        return found
+    def look(self, nodes: Iterable[Any]) -> list[Any]:
+        return [None if note is None else note.looked for note in nodes]
 
     def will_run(self, roots: Sequence[Any], inputs: Sequence[Any] | None, kind: str) -> list[Any]:
         """The nodes that a pass is going to run."""

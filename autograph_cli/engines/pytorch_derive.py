@@ -43,7 +43,7 @@ def _survey(engine: PyTorch, roots: Sequence[Any], custom: bool) -> list[Any]:
             leaves.append(node.variable)
             continue
         _check(node, custom)
-        for _, kind, _, storage, size, _, _ in engine.look(node.metadata.get("autograph")) or ():
+        for _, kind, _, storage, size, _, _ in engine.look([node.metadata.get("autograph")])[0] or ():
             if kind is not None:
                 sizes[storage] = max(sizes.get(storage, 0), size)
         for following, _ in node.next_functions:

@@ -155,7 +155,7 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
         engine.watcher(operation, args, result, time.perf_counter_ns() - start)
     if private.sequence_number() != number:
         given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]
-        engine.tell(engine.computed, operation, given, result, changes)
+        engine.tell(engine.computed, operation, given, _plain(operation, args, kwargs), result, changes)
     return result
 
 
@@ -163,6 +163,26 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
 def _changes(operation: Any) -> bool:
     """Whether an operation changes one of its arguments."""
     return bool(operation._schema.is_mutable)
+
+
+def _plain(operation: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+    """The arguments that are plain and no default, by name."""
+    named = {**dict(zip(_defaults(operation), args, strict=False)), **kwargs}
+    return [
+        (name, x) for name, x in named.items() if x is not None and _is_plain(x) and x != _defaults(operation).get(name)
+    ]
+
+
+@functools.cache
+def _defaults(operation: Any) -> dict[str, Any]:
+    """The parameters of an operation with their defaults."""
+    return {each.name: each.default_value for each in operation._schema.arguments}
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(isinstance(item, (bool, int, float)) for item in value)
+    return isinstance(value, (bool, int, float, complex, str, torch.dtype))
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[Any]:

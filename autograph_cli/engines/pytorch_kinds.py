@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from autograph_cli.engines.protocol import shown
+from autograph_cli.engines.pytorch_saved import plain as as_plain
 from autograph_cli.graph import TensorType
 
 Like = tuple[tuple[Any, tuple[int, ...], Any], ...]
@@ -74,6 +76,11 @@ def _records() -> dict[str, Any]:
         if operation.derivatives:
             found.setdefault(operation.node.__name__, operation)
     return found
+
+
+def arguments(kind: Kind, plain: Any) -> list[tuple[str, str]]:
+    """What an operation was given that is no tensor and no default, by name."""
+    return [(name, shown(as_plain(value))) for name, value in plain]
 
 
 def formula_of(kind: Kind) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ class BackwardCall:
 
     def __init__(self, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool, accumulates: bool) -> None:
         self.kind = "backward" if accumulates else "grad"
-        self.roots, self.inputs = roots, inputs
+        self.roots, self.inputs = roots, inputs or None
+        self.found: Any = None
         self.keeps_graph, self.create_graph = keeps_graph, create_graph
         self.ran: list[Any] = []
         self.watch: Callable[[Any, Any], None] | None = None
@@ -55,7 +56,9 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
         call.ran = engine.tell(engine.will_run, call.roots, call.inputs, call.kind) or []
     _thread.depth += 1
     try:
-        return _original(roots, *args, **kwargs)
+        result = _original(roots, *args, **kwargs)
+        call.found = result if call.kind == "grad" else None
+        return result
     except BaseException:
         with hooks.unheard():
             call.ran = until_broken(call.ran)

@@ -118,6 +118,11 @@ def kept_outputs(
             yield places[name], storage
 
 
+def saved_constants(cls: Any, looked: Looked) -> tuple[Saved, ...]:
+    """What of it is no tensor, as `constants` has it."""
+    return tuple([(name, None, what, 0, 0, 0) for name, _, what, *_ in looked])
+
+
 @functools.lru_cache(1024)
 def saved_type(kind: tuple[str, str], shape: tuple[int, ...]) -> TensorType:
     """The type of a tensor that is kept."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from autograph_cli.export.compound import BOTTOM, TOP, Level, Plan, Port
 from autograph_cli.export.coordinates import across
 from autograph_cli.export.ordering import Web, weave
-from autograph_cli.export.placed import HEAD, Line, Place
+from autograph_cli.export.placed import HEAD, Line, Rectangle
 from autograph_cli.export.routes import Fixed, Row, label_points, label_width, routes
 from autograph_cli.export.scene import Frame
 from autograph_cli.export.style import text_width
@@ -43,7 +43,7 @@ class Shape(NamedTuple):
 class Arranged:
     """One level with places; of a frame from its left upper corner."""
 
-    places: tuple[Place, ...]
+    positions: tuple[Rectangle, ...]
     """Of its items."""
     lines: tuple[Line, ...]
     """Of its wires."""
@@ -95,7 +95,7 @@ def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int
     """The frames on a level that have ports, with the rows of these by the places of the points next to them."""
     web = around.web
     assert web is not None
-    place = {point: number for points in web.rows for number, point in enumerate(points)}
+    position = {point: number for points in web.rows for number, point in enumerate(points)}
     near: dict[int, dict[int, list[float]]] = {}
     for wire, chain in zip(around.wires, web.chains, strict=True):
         for port, mine, other, far in (
@@ -106,7 +106,7 @@ def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int
                 next_to = chain[1] if chain[0] == mine else chain[-2]
                 # Of another frame, in the order of its ports.
                 fine = _part(plan.level(far.frame), far) if next_to == other and far is not None else 0.0
-                near.setdefault(port.frame, {}).setdefault(port.item, []).append(place[next_to] + fine)
+                near.setdefault(port.frame, {}).setdefault(port.item, []).append(position[next_to] + fine)
     for frame, its in near.items():
         level = plan.level(frame)
         fixed: dict[int, list[int]] = {}
@@ -116,7 +116,7 @@ def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int
 
 
 def arrange(level: Level, shapes: Sequence[Shape], band: Sequence[int], frame: Frame | None, data: bool) -> Arranged:
-    """Lay out a level whose items have these shapes; `band` is that of each item."""
+    """Lay out a level whose items have these shapes; `band` is that of each item; none where bands are not drawn."""
     web = level.web
     assert web is not None
     count = len(shapes)
@@ -141,11 +141,11 @@ def arrange(level: Level, shapes: Sequence[Shape], band: Sequence[int], frame: F
     x = [value - left for value in x]
     rows, bounds, height = _rows(web, x, [shape.height for shape in shapes], band, level if frame else None)
     middles = _middles(web, rows, shapes)
-    places = tuple(Place(x[item], middles[item], *shapes[item]) for item in range(count))
+    positions = tuple(Rectangle(x[item], middles[item], *shapes[item]) for item in range(count))
     for port in level.ports:
         port.x = x[port.item]
-    lines = routes(level.wires, web, x, rows, places, fixed, labelled)
-    return Arranged(places, tuple(lines), bounds, left, right, height, title - left)
+    lines = routes(level.wires, web, x, rows, positions, fixed, labelled)
+    return Arranged(positions, tuple(lines), bounds, left, right, height, title - left)
 
 
 def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[float]:
@@ -154,9 +154,9 @@ def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[flo
     found = []
     for item, shape in enumerate(shapes):
         row = rows[web.row[item]]
-        room = (row.bottom - row.top - shape.height) / 2
-        side = (item in below) - (item in above) if room > ASIDE else 0
-        found.append((row.top + row.bottom) / 2 + side * room)
+        slack = (row.bottom - row.top - shape.height) / 2
+        side = (item in below) - (item in above) if slack > ASIDE else 0
+        found.append((row.top + row.bottom) / 2 + side * slack)
     return found
 
 
@@ -210,8 +210,8 @@ def _rows(
             aside[web.row[upper]] = max(aside[web.row[upper]], abs(x[upper] - x[lower]))
     if frame is not None:
         return _rows_in_frame(frame, tall, aside)
-    of_row = [next((band[point] for point in points if point < len(heights)), None) for points in web.rows]
-    several = len(set(band)) > 1
+    of_row = [next((band[point] for point in points if point < len(band)), None) for points in web.rows]
+    several = bool(band)
     y, rows, bounds = 0.0, [], []
     start = y
     if several:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
-from autograph_cli.export.placed import HEAD, Lane, Line, Place, Placed, Plate, Point, Stroke
+from autograph_cli.export.placed import HEAD, Lane, Line, Placed, Plate, Point, Rectangle, Stroke
 from autograph_cli.export.routes import label_width
 from autograph_cli.export.style import BAND, EDGE, EDGE_OF_PAPER, text_width
 
@@ -58,8 +58,8 @@ def in_columns(placed: Placed) -> Placed:
 
 def _extent(placed: Placed) -> tuple[float, float]:
     """From where to where the graph itself reaches, without title and legend."""
-    tops = [place.y - place.height / 2 for place in placed.places]
-    ends = [place.y + place.height / 2 for place in placed.places]
+    tops = [position.y - position.height / 2 for position in placed.positions]
+    ends = [position.y + position.height / 2 for position in placed.positions]
     tops += [plate.top for plate in placed.plates] + [lane.top for lane in placed.lanes]
     ends += [plate.bottom for plate in placed.plates] + [lane.bottom for lane in placed.lanes]
     return min(tops), max(ends)
@@ -93,7 +93,10 @@ def _breaks(placed: Placed, top: float, high: float, count: int) -> list[float] 
 
 def _gaps(placed: Placed) -> list[float]:
     """The middles of all that lies between rows of boxes, titles, borders and labels."""
-    taken = [(place.y - place.height / 2 - HEAD - CLEAR, place.y + place.height / 2 + CLEAR) for place in placed.places]
+    taken = [
+        (position.y - position.height / 2 - HEAD - CLEAR, position.y + position.height / 2 + CLEAR)
+        for position in placed.positions
+    ]
     taken += [(line.label[1] - EDGE * 0.6, line.label[1] + EDGE * 0.6) for line in placed.lines if line.label]
     for plate in placed.plates:
         taken += [(plate.top - CLEAR, plate.top + FRAME_HEADING + CLEAR), (plate.bottom - CLEAR, plate.bottom + CLEAR)]
@@ -116,18 +119,18 @@ def _broken(placed: Placed, ends: Sequence[float]) -> Placed:
     cut = [_cut(line, ends[1:-1]) for line in placed.lines]
     columns, ways = _columns(placed, ends, cut)
     of = _Columns(columns, ends[1:-1], ways)
-    places = tuple(of.place(place) for place in placed.places)
+    positions = tuple(of.position(position) for position in placed.positions)
     lines = tuple(_joined(line, parts, of, ways) for line, parts in zip(placed.lines, cut, strict=True))
     plates = tuple(part for plate in placed.plates for part in _plate_parts(plate, placed.plates, of))
     lanes = tuple(part for lane in placed.lanes for part in _lane_parts(lane, of))
     far = max(column.right + column.dx for column in columns)
     low = max(column.bottom + column.dy + WAY * len(its) for column, its in zip(columns, [*ways, []], strict=True))
     by = low - ends[-1]
-    samples = tuple(replace(x, place=replace(x.place, y=x.place.y + by)) for x in placed.samples)
-    width = max([far, *(sample.place.x + sample.place.width for sample in samples)]) + EDGE_OF_PAPER
+    samples = tuple(replace(x, position=replace(x.position, y=x.position.y + by)) for x in placed.samples)
+    width = max([far, *(sample.position.x + sample.position.width for sample in samples)]) + EDGE_OF_PAPER
     return replace(
         placed,
-        places=places,
+        positions=positions,
         lines=lines,
         plates=plates,
         lanes=lanes,
@@ -174,14 +177,14 @@ def _continued(plates: Sequence[Plate], y: float) -> int:
 
 def _first(placed: Placed, top: float) -> float:
     """Where what lies below this height begins."""
-    tops = [place.y - place.height / 2 for place in placed.places]
+    tops = [position.y - position.height / 2 for position in placed.positions]
     tops += [frame.top for frame in placed.plates] + [frame.top for frame in placed.lanes]
     return min(y for y in tops if y >= top)
 
 
 def _sides(placed: Placed, top: float, bottom: float) -> tuple[float, float]:
     """How far to the left and to the right what lies between two heights reaches."""
-    ends = [(place.x, place.width / 2) for place in placed.places if top <= place.y <= bottom]
+    ends = [(position.x, position.width / 2) for position in placed.positions if top <= position.y <= bottom]
     plates = [plate for plate in placed.plates if plate.top < bottom and plate.bottom > top]
     ends += [((plate.left + plate.right) / 2, (plate.right - plate.left) / 2) for plate in plates]
     for line, arrow in zip(placed.lines, placed.scene.arrows, strict=True):
@@ -219,10 +222,10 @@ class _Columns:
         its = self.columns[self.at(point[1]) if column is None else column]
         return point[0] + its.dx, point[1] + its.dy
 
-    def place(self, place: Place) -> Place:
+    def position(self, position: Rectangle) -> Rectangle:
         """A box where it goes."""
-        x, y = self.point((place.x, place.y))
-        return replace(place, x=x, y=y)
+        x, y = self.point((position.x, position.y))
+        return replace(position, x=x, y=y)
 
     def parts(self, top: float, bottom: float) -> Iterator[tuple[int, float, float]]:
         """The columns that something high reaches into, and from where to where."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.labels import short
-from autograph_cli.export.layered import place
+from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import png
 from autograph_cli.export.rendering import LARGEST, render
 from autograph_cli.export.scene import LEGEND, Arrow, Band, Box, Scene, band_title
@@ -28,8 +28,8 @@ _SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)pt" height="([\d.]+)pt"')
 _HEAD = re.compile(r"^<\?xml[^>]*\?>\s*")
 
 FORMATS: dict[str, Callable[[Scene], bytes]] = {
-    "svg": lambda scene: to_svg(place(scene)).encode(),
-    "png": lambda scene: png(place(scene)),
+    "svg": lambda scene: to_svg(lay_out(scene)).encode(),
+    "png": lambda scene: png(lay_out(scene)),
     "dot": lambda scene: to_dot(scene).encode(),
 }
 
@@ -76,8 +76,8 @@ class _Union:
     def __init__(self, diff: GraphDiff) -> None:
         self.diff = diff
         self.first = len(diff.new)
-        removed = {old: self.first + place for place, old in enumerate(diff.removed)}
-        self.place = {**diff.pairs, **removed}
+        removed = {old: self.first + position for position, old in enumerate(diff.removed)}
+        self.position = {**diff.pairs, **removed}
         self.nodes: list[Node] = [*diff.new, *(diff.old[old] for old in diff.removed)]
         self.style: dict[int, Style] = {change.new: "changed" for change in diff.changed}
         self.style |= dict.fromkeys(diff.added, "added")
@@ -89,10 +89,10 @@ class _Union:
     def _edges(self) -> dict[tuple[int, int], bool]:
         found = {(edge.node, node.id): False for node in self.diff.new for edge in _given(node)}
         for node in self.diff.old:
-            to = self.place[node.id]
+            to = self.position[node.id]
             if to in self.style:
                 for edge in _given(node):
-                    found.setdefault((self.place[edge.node], to), True)
+                    found.setdefault((self.position[edge.node], to), True)
         return found
 
     def scene(self, title: str) -> Scene:

@@ -178,12 +178,14 @@ class Plan:
         into = [self._port(f, BOTTOM if up else TOP, trunk, beside) for f in self.inside[head][depth:]]
         found = []
         stops = [None, *out, *into, None]
-        for place, (one, other) in enumerate(pairwise(stops)):
-            within = one.frame if one and place > len(out) else other.frame if other and place < len(out) else frame
+        for position, (one, other) in enumerate(pairwise(stops)):
+            within = (
+                one.frame if one and position > len(out) else other.frame if other and position < len(out) else frame
+            )
             wire = Wire(
                 self._end(one, within, tail),
                 self._end(other, within, head),
-                arrow.label if place == len(out) else "",
+                arrow.label if position == len(out) else "",
                 arrow.back,
                 one if one and one.frame != within else None,
                 other if other and other.frame != within else None,

@@ -42,8 +42,8 @@ def across(
     steps = [_steps(points, widths, count) for points in web.rows]
     x = [0.0] * len(web.row)
     for points, step in zip(web.rows, steps, strict=True):
-        for point, place in zip(points, step, strict=True):
-            x[point] = place - step[-1] / 2
+        for point, position in zip(points, step, strict=True):
+            x[point] = position - step[-1] / 2
     from_above = _depths(web.rows, web.above, count, main)
     from_below = _depths(web.rows[::-1], web.below, count, main)
     around = _around(web, from_above)
@@ -63,8 +63,8 @@ def across(
             ]
             if len(row) > 1:
                 wanted = packed(wanted, heavy, step)
-            for point, place in zip(row, wanted, strict=True):
-                x[point] = place
+            for point, position in zip(row, wanted, strict=True):
+                x[point] = position
     _straighten(web, x, widths, count)
     _close_up(web, x, widths, count)
     return x
@@ -85,10 +85,10 @@ def _apart(left: int, right: int, widths: Sequence[float], count: int) -> float:
 
 def _straighten(web: Web, x: list[float], widths: Sequence[float], count: int) -> None:
     """Give as many successive points of a long edge as there is room for one x."""
-    place = {point: number for points in web.rows for number, point in enumerate(points)}
+    position = {point: number for points in web.rows for number, point in enumerate(points)}
 
-    def room(point: int) -> tuple[float, float]:
-        points, number = web.rows[web.row[point]], place[point]
+    def bounds(point: int) -> tuple[float, float]:
+        points, number = web.rows[web.row[point]], position[point]
         low, high = float("-inf"), float("inf")
         if number:
             low = x[points[number - 1]] + _apart(points[number - 1], point, widths, count)
@@ -100,7 +100,7 @@ def _straighten(web: Web, x: list[float], widths: Sequence[float], count: int) -
         run: list[int] = []
         low, high = float("-inf"), float("inf")
         for point in [*chain[1:-1], None]:
-            its = (float("inf"), float("-inf")) if point is None else room(point)
+            its = (float("inf"), float("-inf")) if point is None else bounds(point)
             if max(low, its[0]) > min(high, its[1]) + 1e-9:
                 goal = _middle([x[other] for other in run] or [0.0])
                 for other in run:

@@ -95,7 +95,7 @@ def _band(band: Band) -> graphviz.Digraph:
     fill, line = BANDS[band.order % len(BANDS)]
     part = graphviz.Digraph(f"cluster_{band.number}")
     part.attr(
-        label=label_of(band.title),
+        label=label_of(band.title, *band.beside),
         labeljust="l",
         style="filled,rounded",
         fillcolor=fill,

@@ -11,10 +11,10 @@ from autograph_cli.export.placed import (
     Ground,
     Lane,
     Line,
-    Place,
     Placed,
     Plate,
     Point,
+    Rectangle,
     Sample,
     bars,
     dashes,
@@ -30,6 +30,7 @@ from autograph_cli.export.scene import Box
 from autograph_cli.export.style import (
     BAND,
     BANDS,
+    BESIDE,
     EDGE,
     FRAME_LINE,
     INK,
@@ -42,7 +43,7 @@ from autograph_cli.export.style import (
     text_width,
 )
 
-Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "box", "sample"]
+Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "formula", "box", "sample"]
 """What a piece is, in the order in which they are drawn."""
 
 
@@ -50,7 +51,7 @@ Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "b
 class Area:
     """A filled rectangle, an ellipse if its place is round, or a parallelogram; without `line` it has no border."""
 
-    place: Place
+    position: Rectangle
     fill: str
     line: str = ""
     corner: float = 0.0
@@ -95,7 +96,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Primitive:
     """What belongs together, such as a box and all that is written on it."""
 
     role: Role
@@ -105,80 +106,88 @@ class Piece:
     style: Style | None = None
 
 
-def pieces(placed: Placed) -> Iterator[Piece]:
+def primitives(placed: Placed) -> Iterator[Primitive]:
     """All pieces of a picture, the lowest first."""
     scene, under = placed.scene, Ground(placed)
     if scene.title:
-        yield Piece("title", "title", (Text(scene.title, placed.title, TITLE, INK),))
+        yield Primitive("title", "title", (Text(scene.title, placed.title, TITLE, INK),))
     yield from map(_band, placed.lanes)
     for plate in placed.plates:
         yield _frame(plate, plate_fill(placed, plate))
     for (tail, other), start, curve in links(placed):
-        yield Piece("link", f"{tail} -> {other}", (Way(Line(start, (curve,)), LINK),))
+        yield Primitive("link", f"{tail} -> {other}", (Way(Line(start, (curve,)), LINK),))
     for number, (arrow, line, phase) in enumerate(zip(scene.arrows, placed.lines, phases(placed), strict=True)):
-        yield Piece("arrow", f"e{number}", (Way(line, LINE, dashes(arrow), phase, head(line)),), arrow.tooltip)
+        yield Primitive("arrow", f"e{number}", (Way(line, LINE, dashes(arrow), phase, head(line)),), arrow.tooltip)
     for number, (arrow, line) in enumerate(zip(scene.arrows, placed.lines, strict=True)):
         if arrow.label and line.label:
             yield _label(f"label_{number}", arrow.label, line.label, under.at(line.label))
     yield from map(_heading, placed.lanes)
-    yield from map(_box, scene.boxes, placed.places)
+    for lane in placed.lanes:
+        yield from _beside(lane)
+    yield from map(_box, scene.boxes, placed.positions)
     for number, sample in enumerate(placed.samples):
         yield _sample(f"legend_{number}", sample)
 
 
-def area_of(style: Style, place: Place) -> Area:
+def area_of(style: Style, position: Rectangle) -> Area:
     """The shape of a box."""
     look = STYLES[style]
     corner = 8.0 if "rounded" in look["style"] else 0.0
     thick, dashed = look.get("penwidth", ""), "dashed" in look["style"]
-    return Area(place, look["fillcolor"], look["color"], corner, thick, dashed, style == "input")
+    return Area(position, look["fillcolor"], look["color"], corner, thick, dashed, style == "input")
 
 
-def _between(left: float, top: float, right: float, bottom: float) -> Place:
-    return Place((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
+def _between(left: float, top: float, right: float, bottom: float) -> Rectangle:
+    return Rectangle((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
 
 
-def _band(lane: Lane) -> Piece:
-    place = _between(lane.left, lane.top, lane.right, lane.bottom)
+def _band(lane: Lane) -> Primitive:
+    position = _between(lane.left, lane.top, lane.right, lane.bottom)
     line = BANDS[lane.band.order % len(BANDS)][1]
-    return Piece("band", _band_key(lane), (Area(place, fill_of(lane), line, 8.0),))
+    return Primitive("band", _band_key(lane), (Area(position, fill_of(lane), line, 8.0),))
 
 
 def _band_key(lane: Lane) -> str:
     return f"band_{lane.band.number}" + (f".{lane.part}" if lane.part else "")
 
 
-def _heading(lane: Lane) -> Piece:
+def _beside(lane: Lane) -> Iterator[Primitive]:
+    x, y = lane.beside
+    for number, line in enumerate(lane.band.beside if lane.part == 0 else ()):
+        yield Primitive("formula", f"{_band_key(lane)}_{number}", (Text(line, (x, y + BESIDE * number), TITLE, INK),))
+
+
+def _heading(lane: Lane) -> Primitive:
     (x, y), width = lane.title, text_width(lane.band.title) * BAND
-    ground = Area(Place(x + width / 2 - 2, y - 4, width, BAND + 3), fill_of(lane))
-    return Piece("heading", _band_key(lane), (ground, Text(lane.band.title, lane.title, BAND, PALE_INK)))
+    ground = Area(Rectangle(x + width / 2 - 2, y - 4, width, BAND + 3), fill_of(lane))
+    return Primitive("heading", _band_key(lane), (ground, Text(lane.band.title, lane.title, BAND, PALE_INK)))
 
 
-def _frame(plate: Plate, fill: str) -> Piece:
+def _frame(plate: Plate, fill: str) -> Primitive:
     area = Area(_between(plate.left, plate.top, plate.right, plate.bottom), fill, FRAME_LINE, 6.0)
     title = Text(plate.frame.title, plate.title, FRAME_TITLE, PALE_INK)
-    return Piece("frame", plate.frame.id, (area, title), plate.frame.tooltip)
+    return Primitive("frame", plate.frame.id, (area, title), plate.frame.tooltip)
 
 
-def _label(key: str, words: str, middle: Point, ground: str) -> Piece:
+def _label(key: str, words: str, middle: Point, ground: str) -> Primitive:
     """The words, on a ground of the colour around them, so that the line ends there and goes on behind."""
     (x, y), width = middle, label_width(words)
     text = Text(words, (x, y + EDGE * 0.35), EDGE, PALE_INK, centred=True)
-    return Piece("label", key, (Area(Place(x, y, width, EDGE), ground), text))
+    return Primitive("label", key, (Area(Rectangle(x, y, width, EDGE), ground), text))
 
 
-def _box(box: Box, place: Place) -> Piece:
+def _box(box: Box, position: Rectangle) -> Primitive:
     texts = [
         Text(words, at, size, PALE_INK if number else INK, centred=not (number and box.left))
-        for number, (words, at, size) in enumerate(written(box, place))
+        for number, (words, at, size) in enumerate(written(box, position))
     ]
-    filled = [Area(bar, PALE_INK) for bar in bars(box, place)]
-    return Piece("box", box.id, (area_of(box.style, place), *texts, *filled), box.tooltip, box.style)
+    filled = [Area(bar, PALE_INK) for bar in bars(box, position)]
+    return Primitive("box", box.id, (area_of(box.style, position), *texts, *filled), box.tooltip, box.style)
 
 
-def _sample(key: str, sample: Sample) -> Piece:
-    at = sample.place.x, sample.place.y + EDGE * 0.35
+def _sample(key: str, sample: Sample) -> Primitive:
+    at = sample.position.x, sample.position.y + EDGE * 0.35
     if sample.style is None:
-        return Piece("sample", key, (Text(sample.words, at, EDGE, PALE_INK),))
+        return Primitive("sample", key, (Text(sample.words, at, EDGE, PALE_INK),))
     text = Text(sample.words, at, EDGE, INK, centred=True)
-    return Piece("sample", key, (area_of(sample.style, sample.place), text), style=sample.style)
+    return Primitive("sample", key, (area_of(sample.style, sample.position), text), style=sample.style)

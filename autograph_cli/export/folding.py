@@ -29,7 +29,7 @@ def fold(scene: Scene, limit: int) -> Scene:
     for chain in sorted(web.chains(), key=lambda chain: -len(chain)):
         if excess <= 0:
             break
-        tags = web.twins(chain)
+        tags = web.equivalents(chain)
         into |= dict.fromkeys(chain[1:], chain[0]) | tags
         titles[chain[0]] = _folded([web.boxes[key] for key in chain])
         excess -= len(chain) - 1 + len(tags)
@@ -74,18 +74,18 @@ class _Web:
             chains.append(chain)
         return chains
 
-    def twins(self, chain: list[str]) -> dict[str, str]:
+    def equivalents(self, chain: list[str]) -> dict[str, str]:
         """Of the leaves and inputs of a chain that show the same tensor, all but the first, and that one."""
         first: dict[str, str] = {}
-        twins = {}
+        equivalents = {}
         for key in chain:
             for arrow in (*self.behind[key], *self.ahead[key]):
                 other = arrow.tail if arrow.head == key else arrow.head
                 if self.lone(other):
                     same = first.setdefault(f"{self.boxes[other].title} {self.boxes[other].tooltip}", other)
                     if same != other:
-                        twins[other] = same
-        return twins
+                        equivalents[other] = same
+        return equivalents
 
 
 def _may_fold(box: Box) -> bool:

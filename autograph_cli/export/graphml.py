@@ -39,20 +39,20 @@ def to_graphml(graph: Graph, *, data: bool) -> str:
     names = output_names(graph)
     for node in graph:
         lines += _element(f'<node id="n{node.id}">', "node", _of_node(node, names[node.id]), "</node>")
-    for number, (user, role, place, edge) in enumerate(_edges(graph)):
+    for number, (user, role, position, edge) in enumerate(_edges(graph)):
         ends = (edge.node, user) if data else (user, edge.node)
         opening = f'<edge id="e{number}" source="n{ends[0]}" target="n{ends[1]}">'
         kind = str(graph.nodes[edge.node].outputs[edge.nr].type)
-        lines += _element(opening, "edge", {"role": role, "place": place, "nr": edge.nr, "type": kind}, "</edge>")
+        lines += _element(opening, "edge", {"role": role, "place": position, "nr": edge.nr, "type": kind}, "</edge>")
     return "\n".join([*lines, "</graph>", "</graphml>"]) + "\n"
 
 
 def _edges(graph: Graph) -> Iterator[tuple[int, str, int, Edge]]:
     for node in graph:
         for role, edges in (("arg", node.args), ("next", node.next)):
-            for place, edge in enumerate(edges):
+            for position, edge in enumerate(edges):
                 if edge is not None:
-                    yield node.id, role, place, edge
+                    yield node.id, role, position, edge
 
 
 def _of_node(node: Node, names: tuple[str, ...]) -> dict[str, object]:

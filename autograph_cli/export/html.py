@@ -113,7 +113,7 @@ def _data(sheet: Sheet) -> dict[str, Any]:
         "boxes": {
             box.id: {"title": box.title, "text": box.tooltip, "at": _rounded(at.x, at.y, at.width, at.height)}
             | ({"frame": box.frame} if box.frame else {})
-            for box, at in zip(scene.boxes, placed.places, strict=True)
+            for box, at in zip(scene.boxes, placed.positions, strict=True)
         },
         "frames": _frames(placed, sheet.graph),
         "closed": sorted(sheet.closed),

@@ -8,16 +8,16 @@ from itertools import pairwise
 
 from autograph_cli.export.arranging import FRAME_HEADING, HEADING, PAD, Arranged, Shape, arrange, order
 from autograph_cli.export.compound import Level, Plan
-from autograph_cli.export.placed import Lane, Line, Place, Placed, Plate, Point, Sample
+from autograph_cli.export.placed import Lane, Line, Placed, Plate, Point, Rectangle, Sample
 from autograph_cli.export.routes import joined, label_width
-from autograph_cli.export.scene import Box, Scene
-from autograph_cli.export.style import BAND, EDGE, EDGE_OF_PAPER, SMALL, TITLE, box_size, text_width
+from autograph_cli.export.scene import Band, Box, Scene
+from autograph_cli.export.style import BAND, BESIDE, EDGE, EDGE_OF_PAPER, SMALL, TITLE, box_size, text_width
 
 LEGEND_WIDTH = 300.0
 """Points that a row of the legend may take, if the graph is narrower."""
 
 
-def place(scene: Scene) -> Placed:
+def lay_out(scene: Scene) -> Placed:
     """Lay the scene out; the same scene gives the same places, on every machine."""
     plan = Plan(scene)
     order(plan)
@@ -29,8 +29,8 @@ def place(scene: Scene) -> Placed:
         arranged[level.frame] = arrange(level, its, _bands(scene, level), frame, scene.data)
     corners = _corners(scene, plan, arranged)
     lines = tuple(_line(plan, arranged, corners, number) for number in range(len(scene.arrows)))
-    places = tuple(_place(plan, arranged, corners, number) for number in range(len(scene.boxes)))
-    return _on_paper(scene, places, lines, arranged[-1].bounds, tuple(_plates(scene, plan, arranged, corners)))
+    positions = tuple(_position(plan, arranged, corners, number) for number in range(len(scene.boxes)))
+    return _on_paper(scene, positions, lines, arranged[-1].bounds, tuple(_plates(scene, plan, arranged, corners)))
 
 
 def size_of(box: Box) -> tuple[float, float]:
@@ -50,7 +50,7 @@ def _shapes(level: Level, shapes: Sequence[Shape], arranged: Mapping[int, Arrang
 def _bands(scene: Scene, level: Level) -> list[int]:
     """The band of each item of the whole picture."""
     if not scene.bands or level.frame >= 0:
-        return [0] * len(level.row)
+        return []
     return [
         scene.boxes[box].band if box >= 0 else scene.frames[frame].band
         for box, frame in zip(level.boxes, level.frames, strict=True)
@@ -62,20 +62,20 @@ def _corners(scene: Scene, plan: Plan, arranged: Mapping[int, Arranged]) -> dict
     corners = {-1: (EDGE_OF_PAPER + (PAD if scene.bands else 0.0), 0.0)}
     for number in range(len(scene.frames)):
         around = plan.parent[number]
-        (x, y), spot = corners[around], arranged[around].places[plan.item_of_frame[number]]
+        (x, y), spot = corners[around], arranged[around].positions[plan.item_of_frame[number]]
         corners[number] = x + spot.x - spot.width / 2, y + spot.y - spot.height / 2
     return corners
 
 
-def _place(plan: Plan, arranged: Mapping[int, Arranged], corners: Mapping[int, Point], number: int) -> Place:
+def _position(plan: Plan, arranged: Mapping[int, Arranged], corners: Mapping[int, Point], number: int) -> Rectangle:
     frame = plan.inside[number][-1] if plan.inside[number] else -1
-    (x, y), spot = corners[frame], arranged[frame].places[plan.item_of_box[number]]
-    return Place(x + spot.x, y + spot.y, spot.width, spot.height, spot.round)
+    (x, y), spot = corners[frame], arranged[frame].positions[plan.item_of_box[number]]
+    return Rectangle(x + spot.x, y + spot.y, spot.width, spot.height, spot.round)
 
 
 def _line(plan: Plan, arranged: Mapping[int, Arranged], corners: Mapping[int, Point], number: int) -> Line:
     """The way of an arrow: its wires, one after the other."""
-    wires = [_moved(arranged[frame].lines[place], corners[frame]) for frame, place in plan.routes[number]]
+    wires = [_moved(arranged[frame].lines[position], corners[frame]) for frame, position in plan.routes[number]]
     label = next((wire.label for wire in wires if wire.label), None)
     strokes = [stroke for wire in wires for stroke in wire.strokes]
     return wires[0] if len(wires) == 1 else Line(wires[0].start, joined(wires[0].start, strokes), label)
@@ -112,30 +112,33 @@ def _moved_plate(plate: Plate, by: Point) -> Plate:
 
 def _on_paper(
     scene: Scene,
-    places: tuple[Place, ...],
+    positions: tuple[Rectangle, ...],
     lines: tuple[Line, ...],
     bounds: Sequence[tuple[float, float]],
     plates: tuple[Plate, ...],
 ) -> Placed:
     """Add what stands around the graph: bands, a title above, a legend below; a narrow graph stands amid these."""
-    ends = [*(spot.y + spot.height / 2 for spot in places), *(plate.bottom for plate in plates)]
+    scene = roomy(bounds, scene) if bounds else scene
+    ends = [*(spot.y + spot.height / 2 for spot in positions), *(plate.bottom for plate in plates)]
     bottom = bounds[-1][1] if bounds else max(ends)
-    right = _right(scene, places, lines, plates) + (PAD if bounds else 0.0)
+    right = _right(scene, positions, lines, plates) + (PAD if bounds else 0.0)
     samples, bottom, far = _legend(scene, bottom + 12, max(right, EDGE_OF_PAPER + LEGEND_WIDTH))
     by = max(0.0, far - right) / 2, EDGE_OF_PAPER + (TITLE * 2.2 if scene.title else 0.0)
-    places = tuple(replace(spot, x=spot.x + by[0], y=spot.y + by[1]) for spot in places)
+    positions = tuple(replace(spot, x=spot.x + by[0], y=spot.y + by[1]) for spot in positions)
     lines = tuple(_moved(line, by) for line in lines)
     plates = tuple(_moved_plate(plate, by) for plate in plates)
-    lanes = _lanes(scene, lines, [(top + by[1], end + by[1]) for top, end in bounds], max(right, far))
-    samples = tuple(replace(sample, place=replace(sample.place, y=sample.place.y + by[1])) for sample in samples)
+    lanes = _lanes(scene, lines, [(top + by[1], end + by[1]) for top, end in bounds], right + by[0], max(right, far))
+    samples = tuple(
+        replace(sample, position=replace(sample.position, y=sample.position.y + by[1])) for sample in samples
+    )
     right = max(right, far, *(lane.right for lane in lanes), EDGE_OF_PAPER + text_width(scene.title) * TITLE)
     size = right + EDGE_OF_PAPER, bottom + EDGE_OF_PAPER + by[1]
-    return Placed(scene, places, lines, lanes, samples, *size, (EDGE_OF_PAPER, EDGE_OF_PAPER + TITLE * 0.8), plates)
+    return Placed(scene, positions, lines, lanes, samples, *size, (EDGE_OF_PAPER, EDGE_OF_PAPER + TITLE * 0.8), plates)
 
 
-def _right(scene: Scene, places: Sequence[Place], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
+def _right(scene: Scene, positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
     """How far to the right the graph reaches."""
-    right = max([*(spot.x + spot.width / 2 for spot in places), *(plate.right for plate in plates)])
+    right = max([*(spot.x + spot.width / 2 for spot in positions), *(plate.right for plate in plates)])
     for line, arrow in zip(lines, scene.arrows, strict=True):
         right = max(right, line.start[0], *(point[0] for stroke in line.strokes for point in stroke))
         if line.label:
@@ -144,19 +147,45 @@ def _right(scene: Scene, places: Sequence[Place], lines: Sequence[Line], plates:
 
 
 def _lanes(
-    scene: Scene, lines: Sequence[Line], bounds: Sequence[tuple[float, float]], right: float
+    scene: Scene, lines: Sequence[Line], bounds: Sequence[tuple[float, float]], graph: float, right: float
 ) -> tuple[Lane, ...]:
-    """The bands, from the highest to the lowest, wide enough for their titles beside the arrows."""
+    """The bands, from the highest to the lowest, wide enough for what is written in them; the graph ends at `graph`."""
     labels = [arrow.label for arrow in scene.arrows]
     titles = []
     for band, (top, _) in zip(reversed(scene.bands), bounds, strict=True):
         width = text_width(band.title) * BAND
         titles.append(_free(lines, labels, EDGE_OF_PAPER + PAD, width, top))
-        right = max(right, titles[-1] + width + PAD)
+        right, graph = max(right, titles[-1] + width + PAD), max(graph, titles[-1] + width)
+    texts = [line for band in scene.bands for line in band.beside]
+    beside = graph + 2 * PAD
+    right = max(right, *(beside + text_width(line) * TITLE + PAD for line in texts)) if texts else right
     return tuple(
-        Lane(band, EDGE_OF_PAPER, top, right, bottom, (title, top + 15))
+        Lane(
+            band, EDGE_OF_PAPER, top, right, bottom, (title, top + 15), beside=(beside, _first_line(band, top, bottom))
+        )
         for band, (top, bottom), title in zip(reversed(scene.bands), bounds, titles, strict=True)
     )
+
+
+def _first_line(band: Band, top: float, bottom: float) -> float:
+    """Where the lines beside a band begin, so that they stand in its middle."""
+    return (top + bottom - BESIDE * len(band.beside)) / 2 + BESIDE * 0.75
+
+
+def roomy(bounds: Sequence[tuple[float, float]], scene: Scene) -> Scene:
+    """The scene with as many lines beside each band as it is high."""
+    bands = [
+        replace(band, beside=_fitting(band.beside, int((bottom - top) // BESIDE)))
+        for band, (top, bottom) in zip(reversed(scene.bands), bounds, strict=True)
+    ]
+    return replace(scene, bands=tuple(reversed(bands)))
+
+
+def _fitting(lines: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """The last ones, which are the results, with a line for those before them."""
+    if len(lines) <= most:
+        return lines
+    return (f"… {len(lines) - most + 1} before these", *lines[len(lines) - most + 1 :])
 
 
 def _free(lines: Sequence[Line], labels: Sequence[str], left: float, width: float, top: float) -> float:
@@ -188,7 +217,7 @@ def _legend(scene: Scene, top: float, right: float) -> tuple[tuple[Sample, ...],
         width, tall = box_size(style, words, size=EDGE)
         if x > EDGE_OF_PAPER and x + width > right:
             x, y = EDGE_OF_PAPER, y + height + 4
-        samples.append(Sample(style, words, Place(x + width / 2, y + height / 2, width, tall, style == "leaf")))
+        samples.append(Sample(style, words, Rectangle(x + width / 2, y + height / 2, width, tall, style == "leaf")))
         x += width + 8
         far = max(far, x)
     step = height
@@ -196,7 +225,7 @@ def _legend(scene: Scene, top: float, right: float) -> tuple[tuple[Sample, ...],
         width = text_width(words) * EDGE
         if x > EDGE_OF_PAPER and x + width > right:
             step, x, y = EDGE * 1.5, EDGE_OF_PAPER, y + step
-        samples.append(Sample(None, words, Place(x, y + height / 2, width, height)))
+        samples.append(Sample(None, words, Rectangle(x, y + height / 2, width, height)))
         far, x = max(far, x + width + 8), right
     return tuple(samples), y + height if samples else top - 12, far - 8
 

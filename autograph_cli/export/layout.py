@@ -14,7 +14,7 @@ from autograph_cli.export.placed import Placed
 from autograph_cli.export.placed_dot import placed_dot
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene import Scene
-from autograph_cli.export.svg_cleanup import polish
+from autograph_cli.export.svg_cleanup import clean_svg
 
 BUILT_IN = "layered"
 LAYOUTS = (BUILT_IN, "graphviz-pure", "dot")
@@ -37,7 +37,7 @@ def graphviz_svg(scene: Scene, layout: str) -> str:
         raise ExportError(f"The graph is too big for {layout}: leave the choice to autograph, or draw a smaller part.")
     placed = _run([program, "-Kdot", "-Tdot"], to_dot(scene, tooltips=False)).decode()
     svg = _run([program, "-Kneato", "-n2", "-Tsvg"], _with_legend(placed, scene)).decode()
-    return polish(svg, scene)
+    return clean_svg(svg, scene)
 
 
 def png(placed: Placed, layout: str | None = None) -> bytes:

@@ -124,7 +124,7 @@ class _Framing:
         """Of calls that a rolled loop draws once: the number of its turns."""
         ran = {call for node in self.graph if node.kind == "operation" for call in self.nesting.around(node.call)}
         bands = {band for _, band in self.seen}
-        gone = Counter((self._place(call), band) for band in bands for call in ran if (call, band) not in self.seen)
+        gone = Counter((self._position(call), band) for band in bands for call in ran if (call, band) not in self.seen)
         turns: dict[tuple[int, int], set[int]] = {}
         for box in self.scene.boxes:
             if box.style in ("operation", "derivative"):
@@ -134,10 +134,10 @@ class _Framing:
         return {
             seat: max(its)
             for seat, its in turns.items()
-            if len(its) == 1 and 1 < max(its) <= 1 + gone[self._place(seat[0]), seat[1]]
+            if len(its) == 1 and 1 < max(its) <= 1 + gone[self._position(seat[0]), seat[1]]
         }
 
-    def _place(self, call: int) -> tuple[str, str]:
+    def _position(self, call: int) -> tuple[str, str]:
         record = self.graph.calls[call]
         return record.path, "" if record.parent is None else self.graph.calls[record.parent].path
 

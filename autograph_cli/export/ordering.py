@@ -81,12 +81,12 @@ def weave(
     return best
 
 
-def _longest(spans: Sequence[int], room: int) -> int:
-    """The longest span for which all edges up to it cross no more than `room` rows together."""
+def _longest(spans: Sequence[int], limit: int) -> int:
+    """The longest span for which all edges up to it cross no more than `limit` rows together."""
     total, longest = 0, max(spans, default=0)
     for span in sorted(spans):
         total += span
-        if total > room:
+        if total > limit:
             return max(1, span - 1)
         longest = span
     return longest
@@ -129,22 +129,22 @@ def _uncross(web: Web, fixed: Container[int], fine: Fine | None) -> int:
     free = [points for number, points in enumerate(web.rows) if number not in fixed]
     size = len(web.row)
     sweeps = 24 if size <= SMALL else 8 if size <= LARGE else 2
-    place = [0] * size
+    position = [0] * size
     for points in web.rows:
-        _number(points, place)
-    best, fewest, since = [list(points) for points in web.rows], _crossings(web, place, fine), 0
+        _number(points, position)
+    best, fewest, since = [list(points) for points in web.rows], _crossings(web, position, fine), 0
     for sweep in range(sweeps):
         if fewest == 0 or since > 6:
             break
         down = sweep % 2 == 0
         near = web.above if down else web.below
         for points in free if down else reversed(free):
-            wanted = {number: _median(_seen(number, near[number], place, fine)) for number in points}
+            wanted = {number: _median(_seen(number, near[number], position, fine)) for number in points}
             _sort_some(points, wanted)
-            _number(points, place)
+            _number(points, position)
         if size <= SMALL:
-            _swap(web, place, free, fine, even=sweep % 4 > 1)
-        crossings = _crossings(web, place, fine)
+            _swap(web, position, free, fine, even=sweep % 4 > 1)
+        crossings = _crossings(web, position, fine)
         since += 1
         if crossings < fewest:
             best, fewest, since = [list(points) for points in web.rows], crossings, 0
@@ -152,16 +152,16 @@ def _uncross(web: Web, fixed: Container[int], fine: Fine | None) -> int:
     return fewest
 
 
-def _number(points: list[int], place: list[int]) -> None:
+def _number(points: list[int], position: list[int]) -> None:
     for number, point in enumerate(points):
-        place[point] = number
+        position[point] = number
 
 
-def _seen(point: int, near: Iterable[int], place: Sequence[int], fine: Fine | None) -> list[float]:
+def _seen(point: int, near: Iterable[int], position: Sequence[int], fine: Fine | None) -> list[float]:
     """Where a point sees its neighbours."""
     if fine is None:
-        return [place[other] for other in near]
-    return [place[other] + fine.get((point, other), 0.0) for other in near]
+        return [position[other] for other in near]
+    return [position[other] + fine.get((point, other), 0.0) for other in near]
 
 
 def _median(values: list[float]) -> float | None:
@@ -185,7 +185,7 @@ def _sort_some(points: list[int], wanted: dict[int, float | None]) -> None:
     points[:] = [point if wanted[point] is None else next(following) for point in points]
 
 
-def _swap(web: Web, place: list[int], free: Sequence[list[int]], fine: Fine | None, *, even: bool) -> None:
+def _swap(web: Web, position: list[int], free: Sequence[list[int]], fine: Fine | None, *, even: bool) -> None:
     """Swap neighbours as long as that saves crossings; at first also where it makes no difference, if `even`."""
     for turn in range(4):
         least = 0 if even and turn == 0 else 1
@@ -195,11 +195,11 @@ def _swap(web: Web, place: list[int], free: Sequence[list[int]], fine: Fine | No
                 a, b = points[left], points[left + 1]
                 saved = 0
                 for near in (web.above, web.below):
-                    its, others = _seen(a, near[a], place, fine), _seen(b, near[b], place, fine)
+                    its, others = _seen(a, near[a], position, fine), _seen(b, near[b], position, fine)
                     saved += _pairs(its, others) - _pairs(others, its)
                 if saved >= least and (saved or web.above[a] or web.below[a]):
                     points[left], points[left + 1] = b, a
-                    place[a], place[b] = left + 1, left
+                    position[a], position[b] = left + 1, left
                     swapped = True
         if not swapped:
             return
@@ -210,20 +210,20 @@ def _pairs(left: list[float], right: list[float]) -> int:
     return sum(a > b for a in left for b in right)
 
 
-def _crossings(web: Web, place: list[int], fine: Fine | None) -> int:
+def _crossings(web: Web, position: list[int], fine: Fine | None) -> int:
     total = 0
     if fine is not None:
-        return sum(_crossings_below(web, points, place, fine) for points in web.rows)
+        return sum(_crossings_below(web, points, position, fine) for points in web.rows)
     for points in web.rows:
-        ends = [sorted(place[other] for other in web.below[point]) for point in points]
+        ends = [sorted(position[other] for other in web.below[point]) for point in points]
         total += _inversions([end for row in ends for end in row])
     return total
 
 
-def _crossings_below(web: Web, points: Sequence[int], place: Sequence[int], fine: Fine) -> int:
+def _crossings_below(web: Web, points: Sequence[int], position: Sequence[int], fine: Fine) -> int:
     """Crossings below a row, those between edges that have their own places on one box included."""
     lines = sorted(
-        (place[point] + fine.get((other, point), 0.0), place[other] + fine.get((point, other), 0.0))
+        (position[point] + fine.get((other, point), 0.0), position[other] + fine.get((point, other), 0.0))
         for point in points
         for other in web.below[point]
     )

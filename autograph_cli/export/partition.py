@@ -11,7 +11,7 @@ from autograph_cli.export.scene import Arrow, Box, Scene
 
 SLACK = 2
 """A scene of up to so many times the limit is left as it is, for pieces tell much less."""
-PIECES = 40
+PARTS = 40
 """Boxes that all operations are put into, if the limit allows for so many."""
 KEPT = 0.25
 """The part of the limit that results, and then leaves and inputs, may take to stay boxes of their own."""
@@ -27,16 +27,16 @@ def cut_across(scene: Scene, limit: int) -> Scene:
     if len(scene.boxes) <= SLACK * limit:
         return scene
     kept = _kept(scene, limit)
-    piece = _pieces(scene, kept, max(1, min(PIECES, limit - len(kept))))
+    part = _partition(scene, kept, max(1, min(PARTS, limit - len(kept))))
     members: dict[str, list[Box]] = {}
     for box in scene.boxes:
-        if box.id in piece:
-            members.setdefault(piece[box.id], []).append(box)
+        if box.id in part:
+            members.setdefault(part[box.id], []).append(box)
     boxes = [box for box in scene.boxes if box.id in kept]
     boxes += [_piece(key, its) for key, its in members.items()]
     many = sum(_operations(its) for its in members.values())
     note = f"folded: {many:,} operations in {len(members):,} boxes, by the rows that they would stand in"
-    arrows = _joined(scene, piece)
+    arrows = _joined(scene, part)
     return replace(
         scene,
         boxes=tuple(replace(box, frame="") for box in boxes),
@@ -56,7 +56,7 @@ def _kept(scene: Scene, limit: int) -> set[str]:
     return kept
 
 
-def _pieces(scene: Scene, kept: set[str], many: int) -> dict[str, str]:
+def _partition(scene: Scene, kept: set[str], many: int) -> dict[str, str]:
     """For each box that is folded the first one of its piece; a piece is some rows of one band."""
     index = {box.id: number for number, box in enumerate(scene.boxes)}
     edges = [(index[arrow.tail], index[arrow.head]) for arrow in scene.arrows if not arrow.back]
@@ -103,7 +103,7 @@ def _piece(key: str, members: Sequence[Box]) -> Box:
     )
 
 
-def _joined(scene: Scene, piece: dict[str, str]) -> tuple[Arrow, ...]:
+def _joined(scene: Scene, part: dict[str, str]) -> tuple[Arrow, ...]:
     """The arrows between what is left, those between the same boxes as one, with their number."""
     results = {box.id for box in scene.boxes if box.style == "result"}
     made = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
@@ -112,7 +112,7 @@ def _joined(scene: Scene, piece: dict[str, str]) -> tuple[Arrow, ...]:
     for arrow in scene.arrows:
         # What a result is used for comes from what made it: the piece around would lead to it and back.
         start = made.get(arrow.tail, arrow.tail)
-        tail, head = piece.get(start, start), piece.get(arrow.head, arrow.head)
+        tail, head = part.get(start, start), part.get(arrow.head, arrow.head)
         if tail == head:
             continue
         key = tail, head, arrow.back

@@ -36,7 +36,7 @@ class _Splitting:
             if not arrow.back and self.boxes[arrow.tail].band == self.boxes[arrow.head].band:
                 self.ahead[arrow.tail].append(arrow.head)
                 self.behind[arrow.head].append(arrow.tail)
-        self.place = {box.id: number for number, box in enumerate(scene.boxes)}
+        self.position = {box.id: number for number, box in enumerate(scene.boxes)}
         self.chain = {frame.id: self._chain(frame.id) for frame in scene.frames}
         self.frame = {box.id: box.frame for box in scene.boxes}
         self.frames: list[tuple[str, Frame]] = []
@@ -67,7 +67,7 @@ class _Splitting:
                 number = self.made[frame] = self.made.get(frame, 0) + 1
                 key = frame if number == 1 else f"{frame}p{number}"
                 self.frames.append((frame, replace(self.known[frame], id=key, parent=new)))
-                self.level(sorted(part, key=self.place.__getitem__), frame, key)
+                self.level(sorted(part, key=self.position.__getitem__), frame, key)
 
     def titled(self) -> Iterator[Frame]:
         """The parts, numbered."""
@@ -102,9 +102,9 @@ class _Runs:
                     self.left[head] += 1
                     if inner[head] and inner[head] != inner[box]:
                         self.outside[inner[head]] += 1
-        self.free = [scene.place[box] for box in walked if not inner[box] and not self.left[box]]
+        self.free = [scene.position[box] for box in walked if not inner[box] and not self.left[box]]
         heapq.heapify(self.free)
-        self.names = {scene.place[box]: box for box in self.members}
+        self.names = {scene.position[box]: box for box in self.members}
         self.part: dict[str, tuple[str, int]] = {}
         self.found: list[tuple[str, list[str]]] = []
 
@@ -167,7 +167,7 @@ class _Runs:
             frame = self.inner[head]
             if not frame:
                 if not self.left[head]:
-                    heapq.heappush(self.free, self.scene.place[head])
+                    heapq.heappush(self.free, self.scene.position[head])
             elif frame != self.inner[box]:
                 self.outside[frame] -= 1
                 if not self.outside[frame] and frame in self.todo:
@@ -177,8 +177,8 @@ class _Runs:
         """Put a leaf to the first that takes it, or of gradients, to the last that sends it one."""
         frame = self.inner[box]
         near = self.scene.ahead[box] if self.scene.data else self.scene.behind[box]
-        places = [self.part[other][1] for other in near if other in self.part and self.part[other][0] == frame]
-        if places:
-            self.found[min(places) if self.scene.data else max(places)][1].append(box)
+        positions = [self.part[other][1] for other in near if other in self.part and self.part[other][0] == frame]
+        if positions:
+            self.found[min(positions) if self.scene.data else max(positions)][1].append(box)
         else:
             self.found.append((frame, [box]))

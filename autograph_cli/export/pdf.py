@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from autograph_cli.export.drawing import Area, Text, Way, pieces
+from autograph_cli.export.drawing import Area, Text, Way, primitives
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.placed import Place, Placed, Point, outline
+from autograph_cli.export.placed import Placed, Point, Rectangle, outline
 
 LARGEST = 14_400.0
 """Points of a side that readers accept."""
@@ -158,8 +158,8 @@ def to_pdf(placed: Placed) -> bytes:
     if max(placed.width, placed.height) > LARGEST:
         raise ExportError("The graph is too big for a PDF page: choose svg, or a smaller part with --from and --to.")
     page = _Page(placed.height)
-    for piece in pieces(placed):
-        for part in piece.parts:
+    for primitive in primitives(placed):
+        for part in primitive.parts:
             page.draw(part)
     return _file(placed, "\n".join(page.lines).encode("latin-1"))
 
@@ -184,27 +184,27 @@ class _Page:
             self.way(part)
 
     def area(self, area: Area) -> None:
-        place = area.place
+        position = area.position
         if not area.line:
-            self.lines.append(f"{_colour(area.fill)} rg {self.polygon(outline('operation', place))} h f")
+            self.lines.append(f"{_colour(area.fill)} rg {self.polygon(outline('operation', position))} h f")
             return
-        if place.round:
-            way = self.rounded(place, place.width / 2, place.height / 2)
+        if position.round:
+            way = self.rounded(position, position.width / 2, position.height / 2)
         elif area.corner:
-            way = self.rounded(place, area.corner)
+            way = self.rounded(position, area.corner)
         else:
-            way = self.polygon(outline("input" if area.slanted else "operation", place))
+            way = self.polygon(outline("input" if area.slanted else "operation", position))
         look = f"{area.thick or '1'} w [{'4 3' if area.dashed else ''}] 0 d"
         self.lines.append(f"{_colour(area.fill)} rg {_colour(area.line)} RG {look} {way} h B")
 
     def polygon(self, points: Sequence[Point]) -> str:
         return f"{self.at(points[0])} m " + " ".join(f"{self.at(point)} l" for point in points[1:])
 
-    def rounded(self, place: Place, across: float, down: float = 0.0) -> str:
+    def rounded(self, position: Rectangle, across: float, down: float = 0.0) -> str:
         """A rectangle with round corners of these radii; with those of half its sides, an ellipse."""
         down = down or across
-        left, right = place.x - place.width / 2, place.x + place.width / 2
-        top, bottom = place.y - place.height / 2, place.y + place.height / 2
+        left, right = position.x - position.width / 2, position.x + position.width / 2
+        top, bottom = position.y - position.height / 2, position.y + position.height / 2
         a, b = across * (1 - _ROUND), down * (1 - _ROUND)
         corners: Iterable[tuple[Point, Point, Point, Point]] = (
             ((right - across, top), (right - a, top), (right, top + b), (right, top + down)),
@@ -292,13 +292,13 @@ def _file(placed: Placed, content: bytes) -> bytes:
         _stream(_turn().encode()),
     ]
     out = bytearray(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n")
-    places = []
+    positions = []
     for number, body in enumerate(objects, 1):
-        places.append(len(out))
+        positions.append(len(out))
         out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
     start = len(out)
     out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
-    out += b"".join(b"%010d 00000 n \n" % place for place in places)
+    out += b"".join(b"%010d 00000 n \n" % position for position in positions)
     out += b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start)
     return bytes(out)
 

@@ -39,7 +39,7 @@ Stroke = tuple[Point, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Rectangle:
     """The middle and the size of a box; `round` ones are ellipses."""
 
     x: float
@@ -84,6 +84,8 @@ class Lane:
     title: Point
     part: int = 0
     """Which part of the band this is, in a picture of several columns."""
+    beside: Point = (0.0, 0.0)
+    """Where the first of the lines beside it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class Sample:
 
     style: Style | None
     words: str
-    place: Place
+    position: Rectangle
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class Placed:
     """A scene, and a place for each of its boxes, arrows and bands, in the same order."""
 
     scene: Scene
-    places: tuple[Place, ...]
+    positions: tuple[Rectangle, ...]
     lines: tuple[Line, ...]
     lanes: tuple[Lane, ...]
     samples: tuple[Sample, ...]
@@ -131,46 +133,46 @@ def head(line: Line) -> tuple[Point, Point, Point]:
     return (x, y), (x - _TIP, back), (x + _TIP, back)
 
 
-def outline(style: Style, place: Place) -> tuple[Point, ...]:
+def outline(style: Style, position: Rectangle) -> tuple[Point, ...]:
     """The corners of a box that has four."""
-    left, right = place.x - place.width / 2, place.x + place.width / 2
-    top, bottom = place.y - place.height / 2, place.y + place.height / 2
+    left, right = position.x - position.width / 2, position.x + position.width / 2
+    top, bottom = position.y - position.height / 2, position.y + position.height / 2
     lean = SLANT if style == "input" else 0.0
     return (left + lean, top), (right, top), (right - lean, bottom), (left, bottom)
 
 
-def written(box: Box, place: Place) -> Iterator[tuple[str, Point, float]]:
+def written(box: Box, position: Rectangle) -> Iterator[tuple[str, Point, float]]:
     """The lines of text on a box, each with its font size and the middle of its base line, or the start of one of code.
 
     Rows of bars are left out. The title is the first, and is never code.
     """
     below, size = box.below, SMALL if box.small else TITLE
     if not below:
-        yield box.title, (place.x, place.y + size * 0.35), size
+        yield box.title, (position.x, position.y + size * 0.35), size
         return
     up = LEADING * (len(below) - 1) / 2
-    yield box.title, (place.x, place.y - 1.0 - up), size
+    yield box.title, (position.x, position.y - 1.0 - up), size
     for number, line in enumerate(below):
-        words, x = line, place.x
+        words, x = line, position.x
         if box.left:
             words = line.lstrip()
             x += (len(line) - len(words)) * SPACE - max(map(line_width, below)) / 2
         if not is_bars(line):
-            yield words, (x, place.y + SUBTITLE * 1.15 - up + LEADING * number), SUBTITLE
+            yield words, (x, position.y + SUBTITLE * 1.15 - up + LEADING * number), SUBTITLE
 
 
-def bars(box: Box, place: Place) -> Iterator[Place]:
+def bars(box: Box, position: Rectangle) -> Iterator[Rectangle]:
     """The bars that are drawn on a box."""
     below = box.below
     up = LEADING * (len(below) - 1) / 2
     for number, line in enumerate(below):
         if is_bars(line):
-            base = place.y + SUBTITLE * 1.3 - up + LEADING * number
-            left = place.x - len(line) * BAR / 2
+            base = position.y + SUBTITLE * 1.3 - up + LEADING * number
+            left = position.x - len(line) * BAR / 2
             for column, character in enumerate(line):
                 height = SUBTITLE * _HEIGHTS.index(character) / 8
                 if height:
-                    yield Place(left + BAR * (column + 0.5), base - height / 2, BAR - 0.8, height)
+                    yield Rectangle(left + BAR * (column + 0.5), base - height / 2, BAR - 0.8, height)
 
 
 def links(placed: Placed) -> Iterator[tuple[tuple[str, str], Point, Stroke]]:
@@ -178,7 +180,7 @@ def links(placed: Placed) -> Iterator[tuple[tuple[str, str], Point, Stroke]]:
     index = {box.id: number for number, box in enumerate(placed.scene.boxes)}
     for tail, head in placed.scene.links:
         if tail in index and head in index:
-            a, b = placed.places[index[tail]], placed.places[index[head]]
+            a, b = placed.positions[index[tail]], placed.positions[index[head]]
             side = 1 if b.x >= a.x else -1
             apart = abs(b.x - a.x) > (a.width + b.width) / 2
             start, end = (a.x + side * a.width / 2, a.y), (b.x + (-side if apart else side) * b.width / 2, b.y)

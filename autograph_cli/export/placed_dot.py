@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphviz
 
 from autograph_cli.export.dot import label_of, node_statement, statement
-from autograph_cli.export.drawing import Area, Piece, Role, Text, Way, pieces
+from autograph_cli.export.drawing import Area, Primitive, Role, Text, Way, primitives
 from autograph_cli.export.pdf import helvetica_width
 from autograph_cli.export.placed import Placed, Point
 from autograph_cli.export.scene import Arrow, Box
@@ -24,9 +24,9 @@ class _Writer:
 
     def __init__(self, placed: Placed) -> None:
         self.placed = placed
-        self.of: dict[Role, list[Piece]] = {}
-        for piece in pieces(placed):
-            self.of.setdefault(piece.role, []).append(piece)
+        self.of: dict[Role, list[Primitive]] = {}
+        for primitive in primitives(placed):
+            self.of.setdefault(primitive.role, []).append(primitive)
         self.dot = graphviz.Digraph("autograph")
         self.dot.attr(
             "graph",
@@ -42,41 +42,41 @@ class _Writer:
     def write(self) -> None:
         """Write all pieces."""
         scene = self.placed.scene
-        for piece in (*self.of.get("band", ()), *self.of.get("frame", ())):
-            self.cluster(piece)
-        for box, piece in zip(scene.boxes, self.of.get("box", ()), strict=True):
-            self.box(box, piece)
-        labels = {piece.key: piece for piece in self.of.get("label", ())}
-        for number, (arrow, piece) in enumerate(zip(scene.arrows, self.of.get("arrow", ()), strict=True)):
-            self.arrow(arrow, piece)
+        for primitive in (*self.of.get("band", ()), *self.of.get("frame", ())):
+            self.cluster(primitive)
+        for box, primitive in zip(scene.boxes, self.of.get("box", ()), strict=True):
+            self.box(box, primitive)
+        labels = {primitive.key: primitive for primitive in self.of.get("label", ())}
+        for number, (arrow, primitive) in enumerate(zip(scene.arrows, self.of.get("arrow", ()), strict=True)):
+            self.arrow(arrow, primitive)
             if f"label_{number}" in labels:
                 self.on_ground(labels[f"label_{number}"], f"label_{number}")
-        for piece in self.of.get("link", ()):
-            self.link(piece)
-        for piece in self.of.get("heading", ()):
-            self.on_ground(piece, piece.key)
-        for piece in self.of.get("frame", ()):
-            self.on_ground(piece, f"title_{piece.key}")
-        for piece in (*self.of.get("title", ()), *self.of.get("sample", ())):
-            self.outside(piece)
+        for primitive in self.of.get("link", ()):
+            self.link(primitive)
+        for primitive in self.of.get("heading", ()):
+            self.on_ground(primitive, primitive.key)
+        for primitive in self.of.get("frame", ()):
+            self.on_ground(primitive, f"title_{primitive.key}")
+        for primitive in (*self.of.get("title", ()), *self.of.get("sample", ())):
+            self.outside(primitive)
 
-    def cluster(self, piece: Piece) -> None:
+    def cluster(self, primitive: Primitive) -> None:
         """A band or a frame."""
-        area = piece.parts[0]
+        area = primitive.parts[0]
         assert isinstance(area, Area)
-        place = area.place
-        low = place.x - place.width / 2, place.y + place.height / 2
-        high = place.x + place.width / 2, place.y - place.height / 2
-        part = graphviz.Digraph(f"cluster_{piece.key.removeprefix('band_')}")
+        position = area.position
+        low = position.x - position.width / 2, position.y + position.height / 2
+        high = position.x + position.width / 2, position.y - position.height / 2
+        part = graphviz.Digraph(f"cluster_{primitive.key.removeprefix('band_')}")
         corners = f"{self.at(low)},{self.at(high)}"
         part.attr("graph", bb=corners, style="filled,rounded", fillcolor=area.fill, color=area.line)
         self.dot.subgraph(part)
 
-    def box(self, box: Box, piece: Piece) -> None:
+    def box(self, box: Box, primitive: Primitive) -> None:
         """A box; where it has more than two lines, these have places of their own, as have its bars."""
-        area, *inside = piece.parts
+        area, *inside = primitive.parts
         assert isinstance(area, Area)
-        middle = self.at((area.place.x, area.place.y))
+        middle = self.at((area.position.x, area.position.y))
         if len(box.below) < 2:
             node_statement(self.dot, box, False, middle)
             return
@@ -86,44 +86,48 @@ class _Writer:
         for number, text in enumerate(part for part in inside if isinstance(part, Text)):
             self.words(f"{box.id}_{number}", text)
         for number, bar in enumerate(part for part in inside if isinstance(part, Area)):
-            place = bar.place
-            sides = {"width": f"{place.width / 72:.4f}", "height": f"{place.height / 72:.4f}", "fixedsize": "true"}
+            position = bar.position
+            sides = {
+                "width": f"{position.width / 72:.4f}",
+                "height": f"{position.height / 72:.4f}",
+                "fixedsize": "true",
+            }
             look = {"label": "<&#160;>", "shape": "box", "style": "filled", "fillcolor": PALE_INK, "penwidth": "0"}
-            look |= sides | {"pos": self.at((place.x, place.y)), "fontsize": "1"}
+            look |= sides | {"pos": self.at((position.x, position.y)), "fontsize": "1"}
             self.dot.body.append(statement(f"{box.id}_bar{number}", look))
 
-    def arrow(self, arrow: Arrow, piece: Piece) -> None:
-        (way,) = piece.parts
+    def arrow(self, arrow: Arrow, primitive: Primitive) -> None:
+        (way,) = primitive.parts
         assert isinstance(way, Way)
         attributes = {"pos": self.spline(way)}
         if way.dash:
             attributes["style"] = "dotted" if arrow.back else "dashed"
         self.dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))
 
-    def link(self, piece: Piece) -> None:
-        (way,) = piece.parts
+    def link(self, primitive: Primitive) -> None:
+        (way,) = primitive.parts
         assert isinstance(way, Way)
         points = way.line.start, *way.line.strokes[0]
         thin = {"pos": " ".join(map(self.at, points)), "dir": "none", "color": way.colour, "penwidth": "0.6"}
-        self.dot.body.append(statement(piece.key, thin))
+        self.dot.body.append(statement(primitive.key, thin))
 
-    def on_ground(self, piece: Piece, key: str) -> None:
+    def on_ground(self, primitive: Primitive, key: str) -> None:
         """Text on an area of the colour around it."""
-        area, text = piece.parts
+        area, text = primitive.parts
         assert isinstance(area, Area) and isinstance(text, Text)
         self.words(key, text, area.fill)
 
-    def outside(self, piece: Piece) -> None:
+    def outside(self, primitive: Primitive) -> None:
         """The title, or an entry of the legend."""
-        *areas, text = piece.parts
+        *areas, text = primitive.parts
         assert isinstance(text, Text)
-        if piece.style is None:
-            self.words(piece.key, text)
+        if primitive.style is None:
+            self.words(primitive.key, text)
             return
         for area in areas:
             assert isinstance(area, Area)
-            look = node_attributes(piece.style, text.words, size=EDGE)
-            self.dot.node(piece.key, label_of(text.words), pos=self.at((area.place.x, area.place.y)), **look)
+            look = node_attributes(primitive.style, text.words, size=EDGE)
+            self.dot.node(primitive.key, label_of(text.words), pos=self.at((area.position.x, area.position.y)), **look)
 
     def at(self, point: Point) -> str:
         return f"{point[0]:.2f},{self.placed.height - point[1]:.2f}"

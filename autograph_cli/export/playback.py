@@ -46,7 +46,7 @@ class Playing:
 
     def _moments(self) -> Iterator[Moment]:
         """Those of drawn nodes, under their numbers in the view; of a chain that no pass ran, as one would run it."""
-        shown = {number: place for place, number in enumerate(self.numbers) if place in self.boxes}
+        shown = {number: position for position, number in enumerate(self.numbers) if position in self.boxes}
         found = [moment for moment in moments(self.whole) if moment.node in shown]
         yield from (Moment(shown[moment.node], moment.pass_id, moment.runs) for moment in found)
         if self.view == "backward" and not any(moment.runs for moment in found):

@@ -70,5 +70,5 @@ def _shorten(row: list[int], edges: Sequence[Edge], root_below: bool) -> None:
 def _stacked(row: Sequence[int], band: Sequence[int]) -> list[int]:
     """Number the rows in use from 0, those of the highest band first."""
     used = sorted({(-band[number], level) for number, level in enumerate(row)})
-    place = {key: number for number, key in enumerate(used)}
-    return [place[-band[number], level] for number, level in enumerate(row)]
+    position = {key: number for number, key in enumerate(used)}
+    return [position[-band[number], level] for number, level in enumerate(row)]

@@ -11,9 +11,10 @@ from autograph_cli.export.columns import in_columns
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
+from autograph_cli.export.formula_lines import to_latex, with_formulas
 from autograph_cli.export.graphml import to_graphml
 from autograph_cli.export.html import Sheet, to_html
-from autograph_cli.export.layered import place
+from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.modules import framed
@@ -26,6 +27,7 @@ from autograph_cli.export.repeats import fold_repeats
 from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.export.svg import to_svg
+from autograph_cli.formulas import Formula, formulas_of
 from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
@@ -65,6 +67,8 @@ class Job:
     inline: bool | None = None
     """Whether leaves are written on the operations that use them; None: where there are many operations."""
     columns: bool = True
+    formulas: tuple[Formula, ...] = ()
+    """What stands beside the bands, or is written alone."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
@@ -73,6 +77,8 @@ class Job:
         scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown, tags=self.tags)
         if self.flattened:
             scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
+        if self.formulas:
+            scene = with_formulas(scene, self.formulas, self.view)
         if self.inside:
             legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
             scene = replace(scene, legend=legend)
@@ -102,17 +108,17 @@ class Job:
                 f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
                 "choose the format dot, text or json, or a smaller part with --root."
             )
-        return place(scene)
+        return lay_out(scene)
 
     def paged(self) -> Placed:
         """The same, broken into columns where it is tall."""
-        return in_columns(self.placed()) if self.columns else self.placed()
+        return in_columns(self.placed()) if self.columns and not self.formulas else self.placed()
 
     def openable(self) -> tuple[Placed, Collection[str]]:
         """The same with modules that can be opened, as far as that is not too much, and those closed at first."""
         scene = replace(self, depth=None).scene(self.max_nodes and max(self.max_nodes, OPENABLE))
         closed = closed_at_first(scene, self.depth, self.max_nodes)
-        return (self.placed(), ()) if closed is None or len(scene.boxes) > LARGEST else (place(scene), closed)
+        return (self.placed(), ()) if closed is None or len(scene.boxes) > LARGEST else (lay_out(scene), closed)
 
     def insides(self, drawn: Iterable[Box]) -> dict[int, str]:
         """Pictures of what the backward of drawn nodes ran, where that was recorded."""
@@ -180,6 +186,7 @@ FORMATS: dict[str, Format] = {
     "mermaid": Format(".mmd", lambda job: to_mermaid(job.scene(job.max_nodes))),
     "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.view == "forward")),
     "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown)),
+    "latex": Format(".tex", lambda job: to_latex(job.formulas, job.title)),
     "json": Format(".json", lambda job: job.graph.to_json().encode()),
 }
 
@@ -203,6 +210,7 @@ def render(
     inside: str | None = None,
     parameters: str | None = None,
     columns: bool = True,
+    formula: bool = False,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
@@ -213,8 +221,9 @@ def render(
     `roll` says whether to roll loops in any case, or never. `shown` are the facts that stand on the nodes
     (`graph.facts.WORDS`). `parameters` is `inline` to write leaves on the operations that use them, or `boxes` to draw
     each; unless told, it depends on the number of operations. Without `tags`, leaves that are used far apart are one
-    box each, too; without `columns`, a tall picture is not broken. With `inside`, not the view is drawn, but what the
-    backward of this node of it ran.
+    box each, too; without `columns`, a tall picture is not broken. With `formula`, what the script computed and its
+    derivatives stand beside the picture as formulas; the format `latex` has these alone. With `inside`, not the view is
+    drawn, but what the backward of this node of it ran.
     Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
     in the way of a picture.
 
@@ -262,6 +271,7 @@ def render(
             numbers=own,
             inline=False if format == "html" else PARAMETERS[parameters],
             columns=columns,
+            formulas=formulas_of(graph) if formula or format == "latex" else (),
         )
     )
 
@@ -283,4 +293,4 @@ def notebook_svg(graph: Graph) -> str | None:
     shown = flattened(forward(graph) if data else graph, DEEPEST)
     if not shown.nodes or len(shown) > LARGEST:
         return None
-    return to_svg(place(split(framed(build(shown, "", data=data), shown))))
+    return to_svg(lay_out(split(framed(build(shown, "", data=data), shown))))

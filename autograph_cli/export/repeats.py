@@ -92,15 +92,15 @@ class _Rows:
             title = "" if box.style == "saved" else box.title
             inside.append((box.style, title, box.band, deep, path if deep else ""))
         ways = [
-            (place, self._place(arrow.head, call.id), arrow.label, arrow.dashed, arrow.back)
-            for place, key in enumerate(self.members[call.id])
+            (position, self._position(arrow.head, call.id), arrow.label, arrow.dashed, arrow.back)
+            for position, key in enumerate(self.members[call.id])
             for arrow in self.arrows[key]
             if arrow.tail == key
         ]
         return call.cls, call.parameters, inside, sorted(way for way in ways if way[1] is not None)
 
-    def _place(self, box: str, call: int) -> int | None:
-        return next((place for number, place in self.seat[box] if number == call), None)
+    def _position(self, box: str, call: int) -> int | None:
+        return next((position for number, position in self.seat[box] if number == call), None)
 
     def _in_a_row(self, calls: Sequence[ModuleCall]) -> bool:
         """Whether each is wired to the next as the one before it is, and to all else in one way."""
@@ -114,20 +114,20 @@ class _Rows:
         return _ends(ways[0], middle, -1) and _ends(ways[-1], middle, 1)
 
     def _ways(self, call: ModuleCall, number: int, rank: dict[int, int]) -> Iterator[Way]:
-        for place, key in enumerate(self.members[call.id]):
+        for position, key in enumerate(self.members[call.id]):
             for arrow in self.arrows[key]:
                 other, word = (arrow.head, "out") if arrow.tail == key else (arrow.tail, "in")
                 seat = next(((rank[its], at) for its, at in self.seat[other] if its in rank), None)
                 if seat is None:
-                    yield word, place, other, arrow.label, arrow.dashed
+                    yield word, position, other, arrow.label, arrow.dashed
                 elif seat[0] != number:
-                    yield word, place, (seat[0] - number, seat[1]), arrow.label, arrow.dashed
+                    yield word, position, (seat[0] - number, seat[1]), arrow.label, arrow.dashed
 
     def folded(self, scene: Scene, calls: Sequence[ModuleCall]) -> Scene:
         """The scene with the first of these calls in the place of all."""
         first, rank = calls[0].id, {call.id: number for number, call in enumerate(calls)}
         kept = self.members[first]
-        into = {key: kept[place] for call in calls[1:] for place, key in enumerate(self.members[call.id])}
+        into = {key: kept[position] for call in calls[1:] for position, key in enumerate(self.members[call.id])}
         self.gone |= into
         frames = tuple(
             replace(frame, title=_title(frame.title, calls), times=len(calls), equal=True)
@@ -182,7 +182,7 @@ def _ends(its: Counter[Way], middle: Counter[Way], side: int) -> bool:
 
 
 def _without_other(ways: Counter[Way]) -> set[tuple[object, ...]]:
-    return {(word, place, dashed) for word, place, _, _, dashed in ways}
+    return {(word, position, dashed) for word, position, _, _, dashed in ways}
 
 
 def _title(title: str, calls: Sequence[ModuleCall]) -> str:

@@ -83,18 +83,18 @@ def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str
     ends: dict[str, list[tuple[str, int]]] = {}
     of: dict[tuple[str, int], str] = {}
     for node in graph:
-        for place, edge in enumerate(node.args if scene.data else node.next):
+        for position, edge in enumerate(node.args if scene.data else node.next):
             if edge is not None:
-                tag = f"t{node.id}_{place}"
+                tag = f"t{node.id}_{position}"
                 own = tag if tag in drawn else f"n{edge.node}"
                 if own in drawn:
-                    ends.setdefault(own, []).append((f"n{node.id}", place))
-                    of[f"n{node.id}", place] = own
+                    ends.setdefault(own, []).append((f"n{node.id}", position))
+                    of[f"n{node.id}", position] = own
     fed = {}
     for own, its in ends.items():
         if not all(user in into for user, _ in its) or len({seats[user].turn for user, _ in its}) > 1:
             continue
-        same = {of.get((into[user], place)) for user, place in its}
+        same = {of.get((into[user], position)) for user, position in its}
         (other,) = same if len(same) == 1 else (None,)
         if other and drawn[other].style == drawn[own].style:
             fed[own] = other

@@ -11,7 +11,7 @@ from itertools import pairwise
 from autograph_cli.export.compound import Wire
 from autograph_cli.export.coordinates import packed
 from autograph_cli.export.ordering import Web
-from autograph_cli.export.placed import HEAD, Line, Place, Point, Stroke
+from autograph_cli.export.placed import HEAD, Line, Point, Rectangle, Stroke
 from autograph_cli.export.style import EDGE, text_width
 
 PORTS, NEXT_PORT, CLOSE = 0.76, 14.0, 9.0
@@ -55,8 +55,8 @@ def label_points(wires: Sequence[Wire], web: Web) -> list[int]:
             found.append(-1)
             continue
         costs = [
-            (taken[web.row[point]] + FARTHER * abs(place - len(chain) // 2), place)
-            for place, point in enumerate(chain[1:-1], 1)
+            (taken[web.row[point]] + FARTHER * abs(position - len(chain) // 2), position)
+            for position, point in enumerate(chain[1:-1], 1)
         ]
         found.append(chain[min(costs)[1]])
         taken[web.row[found[-1]]] += int(label_width(wire.label))
@@ -68,12 +68,12 @@ def routes(
     web: Web,
     x: Sequence[float],
     rows: Sequence[Row],
-    places: Sequence[Place],
+    positions: Sequence[Rectangle],
     fixed: Fixed,
     labelled: Sequence[int],
 ) -> list[Line]:
     """A line for each wire, from its tail to its head; `labelled` are the points at which labels stand."""
-    ports = _ports(wires, web, x, places, fixed)
+    ports = _ports(wires, web, x, positions, fixed)
     lines, ways = [], []
     for number, (wire, chain) in enumerate(zip(wires, web.chains, strict=True)):
         start, end = ports[number, 0], ports[number, 1]
@@ -90,7 +90,7 @@ def routes(
 
 
 def _ports(
-    wires: Sequence[Wire], web: Web, x: Sequence[float], places: Sequence[Place], fixed: Fixed
+    wires: Sequence[Wire], web: Web, x: Sequence[float], positions: Sequence[Rectangle], fixed: Fixed
 ) -> dict[tuple[int, int], Point]:
     """Where each edge leaves its upper box (0) and enters its lower one (1): side by side, straight if it can."""
     ends: dict[tuple[int, int], list[int]] = {}
@@ -99,29 +99,29 @@ def _ports(
         ends.setdefault((chain[-1], 1), []).append(number)
     found = {end: x[web.chains[end[0]][-end[1]]] + dx for end, dx in fixed.items()}
     # Boxes with several arrows have least freedom, then narrow ones.
-    for box, side in sorted(ends, key=lambda end: (len(ends[end]) == 1, places[end[0]].width, end)):
-        its, place = [number for number in ends[box, side] if (number, side) not in fixed], places[box]
+    for box, side in sorted(ends, key=lambda end: (len(ends[end]) == 1, positions[end[0]].width, end)):
+        its, position = [number for number in ends[box, side] if (number, side) not in fixed], positions[box]
         if not its:
             continue
-        reach = place.width * PORTS / 2
+        reach = position.width * PORTS / 2
         goals = {number: _goal(web.chains[number], number, side, x, found) for number in its}
         if len(its) == 1:
             ((number, goal),) = goals.items()
-            found[number, side] = goal if abs(goal - place.x) <= reach else place.x
+            found[number, side] = goal if abs(goal - position.x) <= reach else position.x
             continue
         its.sort(key=lambda number: (goals[number], number))
         apart = min(NEXT_PORT, 2 * reach / (len(its) - 1))
-        wanted = [min(max(goals[number] - place.x, -reach), reach) for number in its]
+        wanted = [min(max(goals[number] - position.x, -reach), reach) for number in its]
         steps = [apart * i - reach for i in range(len(its))]
         spread = packed(wanted, [1.0] * len(its), steps)
-        room = 2 * reach - apart * (len(its) - 1)
-        offsets = [step + min(max(dx - step, 0.0), room) for dx, step in zip(spread, steps, strict=True)]
+        slack = 2 * reach - apart * (len(its) - 1)
+        offsets = [step + min(max(dx - step, 0.0), slack) for dx, step in zip(spread, steps, strict=True)]
         halves = [_half(wires[number], web.chains[number]) for number in its]
-        straight = [abs(place.x + dx - goals[number]) < 0.3 for number, dx in zip(its, offsets, strict=True)]
-        _make_room(offsets, halves, straight, reach)
+        straight = [abs(position.x + dx - goals[number]) < 0.3 for number, dx in zip(its, offsets, strict=True)]
+        _spread_ports(offsets, halves, straight, reach)
         for number, dx in zip(its, offsets, strict=True):
-            found[number, side] = place.x + dx
-    return {end: (at, _border(places[web.chains[end[0]][-end[1]]], at, end[1])) for end, at in found.items()}
+            found[number, side] = position.x + dx
+    return {end: (at, _border(positions[web.chains[end[0]][-end[1]]], at, end[1])) for end, at in found.items()}
 
 
 def _half(wire: Wire, chain: Sequence[int]) -> float:
@@ -129,16 +129,16 @@ def _half(wire: Wire, chain: Sequence[int]) -> float:
     return label_width(wire.label) / 2 + 3 if wire.label and len(chain) == 2 else 0.0
 
 
-def _make_room(offsets: list[float], halves: Sequence[float], straight: Sequence[bool], reach: float) -> None:
+def _spread_ports(offsets: list[float], halves: Sequence[float], straight: Sequence[bool], reach: float) -> None:
     """Move ports outwards from those of straight edges, as far as labels need it and the box has room."""
     for turn in (1, -1):
         numbers = range(len(offsets))[::turn]
-        outermost = max((place for place, number in enumerate(numbers) if straight[number]), default=len(offsets))
+        outermost = max((position for position, number in enumerate(numbers) if straight[number]), default=len(offsets))
         least = min([CLOSE, *(turn * (offsets[b] - offsets[a]) for a, b in pairwise(numbers))])
-        for place in range(outermost + 1, len(offsets)):
-            before, number = numbers[place - 1], numbers[place]
+        for position in range(outermost + 1, len(offsets)):
+            before, number = numbers[position - 1], numbers[position]
             wanted = turn * offsets[before] + halves[before] + halves[number]
-            limit = reach - least * (len(offsets) - 1 - place)
+            limit = reach - least * (len(offsets) - 1 - position)
             offsets[number] = turn * max(turn * offsets[number], min(wanted, limit))
 
 
@@ -149,12 +149,12 @@ def _goal(chain: list[int], number: int, side: int, x: Sequence[float], found: d
     return x[chain[-2 if side else 1]]
 
 
-def _border(place: Place, x: float, side: int) -> float:
+def _border(position: Rectangle, x: float, side: int) -> float:
     """The height of a box's lower (side 0) or upper border at this x."""
-    half = place.height / 2
-    if place.round:
-        half *= math.sqrt(max(0.0, 1 - (2 * (x - place.x) / place.width) ** 2))
-    return place.y - half if side else place.y + half
+    half = position.height / 2
+    if position.round:
+        half *= math.sqrt(max(0.0, 1 - (2 * (x - position.x) / position.width) ** 2))
+    return position.y - half if side else position.y + half
 
 
 def _way(

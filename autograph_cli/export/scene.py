@@ -76,6 +76,8 @@ class Band:
     number: int
     """Twice the order, which is the height at which it lies; odd for what was made from derivatives."""
     title: str
+    beside: tuple[str, ...] = ()
+    """Lines of text that stand to the right of all that is in it."""
 
     @property
     def order(self) -> int:
@@ -135,7 +137,7 @@ class _Builder:
         for root in graph.roots:
             if graph.nodes[root.node].kind == "operation":
                 self.rooted.setdefault((root.node, root.nr), []).append(shown_name(root.name))
-        self.pills = {place: f"r{number}" for number, place in enumerate(self.rooted)}
+        self.pills = {position: f"r{number}" for number, position in enumerate(self.rooted)}
         self.uses = self._uses()
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
         self.labels = Labels(graph, data, several, shown)
@@ -195,9 +197,9 @@ class _Builder:
     def _uses(self) -> list[tuple[int, int, int, int]]:
         """(user, place among its edges, used node, its output), for every edge that is drawn."""
         return [
-            (node.id, place, edge.node, edge.nr)
+            (node.id, position, edge.node, edge.nr)
             for node in self.graph
-            for place, edge in enumerate(node.args if self.data else node.next)
+            for position, edge in enumerate(node.args if self.data else node.next)
             if edge is not None
         ]
 
@@ -256,13 +258,13 @@ class _Builder:
 
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
         here, nodes, band = f"n{node.id}", self.graph.nodes, self.band[node.id]
-        for place, edge in enumerate(node.args if self.data else node.next):
+        for position, edge in enumerate(node.args if self.data else node.next):
             if edge is None:
                 continue
             far = f"n{edge.node}"
             dashed = nodes[edge.node].order != node.order
             if edge.node in tags:
-                far = f"t{node.id}_{place}"
+                far = f"t{node.id}_{position}"
                 kind, title, tip = tags[edge.node]
                 self.boxes.append(Box(far, kind, title, "", (), tip, band, True))
                 dashed = False

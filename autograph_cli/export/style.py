@@ -26,6 +26,8 @@ FONT = "Helvetica"
 INK, PALE_INK, LINE, LINK = "#222222", "#555555", "#666666", "#B05A9A"
 TITLE, SUBTITLE, SMALL, EDGE, BAND = 12, 9, 10, 9, 11
 """Font sizes in points."""
+BESIDE = 17.0
+"""From one line of text beside a band to the next."""
 EDGE_OF_PAPER = 14.0
 """The white around a picture."""
 LEADING = SUBTITLE * 1.2
@@ -87,7 +89,7 @@ def is_code(lines: Sequence[str]) -> bool:
 def shaded(colour: str, depth: int) -> str:
     """A ground within so many frames."""
     light = SHADE[depth] if depth < len(SHADE) else SHADE[-2 + (depth - len(SHADE)) % 2]
-    return "#" + "".join(f"{round(int(colour[place : place + 2], 16) * light):02X}" for place in (1, 3, 5))
+    return "#" + "".join(f"{round(int(colour[position : position + 2], 16) * light):02X}" for position in (1, 3, 5))
 
 
 @lru_cache(4096)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import get_args
 
-from autograph_cli.export.drawing import Area, Piece, Role, Text, Way, pieces
+from autograph_cli.export.drawing import Area, Primitive, Role, Text, Way, primitives
 from autograph_cli.export.placed import Line, Placed, Point, outline
 from autograph_cli.export.style import EDGE, LINE, PALE_INK, TITLE
 
@@ -32,8 +32,8 @@ def to_svg(placed: Placed, *, page: bool = False) -> str:
         f"<title>{_text(placed.scene.title or 'autograph')}</title>\n"
         f'<rect width="{width}" height="{height}" fill="white"/>\n'
     ]
-    by_role = groupby(pieces(placed), lambda piece: piece.role)
-    written = {role: "".join([_piece(piece, page) for piece in its]) for role, its in by_role}
+    by_role = groupby(primitives(placed), lambda primitive: primitive.role)
+    written = {role: "".join([_piece(primitive, page) for primitive in its]) for role, its in by_role}
     for role in get_args(Role):
         inner = written.get(role, "")
         if role in _AROUND:
@@ -42,21 +42,21 @@ def to_svg(placed: Placed, *, page: bool = False) -> str:
     return "".join([*parts, "</svg>\n"])
 
 
-def _piece(piece: Piece, page: bool) -> str:
+def _piece(primitive: Primitive, page: bool) -> str:
     """A piece, in a group of its own where something is to be found there."""
-    if piece.role == "band":
-        return _part(piece.parts[0], f' id="{piece.key}" class="band"')
-    if piece.role == "link":
-        return _part(piece.parts[0], ' class="link"')
-    inner = "".join(_part(part, bare=piece.role in _AROUND) for part in piece.parts)
-    if piece.role in ("label", "heading"):
+    if primitive.role == "band":
+        return _part(primitive.parts[0], f' id="{primitive.key}" class="band"')
+    if primitive.role == "link":
+        return _part(primitive.parts[0], ' class="link"')
+    inner = "".join(_part(part, bare=primitive.role in _AROUND) for part in primitive.parts)
+    if primitive.role in ("label", "heading"):
         inner = inner.replace("/>\n", "/>", 1)
-        return f'<g class="{piece.role}">{inner}</g>\n' if page else inner
-    if piece.role in ("title", "sample"):
+        return f'<g class="{primitive.role}">{inner}</g>\n' if page else inner
+    if primitive.role in ("title", "sample"):
         return inner
-    tooltip = f"<title>{_text(piece.tooltip)}</title>" if piece.tooltip and not page else ""
-    kind = {"frame": "module", "arrow": "arrow"}.get(piece.role, piece.style)
-    return f'<g id="{piece.key}" class="{kind}">{tooltip}{inner}</g>\n'
+    tooltip = f"<title>{_text(primitive.tooltip)}</title>" if primitive.tooltip and not page else ""
+    kind = {"frame": "module", "arrow": "arrow"}.get(primitive.role, primitive.style)
+    return f'<g id="{primitive.key}" class="{kind}">{tooltip}{inner}</g>\n'
 
 
 def _part(part: Area | Text | Way, said: str = "", *, bare: bool = False) -> str:
@@ -67,17 +67,17 @@ def _part(part: Area | Text | Way, said: str = "", *, bare: bool = False) -> str
 
 
 def _shape(area: Area, said: str) -> str:
-    place = area.place
+    position = area.position
     paint = f'fill="{area.fill}"' + (f' stroke="{area.line}"' if area.line else "")
     paint += f' stroke-width="{area.thick}"' if area.thick else ""
     paint += ' stroke-dasharray="4,3"' if area.dashed else ""
-    if place.round:
-        radii = f'rx="{_number(place.width / 2)}" ry="{_number(place.height / 2)}"'
-        return f'ellipse{said} cx="{_number(place.x)}" cy="{_number(place.y)}" {radii} {paint}'
-    corners = outline("input" if area.slanted else "operation", place)
+    if position.round:
+        radii = f'rx="{_number(position.width / 2)}" ry="{_number(position.height / 2)}"'
+        return f'ellipse{said} cx="{_number(position.x)}" cy="{_number(position.y)}" {radii} {paint}'
+    corners = outline("input" if area.slanted else "operation", position)
     if area.slanted:
         return f'polygon{said} points="{" ".join(map(_point, corners))}" {paint}'
-    (x, y), size = corners[0], f'width="{_number(place.width)}" height="{_number(place.height)}"'
+    (x, y), size = corners[0], f'width="{_number(position.width)}" height="{_number(position.height)}"'
     corner = f' rx="{_number(area.corner)}"' if area.corner else ""
     return f'rect{said} x="{_number(x)}" y="{_number(y)}" {size}{corner} {paint}'
 

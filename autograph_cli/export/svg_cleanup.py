@@ -18,7 +18,7 @@ _TEXT = re.compile(r'(<text [^>]*?)text-anchor="\w+" x="[^"]*"')
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-def polish(svg: str, scene: Scene) -> str:
+def clean_svg(svg: str, scene: Scene) -> str:
     """Give an SVG of the scene its tooltips as `<title>`, and centre what is written in the nodes."""
     tooltips = {box.id: box.tooltip for box in scene.boxes}
     tooltips |= {f"e{number}": arrow.tooltip for number, arrow in enumerate(scene.arrows)}

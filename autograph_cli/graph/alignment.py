@@ -22,9 +22,9 @@ def align(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, i
     while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
         end += 1
     inner = _myers(old[start : len(old) - end], new[start : len(new) - end])
-    pairs = [(place, place) for place in range(start)]
+    pairs = [(position, position) for position in range(start)]
     pairs += [(one + start, other + start) for one, other in inner]
-    return pairs + [(len(old) - place, len(new) - place) for place in range(end, 0, -1)]
+    return pairs + [(len(old) - position, len(new) - position) for position in range(end, 0, -1)]
 
 
 def _myers(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
@@ -65,7 +65,7 @@ def _back(history: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]
 
 def _in_order(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Each item with the next free equal one; rising on the old side only."""
-    places: dict[Hashable, deque[int]] = defaultdict(deque)
-    for place, item in enumerate(new):
-        places[item].append(place)
-    return [(place, places[item].popleft()) for place, item in enumerate(old) if places.get(item)]
+    positions: dict[Hashable, deque[int]] = defaultdict(deque)
+    for position, item in enumerate(new):
+        positions[item].append(position)
+    return [(position, positions[item].popleft()) for position, item in enumerate(old) if positions.get(item)]

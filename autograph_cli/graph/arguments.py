@@ -28,6 +28,8 @@ _USUAL = {
     "cudnn_enabled": (True, False),
     "dropout_p": (0.0,),
     "stable": (True, False),
+    "largest": (True,),
+    "sorted": (True,),
 }
 """Values that go without saying; of all other arguments that is False."""
 
@@ -42,6 +44,7 @@ def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = ()) -> str:
     '2'
     """
     plain = {saved.name.removeprefix("_saved_"): _value(saved.value) for saved in node.saved if saved.type is None}
+    plain |= {name: _value(value) for name, value in node.constants}
     write = _WRITTEN.get(node.op)
     text = _listed(plain) if write is None else write(plain, shapes)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip(' ,')}…"
@@ -76,6 +79,16 @@ def _by(sign: str, name: str) -> Callable[[Plain, Sequence[tuple[int, ...]]], st
     return lambda plain, shapes: f"{sign} {_short(plain[name])}".strip() if plain.get(name) is not None else ""
 
 
+def _added(sign: str) -> Callable[[Plain, Sequence[tuple[int, ...]]], str]:
+    """A number that is added or taken away, and by what the other side is multiplied first."""
+
+    def write(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:
+        rest = _listed({name: value for name, value in plain.items() if name != "other"})
+        return ", ".join(filter(None, (f"{sign} {_short(plain['other'])}" if "other" in plain else "", rest)))
+
+    return write
+
+
 def _window(plain: Plain, kernel: Sequence[int]) -> str:
     """A window as papers tell it: `3×3 s2 p1`, without what is usual."""
     words = ["×".join(map(str, kernel))] if kernel else []
@@ -108,6 +121,9 @@ def _slice(plain: Plain, shapes: Sequence[tuple[int, ...]]) -> str:
 
 
 _WRITTEN: dict[str, Callable[[Plain, Sequence[tuple[int, ...]]], str]] = {
+    "add": _added("+"),
+    "sub": _added("-"),
+    "rsub": lambda plain, shapes: f"{_short(plain['other'])} -" if "other" in plain else "",
     "mul": _by("×", "other"),
     "div": _by("÷", "other"),
     "pow": _by("", "exponent"),

@@ -36,7 +36,7 @@ class _Closing:
                 self.members.setdefault(key, []).append(node)
         its = {key: [node for node in members if node.kind == "operation"] for key, members in self.members.items()}
         self.operations = {key: members for key, members in its.items() if members}
-        self.place: dict[Edge, Edge] = {}
+        self.position: dict[Edge, Edge] = {}
         """Where each output is now."""
 
     def _key(self, node: Node, users: Iterable[int]) -> Key | None:
@@ -50,17 +50,17 @@ class _Closing:
         used = self._used()
         for number, node in enumerate(kept):
             its = used[last[node.id]] if node.id in last else [Edge(node.id, nr) for nr in range(len(node.outputs))]
-            self.place |= {edge: Edge(number, nr) for nr, edge in enumerate(its)}
+            self.position |= {edge: Edge(number, nr) for nr, edge in enumerate(its)}
         new = {node.id: number for number, node in enumerate(kept)}
         nodes = []
         for number, node in enumerate(kept):
             moved = self._closed(node, last[node.id], used) if node.id in last else self._open(node)
             nodes.append(replace(moved, id=number, parent=None if node.parent is None else new.get(node.parent)))
-        roots = [(root, self.place.get(Edge(root.node, root.nr))) for root in self.whole.roots]
+        roots = [(root, self.position.get(Edge(root.node, root.nr))) for root in self.whole.roots]
         passes = tuple(
             replace(
                 entry,
-                roots=tuple(self.place[edge] for edge in entry.roots if edge in self.place),
+                roots=tuple(self.position[edge] for edge in entry.roots if edge in self.position),
                 ran=tuple(new[ran] for ran in entry.ran if ran in new),
             )
             for entry in self.whole.passes
@@ -82,8 +82,8 @@ class _Closing:
     def _open(self, node: Node) -> Node:
         return replace(
             node,
-            args=tuple(self.place[edge] for edge in node.args if edge in self.place),
-            next=tuple(None if edge is None else self.place.get(edge) for edge in node.next),
+            args=tuple(self.position[edge] for edge in node.args if edge in self.position),
+            next=tuple(None if edge is None else self.position.get(edge) for edge in node.next),
         )
 
     def _closed(self, node: Node, key: Key, used: dict[Key, list[Edge]]) -> Node:
@@ -107,7 +107,7 @@ class _Closing:
 
     def _given(self, key: Key, edges: Iterable[Edge]) -> tuple[Edge, ...]:
         """Of these edges those that lead out of a closed call, each once."""
-        moved = (self.place.get(edge) for edge in edges if self.key[edge.node] != key)
+        moved = (self.position.get(edge) for edge in edges if self.key[edge.node] != key)
         return tuple(dict.fromkeys(edge for edge in moved if edge is not None))
 
 

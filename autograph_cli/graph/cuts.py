@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from autograph_cli.graph.names import output_names, visible
-from autograph_cli.graph.paths import Place, leading_to
+from autograph_cli.graph.paths import Position, leading_to
 from autograph_cli.graph.records import Edge, Graph, Node
 from autograph_cli.graph.views import backward_edges
 
@@ -18,7 +18,7 @@ def data_or_gradient(node: Node) -> list[Edge]:
     return list(dict.fromkeys([*node.args, *backward_edges(node)]))
 
 
-def behind(graph: Graph, starts: Iterable[Place]) -> set[int]:
+def behind(graph: Graph, starts: Iterable[Position]) -> set[int]:
     """The nodes that these places hang on, by data or by gradient, themselves included."""
     met = {node for node, _ in starts}
     stack = list(met)
@@ -36,7 +36,7 @@ def where(node: Node) -> str:
     return f"{name} at {visible(node.source.file)}:{node.source.line}" if node.source else name
 
 
-def reasons(graph: Graph, starts: Sequence[Place], ends: Sequence[Place]) -> list[str]:
+def reasons(graph: Graph, starts: Sequence[Position], ends: Sequence[Position]) -> list[str]:
     """Sentences on why no gradient goes from `starts` to `ends`; none where the graph does not tell."""
     names = output_names(graph)
     inside = behind(graph, starts)
@@ -57,10 +57,10 @@ def reasons(graph: Graph, starts: Sequence[Place], ends: Sequence[Place]) -> lis
     return list(dict.fromkeys(said))
 
 
-def _refusals(graph: Graph, inside: set[int], ends: Sequence[Place]) -> list[tuple[Node, Edge]]:
+def _refusals(graph: Graph, inside: set[int], ends: Sequence[Position]) -> list[tuple[Node, Edge]]:
     """The operations that were given what leads to an end, and have no edge for it."""
     leading = leading_to(graph, ends)
-    wanted, places = set(ends), {node for node, _ in ends}
+    wanted, positions = set(ends), {node for node, _ in ends}
     whole = {node for node, nr in ends if nr is None or len(graph.nodes[node].outputs) == 1}
     found: list[tuple[Node, Edge]] = []
     for number in sorted(inside):
@@ -69,7 +69,7 @@ def _refusals(graph: Graph, inside: set[int], ends: Sequence[Place]) -> list[tup
             leads = (
                 edge.node in whole
                 or (edge.node, edge.nr) in wanted
-                or (edge.node in leading and edge.node not in places)
+                or (edge.node in leading and edge.node not in positions)
             )
             if leads and graph.nodes[edge.node].kind != "input" and edge not in node.next:
                 found.append((node, edge))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.matching import match
-from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root, TensorType
+from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass, Root, TensorType
 from autograph_cli.graph.trace_writer import write_node
 
 Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules"]
@@ -37,6 +37,13 @@ class PassChange:
     old: int | None
     new: int | None
     aspects: tuple[str, ...] = ()
+
+
+class Wording:
+    """How differences are said, by functions of files above this one, each of which puts its own here."""
+
+    sentences: Callable[[GraphDiff], list[str]]
+    lines: Callable[[GraphDiff, int], list[str]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,9 +79,7 @@ class GraphDiff:
     @cached_property
     def sentences(self) -> list[str]:
         """The differences as a reviewer would say them, one a line."""
-        from autograph_cli.graph.review import sentences
-
-        return sentences(self)
+        return Wording.sentences(self)
 
     @cached_property
     def renamed(self) -> tuple[tuple[str, str], ...]:
@@ -88,9 +93,7 @@ class GraphDiff:
 
     def to_text(self, *, context: int = 2) -> str:
         """The lines of both graphs that differ, marked `-` and `+`, with some around them; empty for equal graphs."""
-        from autograph_cli.graph.snapshot_text import diff_lines
-
-        return "".join(f"{line}\n" for line in diff_lines(self, context))
+        return "".join(f"{line}\n" for line in Wording.lines(self, context))
 
     def to_json(self) -> str:
         """The differences as JSON, nodes in the form that they have in a trace."""
@@ -131,6 +134,9 @@ def diff(old: Graph, new: Graph, parts: Collection[str] = DEFAULT_PARTS) -> Grap
     <GraphDiff: the same>
     """
     return _Comparison(old, new, frozenset(parts)).result()
+
+
+Methods.diff = diff
 
 
 def constants(node: Node) -> tuple[str, ...]:
@@ -203,7 +209,7 @@ class _Comparison:
     def _change(self, one: int, other: int) -> Change | None:
         old, new, parts = self.old[one], self.new[other], self.parts
         types = [tuple(shown_type(output.type, parts) for output in node.outputs) for node in (old, new)]
-        places = [node.source and (node.source.file, node.source.line) for node in (old, new)]
+        positions = [node.source and (node.source.file, node.source.line) for node in (old, new)]
         found: dict[Aspect, bool] = {
             "kind": old.kind != new.kind,
             "operation": old.kind == new.kind == "operation" and _operation(old, new),
@@ -212,7 +218,7 @@ class _Comparison:
             "arguments": bool(old.args and new.args) and not self._same_edges(old.args, new.args),
             "gradients": not self._same_gradients(old, new),
             "origin": not self._same_origin(old, new),
-            "line": "lines" in parts and places[0] != places[1],
+            "line": "lines" in parts and positions[0] != positions[1],
             "module": "modules" in parts and old.module != new.module,
         }
         if found["arguments"] and found["gradients"]:
@@ -337,9 +343,9 @@ def results(graph: Graph) -> Graph:
     started = {edge for entry in graph.passes for edge in entry.roots}
     kept: dict[Edge, Root] = {}
     for root in graph.roots:
-        place = Edge(root.node, root.nr)
-        if root.node not in used or place in started:
-            kept.setdefault(place, root)
+        position = Edge(root.node, root.nr)
+        if root.node not in used or position in started:
+            kept.setdefault(position, root)
     return Graph(graph.nodes, tuple(kept.values()), graph.passes)
 
 

@@ -42,10 +42,10 @@ def _dtype(node: Node) -> list[str]:
 def _source(node: Node) -> list[str]:
     if node.source is None:
         return []
-    place, text = f"{node.source.file}:{node.source.line}", node.source.text.strip()
-    if len(place) + len(text) + 2 <= LONGEST:
-        return [f"{place}  {text}".rstrip()]
-    return [place, *_wrapped(text)]
+    position, text = f"{node.source.file}:{node.source.line}", node.source.text.strip()
+    if len(position) + len(text) + 2 <= LONGEST:
+        return [f"{position}  {text}".rstrip()]
+    return [position, *_wrapped(text)]
 
 
 def _time(node: Node) -> list[str]:

@@ -72,8 +72,8 @@ def _nodes(item: Item, path: tuple[int, ...] = ()) -> Iterator[tuple[int, tuple[
         yield item, path
         return
     for turn in item.turns:
-        for place, inner in enumerate(turn):
-            yield from _nodes(inner, (*path, place))
+        for position, inner in enumerate(turn):
+            yield from _nodes(inner, (*path, position))
 
 
 class _Finder:
@@ -87,7 +87,7 @@ class _Finder:
         self.kinds_of_row: list[int] = []
         self.later: list[list[int]] = []
         """For each item the next ones of its kind."""
-        self.place: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self.position: dict[int, tuple[int, tuple[int, ...]]] = {}
         """Of the operations of a row: the number of the item that each is in, and its place in there."""
 
     def rolled(self, row: list[Item]) -> list[Item]:
@@ -103,15 +103,15 @@ class _Finder:
     def look_at(self, row: list[Item]) -> None:
         """Make this the row in which loops are looked for."""
         self.row = row
-        self.place = {node: (at, path) for at, item in enumerate(row) for node, path in _nodes(item)}
+        self.position = {node: (at, path) for at, item in enumerate(row) for node, path in _nodes(item)}
         self.kinds_of_row = list(map(self.kind_of, row))
         following: dict[int, list[int]] = {}
         for at, kind in enumerate(self.kinds_of_row):
             following.setdefault(kind, []).append(at)
         self.later = [[] for _ in row]
-        for places in following.values():
-            for i, at in enumerate(places):
-                self.later[at] = places[i + 1 : i + 1 + CANDIDATES]
+        for positions in following.values():
+            for i, at in enumerate(positions):
+                self.later[at] = positions[i + 1 : i + 1 + CANDIDATES]
 
     def searched(self, start: int, stop: int, below: int) -> Iterator[Item]:
         """This part of the row with the loops in it whose turns are shorter than `below`."""
@@ -185,7 +185,7 @@ class _Finder:
                 for edge in (*self.graph.nodes[number].args, *self.graph.nodes[number].next)
                 if edge
             }
-            return sum(start <= self.place.get(number, (-1, ()))[0] < begin for number in used)
+            return sum(start <= self.position.get(number, (-1, ()))[0] < begin for number in used)
 
         def modules(shift: int) -> int:
             begin = start + shift + period
@@ -216,7 +216,7 @@ class _Finder:
             return all(self.alike(a, b, pair) for mine, its in turns for a, b in zip(mine, its, strict=True))
         assert isinstance(one, int) and isinstance(other, int)
         a, b = self.graph.nodes[one], self.graph.nodes[other]
-        at = self.place[one][0]
+        at = self.position[one][0]
         return self.kind[one] == self.kind[other] and all(
             self.same(x, y, pair, at)
             for mine, its in ((a.args, b.args), (a.next, b.next))
@@ -229,7 +229,7 @@ class _Finder:
             return True
         if other is None:
             return False
-        there = self.place.get(other.node)
+        there = self.position.get(other.node)
         first = at < pair.start + pair.period
         fed = first and there is not None and pair.start <= there[0] < pair.start + pair.period
         if one is None:
@@ -237,7 +237,7 @@ class _Finder:
         nodes = self.graph.nodes
         if one.node == other.node:
             return one.nr == other.nr or there is None or there[0] < pair.start
-        here = self.place.get(one.node)
+        here = self.position.get(one.node)
         if one.nr == other.nr and here and there and here[1] == there[1]:
             # One turn later, or any turn of a loop that is over.
             later, before = there[0] - here[0], bool(here[1]) and here[0] < pair.start
@@ -283,11 +283,11 @@ def _seated(
     fewest, most = counts.get(path, (many, many))
     counts[path] = min(fewest, many), max(most, many)
     for number, items in enumerate(loop.turns):
-        for place, item in enumerate(items):
+        for position, item in enumerate(items):
             if isinstance(item, int):
-                yield item, (*path, place), (*turn, number)
+                yield item, (*path, position), (*turn, number)
             else:
-                yield from _seated(item, (*path, place), (*turn, number), counts)
+                yield from _seated(item, (*path, position), (*turn, number), counts)
 
 
 def _plain(node: Node, nr: int) -> tuple[str, str, int]:

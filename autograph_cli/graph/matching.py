@@ -75,8 +75,8 @@ class _Side:
 
 
 def _slots(node: Node) -> list[Slot]:
-    found = [(place, edge.nr, edge.node) for place, edge in enumerate(node.args)]
-    return found + [(-1 - place, edge.nr, edge.node) for place, edge in enumerate(node.next) if edge is not None]
+    found = [(position, edge.nr, edge.node) for position, edge in enumerate(node.args)]
+    return found + [(-1 - position, edge.nr, edge.node) for position, edge in enumerate(node.next) if edge is not None]
 
 
 def _taken(side: _Side, number: int, across: _Side) -> int:
@@ -98,7 +98,7 @@ class _Matcher:
         anchors = _anchors(old, new) if names else ()
         for one, other in anchors:
             self.pair(one, other)
-        self.marks = [{pair[side]: ("mark", place) for place, pair in enumerate(anchors)} for side in (0, 1)]
+        self.marks = [{pair[side]: ("mark", position) for position, pair in enumerate(anchors)} for side in (0, 1)]
         self.coarse = [[self.number(coarse(node)) for node in side.nodes] for side in self.sides]
         self.labels = [[self._labels(at, what) for at in (0, 1)] for what in (fine, lambda node: ())]
 
@@ -198,10 +198,10 @@ class _Matcher:
         found: dict[tuple[int, int], None] = {}
         for mine, theirs in keys:
             counts, other_counts = Counter(mine[one] for one in once), Counter(theirs[one] for one in twice)
-            places = {theirs[one]: one for one in twice}
+            positions = {theirs[one]: one for one in twice}
             for one in once:
                 if counts[mine[one]] == 1 == other_counts[mine[one]]:
-                    found[one, places[mine[one]]] = None
+                    found[one, positions[mine[one]]] = None
         votes, other_votes = Counter(one for one, _ in found), Counter(other for _, other in found)
         for one, other in found:
             if votes[one] == 1 == other_votes[other]:
@@ -256,13 +256,13 @@ class _Matcher:
             (old.outs[one], new.outs[other]),
             ([(0, 0, child) for child in old.children[one]], [(0, 0, child) for child in new.children[other]]),
         ):
-            places: dict[Hashable, list[int]] = defaultdict(list)
+            positions: dict[Hashable, list[int]] = defaultdict(list)
             for slot, nr, user in theirs:
                 if user not in new.image:
-                    places[slot, nr, others[user]].append(user)
+                    positions[slot, nr, others[user]].append(user)
             free = Counter((slot, nr, keys[user]) for slot, nr, user in mine if user not in old.image)
             for slot, nr, user in mine:
-                found = places.get((slot, nr, keys[user]), ())
+                found = positions.get((slot, nr, keys[user]), ())
                 if len(found) == 1 == free[slot, nr, keys[user]]:
                     yield user, found[0]
 
@@ -352,17 +352,17 @@ class _Matcher:
 
     def _replaced(self) -> None:
         """Pair operations that differ in their kind and stand in the same place: same arguments, same users."""
-        places: dict[Hashable, list[int]] = defaultdict(list)
+        positions: dict[Hashable, list[int]] = defaultdict(list)
         for other in range(len(self.new.nodes)):
             if other not in self.new.image and self.new.ins[other]:
-                places[self._place(self.new, other)].append(other)
+                positions[self._position(self.new, other)].append(other)
         for one in range(len(self.old.nodes)):
             if one not in self.old.image and self.old.ins[one]:
-                found = places.get(self._place(self.old, one))
+                found = positions.get(self._position(self.old, one))
                 if found:
                     self.pair(one, found.pop(0))
 
-    def _place(self, side: _Side, number: int) -> Hashable:
+    def _position(self, side: _Side, number: int) -> Hashable:
         """What a node is given and what uses it, in numbers of the new graph; None stands for what has no like."""
         seen = side.image if side is self.old else {other: other for other in self.new.image}
         node = side.nodes[number]

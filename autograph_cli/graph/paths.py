@@ -13,7 +13,7 @@ from autograph_cli.graph.views import Targets, backward_edges
 
 Path = tuple[int, ...]
 """Ids of nodes, from the start to the end."""
-Place = tuple[int, int | None]
+Position = tuple[int, int | None]
 """A node, and one of its outputs or any (None)."""
 _Steps = dict[int, list[int]]
 
@@ -34,7 +34,11 @@ class Paths:
 
 
 def paths(
-    graph: Graph, starts: Iterable[Place], ends: Iterable[Place], limit: int = 10, targets: Targets = backward_edges
+    graph: Graph,
+    starts: Iterable[Position],
+    ends: Iterable[Position],
+    limit: int = 10,
+    targets: Targets = backward_edges,
 ) -> Paths:
     """Count the paths from `starts` to `ends`, and list at most `limit` of them.
 
@@ -65,7 +69,7 @@ def paths(
     return Paths(count, tuple(shortest), tuple(longest[: limit - half]))
 
 
-def find_places(graph: Graph, name: str) -> list[Place]:
+def find_positions(graph: Graph, name: str) -> list[Position]:
     """The outputs of this name: a root's, a variable's (`x`, or `x~2` for its second holder), `%7`, an operation's.
 
     Raises `GraphError`, with similar names, for a name that is not there.
@@ -85,7 +89,7 @@ def known_names(graph: Graph) -> list[str]:
     return list(dict.fromkeys([*(root.name for root in graph.roots), *named]))
 
 
-def leading_to(graph: Graph, ends: Iterable[Place], targets: Targets = backward_edges) -> set[int]:
+def leading_to(graph: Graph, ends: Iterable[Position], targets: Targets = backward_edges) -> set[int]:
     """The nodes from which a path leads to one of these places, the nodes of the places themselves included."""
     goal: dict[int, set[int | None]] = {}
     for node, nr in ends:

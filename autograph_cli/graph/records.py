@@ -139,6 +139,8 @@ class Node:
     measured: Measured | None = None
     call: int | None = None
     """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
+    constants: tuple[tuple[str, str], ...] = ()
+    """What the operation was given that is no tensor and that `saved` does not have, by name: `("other", "3")`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +182,22 @@ class Pass:
     source: Source | None = None
     ran: tuple[int, ...] = ()
     """The nodes that it ran, in order of execution."""
+    inputs: tuple[Edge, ...] = ()
+    """What the roots were differentiated by: what `grad` was asked for, or the leaves that `backward` reached."""
+    results: tuple[Edge | None, ...] = ()
+    """The derivatives by `inputs`, in the same order; None where one has no graph of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`."""
+    """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`.
+
+    >>> from autograph_cli import capture, torch
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> graph = capture((x * 2).sum())
+    >>> [node.name for node in graph]
+    ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
+    """
 
     nodes: tuple[Node, ...] = ()
     roots: tuple[Root, ...] = ()
@@ -203,31 +216,32 @@ class Graph:
 
     def verify(self) -> None:
         """Raise `GraphError` at the first node that breaks a rule of the records."""
-        from autograph_cli.graph.verifier import verify
-
-        verify(self)
+        Methods.verify(self)
 
     def to_text(self, *, details: bool = False, shown: Collection[str] = ()) -> str:
         """The graph as reviewable text, one node a line, and facts of each below it."""
-        from autograph_cli.graph.text import to_text
-
-        return to_text(self, details=details, shown=shown)
+        return Methods.to_text(self, details=details, shown=shown)
 
     def diff(self, other: Graph) -> GraphDiff:
         """How `other` differs from this graph, matched by structure; true if it does."""
-        from autograph_cli.graph.diff import diff
-
-        return diff(self, other)
+        return Methods.diff(self, other)
 
     def to_json(self) -> str:
         """The graph alone as JSON, without the run that it came from."""
-        from autograph_cli.graph.trace_writer import graph_to_json
-
-        return graph_to_json(self)
+        return Methods.to_json(self)
 
     def _repr_svg_(self) -> str | None:
         """The picture that a notebook shows, once `autograph_cli.export` has been imported."""
         return None if pictured_by is None else pictured_by(self)
+
+
+class Methods:
+    """What a graph does by functions of files above this one, each of which puts its own here."""
+
+    verify: Callable[[Graph], None]
+    to_text: Callable[..., str]
+    diff: Callable[[Graph, Graph], GraphDiff]
+    to_json: Callable[[Graph], str]
 
 
 pictured_by: Callable[[Graph], str | None] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, constants, reached, shown_type
+from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, Wording, constants, reached, shown_type
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Edge, Graph, Node
 from autograph_cli.graph.views import reachable
@@ -24,6 +24,9 @@ def sentences(diff: GraphDiff) -> list[str]:
     """
     review = _Review(diff)
     return list(dict.fromkeys(review.sentences())) or list(review.roots())
+
+
+Wording.sentences = sentences
 
 
 def ordinal(order: int) -> str:
@@ -79,7 +82,7 @@ class _Review:
     def word(self, node: Node) -> str:
         return visible(node.op or node.name)
 
-    def place(self, node: Node) -> str:
+    def where(self, node: Node) -> str:
         """` (model.py:12)`, where it is known."""
         other = node
         if not node.source and node.id in self.image and self.old.nodes[node.id : node.id + 1] == (node,):
@@ -90,7 +93,7 @@ class _Review:
         """A tensor, or an operation with its line."""
         name = self.name(graph, edge)
         node = graph[edge.node]
-        return name if node.kind != "operation" else f"{name}{self.place(node)}"
+        return name if node.kind != "operation" else f"{name}{self.where(node)}"
 
     def module(self, graph: Graph, node: Node) -> str:
         """The module that an operation belongs to, if only by the parameters that it takes: `model.conv1`."""
@@ -106,7 +109,7 @@ class _Review:
 
     def operation(self, node: Node) -> str:
         module = f"`{visible(node.module)}` " if node.module else ""
-        return f"{module}`{self.word(node)}`{self.place(node)}"
+        return f"{module}`{self.word(node)}`{self.where(node)}"
 
     # -- gradients
 
@@ -140,18 +143,18 @@ class _Review:
         was, now = (old.op or old.name, new.op or new.name)
         if was == now:
             was, now = old.name, new.name
-        yield f"{_of(new.order)}`{visible(was)}` became `{visible(now)}`{self.place(new)}"
+        yield f"{_of(new.order)}`{visible(was)}` became `{visible(now)}`{self.where(new)}"
 
     def _type(self, old: Node, new: Node) -> Iterator[str]:
         types = [[shown_type(output.type, self.diff.parts) for output in node.outputs] for node in (old, new)]
         if new.kind != "operation":
             what = f"{new.kind} {self._leaf(self.new, new.id)}"
         elif module := self.module(self.new, new):
-            what = f"`{visible(module)}`{self.place(new)} output"
+            what = f"`{visible(module)}`{self.where(new)} output"
         else:
             named = any(output.names for output in new.outputs)
             word = f" (`{self.word(new)}`)" if named else ""
-            what = f"{_of(new.order)}{self.name(self.new, Edge(new.id))}{word}{self.place(new)} output"
+            what = f"{_of(new.order)}{self.name(self.new, Edge(new.id))}{word}{self.where(new)} output"
         yield f"{what} {', '.join(types[0])} -> {', '.join(types[1])}"
 
     def _constants(self, old: Node, new: Node) -> Iterator[str]:
@@ -175,20 +178,25 @@ class _Review:
         if len(mine) != len(theirs):
             yield f"{_of(new.order)}{told} takes {len(theirs)} arguments, not {len(mine)}: ({before}) -> ({after})"
             return
-        for place, (one, other) in enumerate(zip(old.args, new.args, strict=True)):
+        for position, (one, other) in enumerate(zip(old.args, new.args, strict=True)):
             if not self._same(one, other):
                 self.crossed.add(new.id)
-                yield self._argument(told, place, one, other, new)
+                yield self._argument(told, position, one, other, new)
 
-    def _argument(self, told: str, place: int, one: Edge, other: Edge, new: Node) -> str:
+    def _argument(self, told: str, position: int, one: Edge, other: Edge, new: Node) -> str:
         was, now = self.old[one.node], self.new[other.node]
         if was.kind == "input" and now.kind != "input":
             return f"{_of(new.order)}{told} now sends a gradient on to {self.what(self.new, other)}, which was cut off"
         if now.kind == "input" and was.kind != "input":
             return f"{_of(new.order)}{told} no longer sends a gradient on to {self.what(self.old, one)}: it is cut off"
+        if now.kind == "leaf" and was.kind == "operation":
+            return (
+                f"{_of(new.order)}{told} no longer sends a gradient on to {self.what(self.old, one)}: "
+                f"{self.name(self.new, other)} is a leaf now"
+            )
         return (
             f"{_of(new.order)}{told} takes {self.name(self.new, other)}, not {self.name(self.old, one)}, "
-            f"as argument {place + 1}"
+            f"as argument {position + 1}"
         )
 
     def _same(self, one: Edge, other: Edge) -> bool:
@@ -219,11 +227,11 @@ class _Review:
         yield f"{self.operation(new)} comes from {after}, not from {before}"
 
     def _line(self, old: Node, new: Node) -> Iterator[str]:
-        before, after = (self.place(node).strip(" ()") or "no line" for node in (old, new))
+        before, after = (self.where(node).strip(" ()") or "no line" for node in (old, new))
         yield f"`{self.word(new)}` moved from {before} to {after}"
 
     def _module(self, old: Node, new: Node) -> Iterator[str]:
-        yield f"`{self.word(new)}`{self.place(new)} is in module `{visible(new.module)}`, not `{visible(old.module)}`"
+        yield f"`{self.word(new)}`{self.where(new)} is in module `{visible(new.module)}`, not `{visible(old.module)}`"
 
     # -- nodes that came or went
 
@@ -238,7 +246,7 @@ class _Review:
             if node.order and top != number and top not in known:
                 derived[top] += 1
                 continue
-            line = "" if node.order else self.place(node)
+            line = "" if node.order else self.where(node)
             groups[node.order, top if node.order and top != number else -1, line].append(node)
         for (order, top, line), nodes in sorted(groups.items(), key=lambda item: item[1][0].id):
             of = f" of {self.operation(graph[top])}" if top >= 0 else ""

@@ -29,10 +29,10 @@ def kept_tensors(graph: Graph) -> list[Kept]:
     found: dict[tuple[object, int], Kept] = {}
     origins = _origins(graph)
     for node in graph:
-        for place, saved in enumerate(node.saved):
+        for position, saved in enumerate(node.saved):
             if saved.type is None:
                 continue
-            key = (node.id, place) if saved.storage is None else saved.storage, saved.version
+            key = (node.id, position) if saved.storage is None else saved.storage, saved.version
             before = found.get(key)
             savers = (*(before.savers if before else ()), (node.id, plain_name(saved)))
             largest = saved if before is None or saved.bytes > before.bytes else before

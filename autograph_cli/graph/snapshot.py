@@ -54,8 +54,8 @@ class Snapshot:
         lines = [f"{FORMAT} {VERSION}: {visible(self.name)}", f"holds {', '.join(self.holds) or 'structure'}"]
         if self.steps is not None:
             lines.append(f"steps {self.steps}")
-        for place, section in enumerate(self.sections):
-            like = next((one for one in self.sections[:place] if _alike(one.graph, section.graph, self.holds)), None)
+        for position, section in enumerate(self.sections):
+            like = next((one for one in self.sections[:position] if _alike(one.graph, section.graph, self.holds)), None)
             lines += ["", f"[{section.title}]" + (f" as [{like.title}]" if like else "")]
             lines += _body(section.graph, self.holds) if like is None else []
         for extra in EXTRAS:

@@ -187,7 +187,7 @@ class _Raw:
 class _GraphReader:
     def __init__(self, part: _Part) -> None:
         self.part = part
-        self.places: dict[str, Edge] = {}
+        self.positions: dict[str, Edge] = {}
         self.raw: list[_Raw] = []
 
     def graph(self) -> Graph:
@@ -197,7 +197,7 @@ class _GraphReader:
                 self.raw.append(self._node(number, text, int(heading[6:])))
             elif heading not in ("results", "passes"):
                 raise _Wrong(number, "there is no heading above this line")
-        passes = [self._pass(place, number, text) for place, (number, text) in enumerate(self._under("passes"))]
+        passes = [self._pass(position, number, text) for position, (number, text) in enumerate(self._under("passes"))]
         makers: dict[int, list[int]] = {}
         for entry in passes:
             makers.setdefault(entry.order, []).append(entry.id)
@@ -215,9 +215,9 @@ class _GraphReader:
     def _edge(self, label: str | None, number: int) -> Edge | None:
         if label is None:
             return None
-        if label not in self.places:
+        if label not in self.positions:
             raise _Wrong(number, f"there is no {label} in [{self.part.title}]")
-        return self.places[label]
+        return self.positions[label]
 
     def _edges(self, labels: list[str | None], number: int) -> list[Edge]:
         return [edge for label in labels if (edge := self._edge(label, number)) is not None]
@@ -227,10 +227,10 @@ class _GraphReader:
         assert edge is not None
         return Root(_name(text) or text, edge.node, edge.nr)
 
-    def _pass(self, place: int, number: int, text: str) -> Pass:
+    def _pass(self, position: int, number: int, text: str) -> Pass:
         cursor = _Cursor(text, number)
-        if int(cursor.take(_PASS, "the number")[1]) != place:
-            raise _Wrong(number, f"the backward calls are not numbered in order: {place} is missing")
+        if int(cursor.take(_PASS, "the number")[1]) != position:
+            raise _Wrong(number, f"the backward calls are not numbered in order: {position} is missing")
         call = cursor.take(_WORD, "the call")[0]
         roots = self._edges(cursor.refs(), number)
         tail = cursor.take(_TAIL, "the order")
@@ -240,7 +240,7 @@ class _GraphReader:
         elif tail[4] != "all leaves":
             labels = _Cursor(f"({tail[4]})", number).refs()
             leaves = [edge.node for edge in self._edges(labels, number)]
-        return Pass(place, call, int(tail[1]), bool(tail[2]), tuple(roots), ran=tuple(leaves))
+        return Pass(position, call, int(tail[1]), bool(tail[2]), tuple(roots), ran=tuple(leaves))
 
     def _linked(self, raw: _Raw, makers: dict[int, list[int]]) -> Node:
         node = raw.node
@@ -283,9 +283,9 @@ class _GraphReader:
         nr = 0
         while nr == 0 or cursor.has(", "):
             label = cursor.take(_LABEL, "a name")[0]
-            if label in self.places:
+            if label in self.positions:
                 raise _Wrong(cursor.number, f"there is a second {label}")
-            self.places[label] = Edge(len(self.raw), nr)
+            self.positions[label] = Edge(len(self.raw), nr)
             found = cursor.take(_TYPE, "a type") if cursor.has(": ") else None
             dtype, shape, device = found.groups() if found else (None, None, None)
             kind = TensorType(dtype or "", tuple(map(int, shape.split(", "))) if shape else (), device or "cpu")

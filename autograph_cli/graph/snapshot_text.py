@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from autograph_cli.graph.diff import GraphDiff, constants, reached, shown_type
+from autograph_cli.graph.diff import GraphDiff, Wording, constants, reached, shown_type
 from autograph_cli.graph.names import quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
 
@@ -41,9 +41,11 @@ def graph_lines(
         Line(f"order {node.order}", node.id, _node(node, names, parts, numbers if node.order in several else ()))
         for node in sorted(graph, key=lambda node: node.order)
     ]
-    lines += [Line("results", place, _ref(Edge(root.node, root.nr), names)) for place, root in enumerate(graph.roots)]
+    lines += [
+        Line("results", position, _ref(Edge(root.node, root.nr), names)) for position, root in enumerate(graph.roots)
+    ]
     calls = [_pass(entry, graph, names) for entry in graph.passes]
-    return lines + [Line("passes", place, f"{numbers[place]}: {text}") for place, text in enumerate(calls)]
+    return lines + [Line("passes", position, f"{numbers[position]}: {text}") for position, text in enumerate(calls)]
 
 
 def ambiguous(graph: Graph) -> set[int]:
@@ -125,23 +127,26 @@ def diff_lines(diff: GraphDiff, context: int = 2) -> list[str]:
     new = graph_lines(diff.new, diff.parts, _aligned(diff, old_labels), new_calls, several)
     marked = list(_merged(_partners(diff), old, new))
     near = {
-        place + offset
-        for place, (mark, _) in enumerate(marked)
+        position + offset
+        for position, (mark, _) in enumerate(marked)
         if mark != " "
         for offset in range(-context, context + 1)
     }
     lines, heading, last = [], "", -1
-    for place, (mark, line) in enumerate(marked):
-        if place not in near:
+    for position, (mark, line) in enumerate(marked):
+        if position not in near:
             continue
         if line.heading != heading:
             heading = line.heading
             lines.append(f"@@ {heading} @@")
-        elif place != last + 1:
+        elif position != last + 1:
             lines.append("  ...")
         lines.append(f"{mark} {line.text}")
-        last = place
+        last = position
     return lines
+
+
+Wording.lines = diff_lines
 
 
 def _aligned(diff: GraphDiff, old_labels: Labels) -> list[tuple[str, ...]]:
@@ -167,11 +172,11 @@ def _fresh(label: str, taken: set[str]) -> str:
 def _partners(diff: GraphDiff) -> dict[tuple[str, int], tuple[str, int]]:
     """For the old lines, by the first word of their headings, their new ones."""
     found = {("order", one): ("order", other) for one, other in diff.pairs.items()}
-    places = {(root.node, root.nr): place for place, root in enumerate(diff.new.roots)}
-    for place, root in enumerate(diff.old.roots):
-        like = places.get((diff.pairs.get(root.node, -1), root.nr))
+    positions = {(root.node, root.nr): position for position, root in enumerate(diff.new.roots)}
+    for position, root in enumerate(diff.old.roots):
+        like = positions.get((diff.pairs.get(root.node, -1), root.nr))
         if like is not None:
-            found["results", place] = "results", like
+            found["results", position] = "results", like
     return found | {("passes", one): ("passes", other) for one, other in diff.pass_pairs.items()}
 
 
@@ -179,24 +184,26 @@ def _merged(
     partners: dict[tuple[str, int], tuple[str, int]], old: list[Line], new: list[Line]
 ) -> Iterator[tuple[str, Line]]:
     """Both lists in the order of the old one; what is new follows what it follows in the new one."""
-    places = {(line.heading.split()[0], line.key): place for place, line in enumerate(old)}
-    origins = {other: one for one, other in partners.items() if one in places}
+    positions = {(line.heading.split()[0], line.key): position for position, line in enumerate(old)}
+    origins = {other: one for one, other in partners.items() if one in positions}
     rows: list[tuple[tuple[str, int, int, int], str, Line]] = []
-    twins: dict[int, Line] = {}
+    replacements: dict[int, Line] = {}
     last: dict[str, int] = {}
     for number, line in enumerate(new):
         origin = origins.get((line.heading.split()[0], line.key))
         if origin is None:
             rows.append(((line.heading, last.get(line.heading, -1), 2, number), "+", line))
         else:
-            last[line.heading] = places[origin]
-            twins[places[origin]] = line
-    for place, line in enumerate(old):
-        twin = twins.get(place)
-        rows.append(((line.heading, place, 0, 0), " " if twin and twin.text == line.text else "-", line))
-        if twin and twin.text != line.text:
-            rows.append(((line.heading, place, 1, 0), "+", twin))
-    headings = {heading: place for place, heading in enumerate(_headings(old, new))}
+            last[line.heading] = positions[origin]
+            replacements[positions[origin]] = line
+    for position, line in enumerate(old):
+        replacement = replacements.get(position)
+        rows.append(
+            ((line.heading, position, 0, 0), " " if replacement and replacement.text == line.text else "-", line)
+        )
+        if replacement and replacement.text != line.text:
+            rows.append(((line.heading, position, 1, 0), "+", replacement))
+    headings = {heading: position for position, heading in enumerate(_headings(old, new))}
     for _, mark, line in sorted(rows, key=lambda row: (headings[row[0][0]], *row[0][1:])):
         yield mark, line
 

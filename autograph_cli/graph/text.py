@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from autograph_cli.graph.facts import facts_of
 from autograph_cli.graph.names import output_names, quoted, visible
-from autograph_cli.graph.records import Edge, Graph, Node, Pass, Saved
+from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass, Saved
 from autograph_cli.graph.saved_memory import kept_lines
 
 Names = Sequence[tuple[str, ...]]
@@ -46,6 +46,9 @@ def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ())
         lines.append("passes")
         lines += [_pass_line(entry, names, details) for entry in graph.passes]
     return "\n".join(map(visible, lines)) + "\n"
+
+
+Methods.to_text = to_text
 
 
 def _summary(graph: Graph) -> str:

@@ -78,15 +78,15 @@ class _Malformed(Exception):
     """What is wrong with a value, and its place, which the readers around it put together."""
 
     def __init__(self, problem: str) -> None:
-        self.problem, self.place = problem, ""
+        self.problem, self.position = problem, ""
 
     def within(self, step: str) -> _Malformed:
         """The same, seen from one step further out."""
-        self.place = f"{step}.{self.place}" if self.place and self.place[0] != "[" else step + self.place
+        self.position = f"{step}.{self.position}" if self.position and self.position[0] != "[" else step + self.position
         return self
 
     def __str__(self) -> str:
-        return f"{self.place or 'the trace'} {self.problem}"
+        return f"{self.position or 'the trace'} {self.problem}"
 
 
 def _parse(text: str, name: str) -> dict[str, Any]:
@@ -152,6 +152,11 @@ def _edge(value: Any) -> Edge:
         if type(node) is int and type(nr) is int and node >= 0 <= nr:
             return Edge(node, nr)
     raise _Malformed(f"must be [node, output number], not {_shown(value)}")
+
+
+def _constant(value: Any) -> tuple[str, str]:
+    _need(type(value) is list and len(value) == 2, value, "[name, value]")
+    return _text(value[0]), _text(value[1])
 
 
 def _type(value: Any) -> TensorType:
@@ -299,6 +304,7 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
             "saved": _list(_read_saved),
             "measured": _optional(measured),
             "call": _optional(_count),
+            "constants": _list(_constant),
         },
         pass_id="pass",
     )
@@ -312,6 +318,8 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
             "roots": _list(_edge),
             "source": _optional(_read_source),
             "ran": _list(_count),
+            "inputs": _list(_edge),
+            "results": _list(_optional(_edge)),
         },
     )
     root = _record(Root, {"name": _text, "node": _count, "nr": _count})

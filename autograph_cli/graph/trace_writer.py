@@ -14,6 +14,7 @@ from autograph_cli.graph.records import (
     Edge,
     Graph,
     Measured,
+    Methods,
     ModuleCall,
     Node,
     Output,
@@ -53,6 +54,9 @@ def to_json(trace: Trace) -> str:
 def graph_to_json(graph: Graph) -> str:
     """Write one graph alone, in the form that it has inside a step of a trace."""
     return _escaped(f"{{{_graph(graph)}}}\n")
+
+
+Methods.to_json = graph_to_json
 
 
 def _escaped(text: str) -> str:
@@ -102,6 +106,8 @@ def write_node(node: Node) -> str:
         text += f', "measured": {_measured(node.measured)}'
     if node.call is not None:
         text += f', "call": {node.call}'
+    if node.constants:
+        text += f', "constants": {_encode(node.constants)}'
     return text + "}"
 
 
@@ -116,6 +122,10 @@ def _list(items: Iterable[str]) -> str:
 
 def _edges(edges: Iterable[Edge | None]) -> str:
     return _list(["null" if edge is None else f"[{edge.node}, {edge.nr}]" for edge in edges])
+
+
+def _edges_of(name: str, edges: tuple[Edge | None, ...]) -> str:
+    return f', "{name}": {_edges(edges)}' if edges else ""
 
 
 def _type(type_: TensorType) -> str:
@@ -179,7 +189,7 @@ def _pass(entry: Pass) -> str:
     return (
         f'{{"id": {entry.id}, "call": {_encode(entry.call)}, "order": {entry.order}, '
         f'"create_graph": {_encode(entry.create_graph)}, "roots": {_edges(entry.roots)}{source}, '
-        f'"ran": {_encode(entry.ran)}}}'
+        f'"ran": {_encode(entry.ran)}{_edges_of("inputs", entry.inputs)}{_edges_of("results", entry.results)}}}'
     )
 
 

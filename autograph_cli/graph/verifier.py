@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.records import Edge, Graph, Node, Pass
+from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass
 
 KINDS = ("operation", "leaf", "input")
 
@@ -32,6 +32,9 @@ def verify(graph: Graph) -> None:
         _check_target(graph, Edge(root.node, root.nr), f"root {root.name!r}")
     _check_circles(graph, "next", lambda node: (edge.node for edge in node.next if edge is not None))
     _check_circles(graph, "args", lambda node: (edge.node for edge in node.args))
+
+
+Methods.verify = verify
 
 
 def _check_calls(graph: Graph) -> None:
@@ -63,14 +66,14 @@ def _check_kind(node: Node) -> None:
 def _check_edges(graph: Graph, node: Node) -> None:
     nodes, count = graph.nodes, len(graph.nodes)
     for field, edges in (("next", node.next), ("args", node.args)):
-        for place, edge in enumerate(edges):
+        for position, edge in enumerate(edges):
             if edge is None:
                 continue
             if not (0 <= edge.node < count and 0 <= edge.nr < len(nodes[edge.node].outputs)):
-                _check_target(graph, edge, f"{_title(node)}: {field}[{place}]")
+                _check_target(graph, edge, f"{_title(node)}: {field}[{position}]")
             if field == "next" and nodes[edge.node].kind == "input":
                 raise GraphError(
-                    f"{_title(node)}: next[{place}] points to {_title(nodes[edge.node])}, "
+                    f"{_title(node)}: next[{position}] points to {_title(nodes[edge.node])}, "
                     "an input, which has no gradient."
                 )
 
@@ -114,8 +117,12 @@ def _check_pass(graph: Graph, index: int, entry: Pass) -> None:
         raise GraphError(f"pass {entry.id} stands at position {index}; ids are dense and in order.")
     if entry.order < 1:
         raise GraphError(f"pass {index} has order {entry.order}; a pass has order 1 or higher.")
-    for edge in entry.roots:
-        _check_target(graph, edge, f"a root of pass {index}")
+    for what, edges in (("a root", entry.roots), ("an input", entry.inputs), ("a result", entry.results)):
+        for edge in edges:
+            if edge is not None:
+                _check_target(graph, edge, f"{what} of pass {index}")
+    if entry.results and len(entry.results) != len(entry.inputs):
+        raise GraphError(f"pass {index} has {len(entry.results)} results of {len(entry.inputs)} inputs.")
     for ran in entry.ran:
         if not 0 <= ran < len(graph.nodes):
             raise GraphError(f"pass {index} ran node {ran}, and the graph has {len(graph.nodes)} nodes.")

@@ -142,19 +142,19 @@ def take(
     nodes = [graph.nodes[old] for old in kept] if nodes is None else nodes
     passes = {old: number for number, old in enumerate(sorted({n.pass_id for n in nodes if n.pass_id is not None}))}
 
-    places = [-1] * len(graph.nodes)
+    positions = [-1] * len(graph.nodes)
     for old, number in new.items():
-        places[old] = number
+        positions[old] = number
 
     def moved(edge: Edge) -> Edge:
-        place = places[edge.node]
-        return edge if place == edge.node else Edge(place, edge.nr)
+        position = positions[edge.node]
+        return edge if position == edge.node else Edge(position, edge.nr)
 
     def all_moved(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-        return tuple([moved(edge) for edge in edges if places[edge.node] >= 0])
+        return tuple([moved(edge) for edge in edges if positions[edge.node] >= 0])
 
     def copied(number: int, node: Node) -> Node:
-        backward = tuple([None if edge is None or places[edge.node] < 0 else moved(edge) for edge in next_of(node)])
+        backward = tuple([None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in next_of(node)])
         parent = None if node.parent is None else new.get(node.parent)
         pass_id = None if node.pass_id is None else passes[node.pass_id]
         return Node(
@@ -173,11 +173,16 @@ def take(
             node.saved,
             node.measured,
             node.call,
+            node.constants,
         )
 
     def copied_pass(number: int, entry: Pass) -> Pass:
         ran = tuple([new[old] for old in entry.ran if old in new])
-        return replace(entry, id=number, roots=all_moved(entry.roots), ran=ran)
+        shown = [position for position, edge in enumerate(entry.inputs) if edge.node in new]
+        inputs = all_moved(entry.inputs[position] for position in shown)
+        found = [entry.results[position] for position in shown] if entry.results else []
+        results = tuple([None if edge is None or edge.node not in new else moved(edge) for edge in found])
+        return replace(entry, id=number, roots=all_moved(entry.roots), ran=ran, inputs=inputs, results=results)
 
     return Graph(
         tuple([copied(number, node) for number, node in enumerate(nodes)]),

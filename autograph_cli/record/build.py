@@ -38,22 +38,23 @@ class _Builder:
     def __init__(self, log: EventLog, sources: Sources, span: Span) -> None:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         known = log.known
-        settle(log, span.step)
+        self.lies = settle(log, span.step)
+        """The storage, among those that its nodes keep, in which a leaf or an input lies, by the event's number."""
         starts = [event.key for event in span.step.events if event.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
         self.events = sorted([known[key] for key in log.closure(starts)])
-        self.ids = {event.number: place for place, event in enumerate(self.events)}
+        self.ids = {event.number: position for position, event in enumerate(self.events)}
         makers = {entry.number: entry for entry in span.step.passes}
         makers |= {event.made_by.number: event.made_by for event in self.events if event.made_by is not None}
         self.passes = [makers[number] for number in sorted(makers)]
-        self.pass_ids = {entry.number: place for place, entry in enumerate(self.passes)}
+        self.pass_ids = {entry.number: position for position, entry in enumerate(self.passes)}
         self.static = self._static_names()
         self.storages = self._storages()
         self.versions: Versions = {}
-        self.given = {self.step.storages[event.number] for event in self.events if event.number in self.step.storages}
+        self.given = {self.lies[event.number] for event in self.events if event.number in self.lies}
         self.calls = self._calls()
-        self.call_ids = {call.serial: place for place, call in enumerate(self.calls)}
+        self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
 
     def graph(self) -> Graph:
         return Graph(
@@ -65,8 +66,8 @@ class _Builder:
 
     def _edge(self, output: Output | None) -> Edge | None:
         event = None if output is None else self.log.known.get(key_of(output))
-        place = None if event is None else self.ids.get(event.number)
-        return None if place is None or output is None else Edge(place, number_of(output))
+        position = None if event is None else self.ids.get(event.number)
+        return None if position is None or output is None else Edge(position, number_of(output))
 
     def _edges(self, outputs: Iterable[Output]) -> tuple[Edge, ...]:
         return tuple([edge for edge in map(self._edge, outputs) if edge is not None])
@@ -100,6 +101,7 @@ class _Builder:
             measured=None if self.span.found is None else self.span.found.of(self.log.engine, event, len(types)),
             module=event.owner or ("" if call is None else call.about.path),
             call=None if call is None else self.call_ids[call.serial],
+            constants=self._constants(event),
         )
 
     def _call(self, event: Event) -> CallEvent | None:
@@ -126,17 +128,26 @@ class _Builder:
     def _module_calls(self) -> Iterator[ModuleCall]:
         turns = Counter(id(call.about.ref() or call.about) for call in self.calls)
         met: Counter[int] = Counter()
-        for place, call in enumerate(self.calls):
+        for position, call in enumerate(self.calls):
             about, key = call.about, id(call.about.ref() or call.about)
             met[key] += 1
             parent = None if call.parent is None else self.call_ids[call.parent.serial]
-            yield ModuleCall(place, about.path, about.cls, parent, met[key], turns[key], about.parameters)
+            yield ModuleCall(position, about.path, about.cls, parent, met[key], turns[key], about.parameters)
 
     def _source(self, event: Event) -> Source | None:
         return None if event.code is None else self.sources.source((event.code, event.offset))
 
+    def _constants(self, event: Event) -> tuple[tuple[str, str], ...]:
+        """The plain arguments that the node does not keep for its backward."""
+        if event.plain is None:
+            return ()
+        kept = {name for name, dtype, *_ in self._kept(event)[0] if dtype is None}
+        given = self.log.engine.arguments(event.cls, event.plain)
+        return tuple([(name, value) for name, value in given if f"_saved_{name}" not in kept])
+
     def _pass(self, entry: BackwardEvent) -> Pass:
         ran = [self.log.known[key].number for key in entry.ran if key in self.log.known]
+        inputs, results = self._differentiated(entry)
         return Pass(
             self.pass_ids[entry.number],
             entry.call,
@@ -145,7 +156,19 @@ class _Builder:
             self._edges(entry.roots),
             self.sources.source(entry.site),
             tuple([self.ids[number] for number in ran if number in self.ids]),
+            inputs,
+            results,
         )
+
+    def _differentiated(self, entry: BackwardEvent) -> tuple[tuple[Edge, ...], tuple[Edge | None, ...]]:
+        """What a backward call differentiated by, and what came of it; of a call that named nothing, its leaves."""
+        if not entry.inputs:
+            events = [self.log.known[key] for key in entry.ran if key in self.log.known]
+            leaves = {self.ids[event.number] for event in events if event.kind == LEAF and event.number in self.ids}
+            return tuple(map(Edge, sorted(leaves))), ()
+        both = [(self._edge(x), self._edge(found)) for x, found in zip(entry.inputs, entry.results, strict=True)]
+        told = [(x, found) for x, found in both if x is not None]
+        return tuple([x for x, _ in told]), tuple([found for _, found in told])
 
     def _names(self, event: Event, nr: int) -> tuple[str, ...]:
         number = event.number
@@ -188,21 +211,21 @@ class _Builder:
         """The memory in which outputs lie that are kept for backward."""
         found: dict[tuple[int, int], int] = {}
         for event in self.events:
-            kept, places = self._kept(event)
+            kept, positions = self._kept(event)
             if kept:
                 known, look = self.log.known, self.log.engine.kept_outputs
-                for output, storage in look(event.key, event.cls, event.next, kept, places):
+                for output, storage in look(event.key, event.cls, event.next, kept, positions):
                     if key_of(output) in known:
-                        found[self.log.place(output)] = storage
-            if event.number in self.step.storages:
-                found[event.number, 0] = self.step.storages[event.number]
+                        found[self.log.position(output)] = storage
+            if event.number in self.lies:
+                found[event.number, 0] = self.lies[event.number]
         return found
 
     def _kept(self, event: Event) -> tuple[tuple[Kept, ...], Any]:
-        kept = self.log.saved.get(event.number)
+        kept = self.log.saved.get(event.key)
         if kept is not None or event.constants is None:
             return kept or ((), None)
-        return self.log.engine.saved(event.cls, event.constants, {}, 0)
+        return self.log.engine.saved_constants(event.cls, event.constants), None
 
     def _roots(self) -> Iterator[Root]:
         used: dict[str, int] = {}

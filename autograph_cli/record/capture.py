@@ -134,8 +134,8 @@ def _tensors(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Tensor) or pytorch.is_tensor(value):
         yield path, value
     elif isinstance(value, (list, tuple)):
-        for place, item in enumerate(value):
-            yield from _tensors(f"{path}[{place}]", item)
+        for position, item in enumerate(value):
+            yield from _tensors(f"{path}[{position}]", item)
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from _tensors(str(key) if path == "result" else f"{path}[{key!r}]", item)
@@ -168,4 +168,4 @@ def _leaf_names(recorder: Recorder, frames: list[FrameType], leaves: list[Any]) 
     names.scan(recorder.log, _spaces(frames))
     outputs = [recorder.log.engine.output(leaf) for leaf in leaves]
     found = [() if output is None else recorder.log.names_of(output) for output in outputs]
-    return [known[0] if known else f"leaf {place}" for place, known in enumerate(found)]
+    return [known[0] if known else f"leaf {position}" for position, known in enumerate(found)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from autograph_cli.graph import Graph, Node
 from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.names import output_names, visible
-from autograph_cli.graph.paths import Place, leading_to
+from autograph_cli.graph.paths import Position, leading_to
 from autograph_cli.record.bindings import Binding, Found, Lines, Script
 
 
@@ -47,7 +47,7 @@ def first_binding(scripts: dict[str, Script], name: str) -> tuple[str, str, Bind
 
 
 def causes(
-    graph: Graph, starts: Sequence[Place], ends: Sequence[Place], leaf: str, scripts: dict[str, Script]
+    graph: Graph, starts: Sequence[Position], ends: Sequence[Position], leaf: str, scripts: dict[str, Script]
 ) -> list[str]:
     """Sentences on the lines that cut the way from `leaf` (the places `ends`, if it was recorded) to `starts`."""
     if not ends and not _reads(scripts, leaf):
@@ -90,7 +90,7 @@ def _holders(leaf: str) -> list[str]:
     return [leaf[: mark.start()] for mark in re.finditer(r"[.\[]", leaf) if leaf[: mark.start()] != "self"]
 
 
-def origins(graph: Graph, ends: Sequence[Place], scripts: dict[str, Script]) -> list[str]:
+def origins(graph: Graph, ends: Sequence[Position], scripts: dict[str, Script]) -> list[str]:
     """Sentences on the lines that made tensors without history."""
     said: dict[str, None] = {}
     users = _users(graph, range(len(graph)))
@@ -101,7 +101,7 @@ def origins(graph: Graph, ends: Sequence[Place], scripts: dict[str, Script]) -> 
             for name in node.outputs[0].names[:1]:
                 for one in scripts[source.file].before(name, source.line)[-1:]:
                     words = ", ".join(dict.fromkeys(cause.words for cause in one.causes))
-                    said[f"{name} is made at {_place(source.file, one)}{words and ': '}{words}."] = None
+                    said[f"{name} is made at {_line(source.file, one)}{words and ': '}{words}."] = None
     return list(said)
 
 
@@ -112,12 +112,12 @@ def unused(leaf: str, scripts: dict[str, Script]) -> list[str]:
         return []
     file, part, binding = found
     words = ", ".join(dict.fromkeys(cause.words for cause in binding.causes))
-    made = f"{_place(file, binding)}{words and ': '}{words}"
+    made = f"{_line(file, binding)}{words and ': '}{words}"
     said = [f"No recorded operation of this step takes {leaf}; {part} is made at {made}."]
     uses = _reads(scripts, part)
     if not uses:
         return [*said, f"It is never used: no other statement of {file} names it."]
-    return [*said, *[f"It is read at {_place(name, one)}{_shown_causes(one, part)}." for name, one in uses[:LISTED]]]
+    return [*said, *[f"It is read at {_line(name, one)}{_shown_causes(one, part)}." for name, one in uses[:LISTED]]]
 
 
 def _reads(scripts: dict[str, Script], leaf: str) -> list[tuple[str, Binding]]:
@@ -161,12 +161,12 @@ def _sentence(file: str, found: Found, name: str, user: Node, leaf: str) -> str:
     if not found.sure:
         words = ", ".join(found.causes)
         return (
-            f"{_place(file, found.binding)} cuts {found.source}: {words}; whether {leaf} is in it, is not told; {way}."
+            f"{_line(file, found.binding)} cuts {found.source}: {words}; whether {leaf} is in it, is not told; {way}."
         )
     if found.causes:
-        return f"Cut at {_place(file, found.binding)}: {', '.join(found.causes)}, of {found.source}; {way}."
+        return f"Cut at {_line(file, found.binding)}: {', '.join(found.causes)}, of {found.source}; {way}."
     return (
-        f"{way}; it comes from {found.source} by {_place(file, found.binding)}; what cuts there, the trace does not "
+        f"{way}; it comes from {found.source} by {_line(file, found.binding)}; what cuts there, the trace does not "
         "tell."
     )
 
@@ -176,5 +176,5 @@ def _shown_causes(binding: Binding, name: str) -> str:
     return f": {', '.join(words)}" if words else ""
 
 
-def _place(file: str, binding: Binding) -> str:
+def _line(file: str, binding: Binding) -> str:
     return f"{visible(file)}:{binding.line} `{visible(binding.text)}`"

@@ -57,12 +57,12 @@ def derive(
 
 def _named(log: EventLog, leaves: Sequence[Any], found: Iterable[Any]) -> Iterator[tuple[str, Output]]:
     """The gradients that have a graph, each named after its leaf."""
-    for place, (leaf, gradient) in enumerate(zip(leaves, found, strict=True)):
+    for position, (leaf, gradient) in enumerate(zip(leaves, found, strict=True)):
         output = None if gradient is None or gradient.grad_fn is None else log.engine.output(gradient)
         if output is None:
             continue
         known = log.engine.output(leaf)
         names = [] if known is None else log.names_of(known)
-        name = f"{names[0] if names else f'leaf {place}'}.grad"
+        name = f"{names[0] if names else f'leaf {position}'}.grad"
         log.note(gradient, name)
         yield name, output

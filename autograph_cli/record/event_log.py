@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, ModuleCall, Output, Saved, key_of, number_of
-from autograph_cli.record.events import INPUT, LEAF, OPERATION, BackwardEvent, Event, StepLog
+from autograph_cli.record.events import INPUT, LEAF, OPERATION, BackwardEvent, Event, Look, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names import variables_of
 from autograph_cli.record.source_locations import (
@@ -90,8 +90,10 @@ class EventLog:
         """Those that count where there are no others: of what an input is a view of, and of a leaf when it was first
         used."""
         self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
-        """What nodes keep for backward, by the event's number; and of what is no operation of the engine's, what that
+        """What nodes keep for backward, by the event's key; and of what is no operation of the engine's, what that
         is."""
+        self.unsettled: list[list[Look]] = []
+        """What was noted of that in finished steps which later ones hang on."""
         self.new_leaves = False
         """Whether leaves were met since somebody looked for their names."""
         self.newest_key = 0
@@ -124,7 +126,7 @@ class EventLog:
         other.modules = self.modules
         step = other.step
         step.events, step.passes = list(self.step.events), list(self.step.passes)
-        step.looked = list(self.step.looked)
+        step.looked, other.unsettled = list(self.step.looked), list(self.unsettled)
         return other
 
     # -- what the engine tells
@@ -141,6 +143,7 @@ class EventLog:
         parent: int | None,
         calls: Sequence[ModuleCall],
         constants: Any,
+        plain: Sequence[Any] | None,
     ) -> None:
         """An operation ran."""
         thread = self.thread
@@ -179,6 +182,7 @@ class EventLog:
                 call,
                 "",
                 constants,
+                plain,
             ),
         )
         self.known[number] = event
@@ -245,9 +249,9 @@ class EventLog:
         """An operation is part of the one that is told next."""
         event = self.known.pop(number, None)
         events = self.step.events
-        place = next((place for place in range(len(events) - 1, -1, -1) if events[place] is event), None)
-        if place is not None:
-            del events[place]
+        position = next((position for position in range(len(events) - 1, -1, -1) if events[position] is event), None)
+        if position is not None:
+            del events[position]
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """All of an operation was told."""
@@ -280,6 +284,10 @@ class EventLog:
             for later in nested:
                 made_by = {event.made_by for event in map(known.get, later.ran) if event is not None}
                 later.order = 1 + max((0 if maker is None else maker.order for maker in made_by), default=0)
+        if call.inputs is not None:
+            entry.inputs = [self.engine.root(x) for x in call.inputs]
+            found = call.found or [None] * len(call.inputs)
+            entry.results = [None if x is None else self.engine.output(x) for x in found]
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
@@ -327,25 +335,32 @@ class EventLog:
 
     def note(self, tensor: Any, path: str) -> Output | None:
         """Note a name for the output that a tensor is, and for the inputs that are views of it; returns the output."""
-        ref, numbers = self.windows.get(id(tensor), _NO_VIEWS)
-        if numbers and ref is not None and ref() is tensor:
-            for number in numbers:
-                _add_name(self.borrowed, number, 0, path)
-            numbers.clear()
+        if self.windows:
+            ref, numbers = self.windows.get(id(tensor), _NO_VIEWS)
+            if numbers and ref is not None and ref() is tensor:
+                for number in numbers:
+                    _add_name(self.borrowed, number, 0, path)
+                numbers.clear()
         output = self.engine.output(tensor)
         if output.__class__ is int:
-            _add_name(self.names, self.known[output][0], 0, path)
+            number, nr = self.known[output][0], 0
         elif output is not None:
-            _add_name(self.names, *self.place(output), path)
+            number, nr = self.position(output)
+        else:
+            return None
+        if number in self.names:
+            _add_name(self.names, number, nr, path)
+        else:
+            self.names[number] = {nr: [path]}
         return output
 
-    def place(self, output: Output) -> tuple[int, int]:
+    def position(self, output: Output) -> tuple[int, int]:
         """The number of the event that an output is of, and its own."""
         return self.known[key_of(output)].number, number_of(output)
 
     def names_of(self, output: Output) -> list[str]:
         """The variables that an output has."""
-        number, nr = self.place(output)
+        number, nr = self.position(output)
         return self.names.get(number, {}).get(nr, [])
 
     # -- what there is
@@ -381,22 +396,18 @@ class EventLog:
         self.thread.begin()
         return step
 
-    def drop(self, step: StepLog, newest: StepLog) -> bool:
-        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it; else say
-        no."""
-        if newest.older:
-            return False
-        known, names = self.known, self.names
-        for event in step.events:
-            if event[2] is OPERATION and event[3]() is not None:
-                return False
+    def drop(self, step: StepLog, newest: StepLog) -> None:
+        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it."""
+        if newest.older or any(event[2] is OPERATION and event[3]() is not None for event in step.events):
+            self.unsettled.append(step.looked)
+            return
+        known, saved, names, borrowed = self.known, self.saved, self.names, self.borrowed
         for event in step.events:
             if event[2] is OPERATION or (event[2] is INPUT and event[3]() is None):
                 known.pop(event[1], None)
                 names.pop(event[0], None)
-                self.saved.pop(event[0], None)
-                self.borrowed.pop(event[0], None)
-        return True
+                borrowed.pop(event[0], None)
+                saved.pop(event[1], None)
 
     def forget(self, newest: StepLog) -> None:
         """Now and then, drop the dead events of finished steps, older than this one, that no other event hangs on.
@@ -434,8 +445,12 @@ class EventLog:
         numbers = {event.number for event in dead}
         for event in dead:
             del self.known[event.key]
-            for noted in (self.saved, self.names, self.borrowed):
+            self.saved.pop(event.key, None)
+            for noted in (self.names, self.borrowed):
                 noted.pop(event.number, None)
+        self.unsettled = [
+            looks for looks in self.unsettled if any(key in self.known for looked, _ in looks for key, _, _ in looked)
+        ]
         self.windows = {
             name: (ref, [number for number in views if number not in numbers])
             for name, (ref, views) in self.windows.items()

@@ -17,8 +17,8 @@ class BackwardEvent:
     """One backward call."""
 
     __slots__ = (
-        "call", "create_graph", "error", "failed", "newest", "newest_key", "number", "order", "outside", "ran",
-        "roots", "site",
+        "call", "create_graph", "error", "failed", "inputs", "newest", "newest_key", "number", "order", "outside",
+        "ran", "results", "roots", "site",
     )  # fmt: skip
 
     def __init__(self, number: int, call: str, create_graph: bool) -> None:
@@ -35,6 +35,10 @@ class BackwardEvent:
         self.site: Site | None = None
         self.roots: tuple[Output, ...] = ()
         self.ran: list[int] = []
+        self.inputs: list[Output | None] = []
+        """What it was asked to differentiate by, if anything."""
+        self.results: list[Output | None] = []
+        """The derivatives by these; none of one that has no graph."""
         self.order = 1
 
 
@@ -64,7 +68,9 @@ class Event(NamedTuple):
     owner: str = ""
     """The path of the module that a leaf or an input belongs to."""
     constants: Any = None
-    """What the node keeps that is no tensor, as the engine's `saved` reads it."""
+    """What the node keeps that is no tensor, as the engine's `saved_constants` reads it."""
+    plain: Any = None
+    """The arguments that are no tensors, as the engine's `arguments` reads them."""
 
     @property
     def is_operation(self) -> bool:
@@ -73,6 +79,11 @@ class Event(NamedTuple):
     @property
     def order(self) -> int:
         return 0 if self.made_by is None else self.made_by.order
+
+
+Look = tuple[list[tuple[int, Any, Any]], list[tuple[Event, int]]]
+"""What nodes kept when a backward call began: key, class and what the engine told; and the leaves and inputs that they
+hung on, with their memory (`saved_tensors.py`)."""
 
 
 class StepLog:
@@ -88,15 +99,11 @@ class StepLog:
         """The variables that were found at the last backward call."""
         self.derived: tuple[Any, str | None] = None, ""
         """What makes its derivative graph, and how that came about, as of the last backward call."""
-        self.looked: list[tuple[dict[int, Any], dict[int, Any]]] = []
-        """What its nodes kept when a backward call began, and the leaves and inputs that they hung on
-        (`saved_tensors.py`)."""
+        self.looked: list[Look] = []
         self.found: Any = None
         """What was measured, if anything was to be."""
         self.older = True
         """Whether its nodes hang on those of older steps, as far as is known."""
-        self.storages: dict[int, int] = {}
-        """The storage, among those that its nodes keep, in which a leaf or an input lies, by the event's number."""
 
     @property
     def has_operations(self) -> bool:

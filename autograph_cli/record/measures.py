@@ -62,7 +62,7 @@ class Measures:
         self.log, self.engine = log, log.engine
         self.kinds = frozenset(kinds)
         self._here = _Here()
-        self._witnessed = "time" in self.kinds or "inside" in self.kinds
+        self._hooked = "time" in self.kinds or "inside" in self.kinds
 
     @property
     def found(self) -> Found:
@@ -84,14 +84,14 @@ class Measures:
 
     def start(self) -> None:
         """See every operation from now on, if that is needed."""
-        if self._witnessed:
+        if self._hooked:
             self.engine.watch_operations(self.computed)
 
     def finish(self) -> None:
         """See none any more."""
-        if self._witnessed:
+        if self._hooked:
             self.engine.watch_operations(None)
-            self._witnessed = False
+            self._hooked = False
 
     # -- events
 
@@ -128,10 +128,10 @@ class Measures:
         if tensor is not None:
             self._note((event.number, 0), self.engine.array(tensor))
 
-    def _note(self, place: tuple[int, int], array: Any) -> None:
+    def _note(self, position: tuple[int, int], array: Any) -> None:
         values = summary(array)
         if values is not None:
-            self.found.values[place] = values
+            self.found.values[position] = values
 
     def begins(self, log: EventLog, call: BackwardCall) -> None:
         """A backward call is about to run."""

@@ -30,21 +30,21 @@ class Tree:
 
     def __init__(self, root: Any) -> None:
         self.root = id(root)
-        self.places: dict[int, tuple[int, str]] = {}
+        self.positions: dict[int, tuple[int, str]] = {}
         self.grow(root)
 
     def grow(self, root: Any) -> None:
         """Take in what has come since."""
         for outer, name, inner in _nested(root):
-            self.places.setdefault(id(inner), (id(outer), name))
+            self.positions.setdefault(id(inner), (id(outer), name))
 
     def path(self, outer: int, inner: int) -> str:
         """The path from one module to another in it; empty where there is none."""
         names: list[str] = []
         while inner != outer:
-            if inner == self.root or inner not in self.places:
+            if inner == self.root or inner not in self.positions:
                 return ""
-            inner, name = self.places[inner]
+            inner, name = self.positions[inner]
             names.append(name)
         return ".".join(reversed(names))
 
@@ -154,7 +154,7 @@ def _within(about: About, module: Any) -> tuple[str, Tree | None]:
     path = about.tree.path(id(outer), id(module))
     if path:
         return path, about.tree
-    if about.tree.root != id(outer) or id(module) not in about.tree.places:
+    if about.tree.root != id(outer) or id(module) not in about.tree.positions:
         about.tree = Tree(outer)  # it has more in it than it had, or something that is in another part as well
         path = about.tree.path(id(outer), id(module))
     return path or next((path for path, it in _contained(vars(outer)) if it is module), ""), None
@@ -165,7 +165,7 @@ def _counted(module: Any) -> dict[int, int]:
     nested = list(_nested(module))
     every = [module, *(inner for _, _, inner in nested)]
     own = {id(inner): [x for x in getattr(inner, "_parameters", {}).values() if x is not None] for inner in every}
-    found = {place: sum(map(_size, tensors)) for place, tensors in own.items()}
+    found = {position: sum(map(_size, tensors)) for position, tensors in own.items()}
     alone = len({id(x) for tensors in own.values() for x in tensors}) == sum(map(len, own.values()))
     if len(every) != 1 + sum(_count_parts(inner) for inner in every) or not alone:
         return {id(module): sum(map(_size, {id(x): x for tensors in own.values() for x in tensors}.values()))}
@@ -241,7 +241,7 @@ def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if name[0] in "_.":
             continue
         if value.__class__ in (list, tuple) and len(value) <= _LONGEST:
-            yield from ((f"{name}[{place}]", item) for place, item in enumerate(value))
+            yield from ((f"{name}[{position}]", item) for position, item in enumerate(value))
         elif value.__class__ is dict and len(value) <= _LONGEST:
             yield from ((f"{name}[{key!r}]", item) for key, item in list(value.items()) if isinstance(key, (str, int)))
 

@@ -67,7 +67,7 @@ def scan(
     What is `settled` is not looked through again, unless a leaf has come since: models and long lists take time.
     """
     variables: list[tuple[str, Output]] = []
-    tensor = log.engine.tensor
+    tensor, note = log.engine.tensor, log.note
     if settled is not None and log.new_leaves:
         settled.clear()
     log.new_leaves = False
@@ -76,7 +76,7 @@ def scan(
             if value.__class__ in OPAQUE or name[0] in "_.@":  # `@` is where pytest keeps the parts of an assertion
                 continue
             if isinstance(value, tensor):
-                output = log.note(value, name)
+                output = note(value, name)
                 if output is not None:
                     variables.append((name, output))
             elif settled is None:
@@ -104,8 +104,8 @@ def tensors_in(path: str, value: Any, depth: int = 0, cls: type = Builtin.tensor
         return
     elif isinstance(value, (list, tuple)):
         if depth < _DEPTH and len(value) <= _LONGEST:
-            for place, item in enumerate(value):
-                yield from tensors_in(f"{path}[{place}]", item, depth + 1, cls)
+            for position, item in enumerate(value):
+                yield from tensors_in(f"{path}[{position}]", item, depth + 1, cls)
     elif isinstance(value, dict):
         if depth < _DEPTH and len(value) <= _LONGEST:
             for key, item in list(value.items()):

@@ -146,12 +146,12 @@ class _Reader(ast.NodeVisitor):
         if node.module == "__future__":
             self.annotated = self.annotated and all(alias.name != "annotations" for alias in node.names)
             return
-        place = "." * node.level + (node.module or "")
+        position = "." * node.level + (node.module or "")
         for alias in node.names:
             if alias.name == "*":
-                self._imported(node, place)
+                self._imported(node, position)
                 continue
-            name = f"{place}{'' if place.endswith('.') else '.'}{alias.name}"
+            name = f"{position}{'' if position.endswith('.') else '.'}{alias.name}"
             self.scope.bind(alias.asname or alias.name, name)
             self._imported(node, name)
 
@@ -245,7 +245,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If) -> None:
         self.visit(node.test)
-        self._optionally(not _DECIDING.isdisjoint(_words(node.test)), (*node.body, *node.orelse))
+        self._optionally(any(map(_decides, _words(node.test))), (*node.body, *node.orelse))
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
         self.visit_all(node.items)
@@ -302,6 +302,11 @@ def _chain(node: ast.AST) -> _Chain | None:
         rest.append(node.attr)
         node = node.value
     return _Chain(node.id, tuple(reversed(rest))) if isinstance(node, ast.Name) else None
+
+
+def _decides(word: str) -> bool:
+    """Whether a word in a condition tells that the script knows what it may not have, as `is_available` does."""
+    return word in _DECIDING or (word.endswith("_available") and word != "is_torch_available")
 
 
 def _words(node: ast.AST) -> Iterator[str]:

@@ -38,8 +38,8 @@ def _folder(package: str) -> Path | None:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
         return None
-    places = spec.submodule_search_locations if spec is not None else None
-    return Path(places[0]) if places else None
+    positions = spec.submodule_search_locations if spec is not None else None
+    return Path(positions[0]) if positions else None
 
 
 def _walk(root: Path, names: list[str]) -> Iterator[Module]:
@@ -62,8 +62,8 @@ def _walk(root: Path, names: list[str]) -> Iterator[Module]:
 def _file(root: Path, name: str) -> Path | None:
     """The file of a module, or of the one in which the last part is a name."""
     for full in (name, name.rpartition(".")[0]):
-        place = root.parent.joinpath(*full.split("."))
-        for file in (place / "__init__.py", place.with_name(f"{place.name}.py")):
+        position = root.parent.joinpath(*full.split("."))
+        for file in (position / "__init__.py", position.with_name(f"{position.name}.py")):
             if "." in full and file.is_file():
                 return file
     return root / "__init__.py" if name == root.name else None

@@ -38,7 +38,7 @@ def gradients(roots: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
         allow_unused=True,
     )
     made = [x for x in found if x is not None and x.grad_fn is not None]
-    return [(f"gradient[{place}]", x) for place, x in enumerate(made)]
+    return [(f"gradient[{position}]", x) for position, x in enumerate(made)]
 
 
 def graph_of(roots: Sequence[tuple[str, Any]], spaces: Iterable[Mapping[str, Any]]) -> Graph:
@@ -48,7 +48,7 @@ def graph_of(roots: Sequence[tuple[str, Any]], spaces: Iterable[Mapping[str, Any
     and all is of order 0.
     """
     met = _walk([root.grad_fn for _, root in roots])
-    ids = {node: place for place, node in enumerate(met)}
+    ids = {node: position for position, node in enumerate(met)}
     names = _names(spaces)
     variables: dict[tuple[int, int], list[str]] = {}
     for name, root in roots:
@@ -136,7 +136,7 @@ def _tensors(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if is_tensor(value):
         yield name, value
     elif isinstance(value, (list, tuple)) and len(value) <= 256:
-        yield from ((f"{name}[{place}]", x) for place, x in enumerate(value) if is_tensor(x))
+        yield from ((f"{name}[{position}]", x) for position, x in enumerate(value) if is_tensor(x))
     elif isinstance(value, dict) and len(value) <= 256:
         yield from ((f"{name}[{key!r}]", x) for key, x in value.items() if is_tensor(x))
     elif isinstance(value, sys.modules["torch"].nn.Module):

@@ -23,10 +23,17 @@ from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import BackwardEvent, StepLog
 from autograph_cli.record.measures import Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
-from autograph_cli.record.saved_tensors import look, parameters_of, settle
+from autograph_cli.record.saved_tensors import look, parameters_of
 from autograph_cli.record.source_locations import Sources, script_frames
 from autograph_cli.record.steps import Progress, Selection, may_be_last
 from autograph_cli.record.tracebacks import summary
+
+_MOST_COUNTED = 64
+"""Of so many sets of parameters it is known when their memory was counted."""
+
+
+def _seldom(times: int) -> bool:
+    return times & (times - 1) == 0  # 0, 1, 2, 4, 8, ...
 
 
 @dataclass(slots=True)
@@ -34,10 +41,8 @@ class _Finished:
     """A finished step; what is kept only if it turns out to be the last waits as such."""
 
     number: int
-    span: Span
-    derived: str | None = None
-    """None: nobody tried, for the step was not named by number."""
-    double: Callable[[], Graph] | None = None
+    step: StepLog
+    roots: list[tuple[str, Output]]
     memory: Memory | None = None
 
 
@@ -106,8 +111,8 @@ class Recorder:
         self._settled: names.Settled = set()
         self._others: set[threading.Thread] = set()
         """The threads that are not the script's."""
-        self._counted: tuple[list[int], Memory] | None = None
-        """The references to the parameters whose memory was counted last, by id, and what came out."""
+        self._counted: dict[frozenset[int], tuple[int, Memory]] = {}
+        """By the parameters of a step: how often there was such a step, and the memory that was counted last."""
 
     def start(self) -> None:
         """Begin to follow the engine."""
@@ -139,22 +144,21 @@ class Recorder:
         step.variables = names.scan(log, [scope])
         self._optimizers = optimizers_in(log.engine, [scope]) or self._optimizers
         if step.has_operations and self._wanted():
-            step.derived = self._derive([(n, x) for n, x in scope.items() if isinstance(x, log.engine.tensor)])
+            roots = [(name, value) for name, value in scope.items() if isinstance(value, log.engine.tensor)]
+            step.derived = self._derive(roots) if self._few() else (None, None)
 
     def trace(self) -> Trace:
         """What was recorded so far."""
         with self.log.lock:
             steps, total, step = list(self.kept), self.total, self.log.step
             if self._last is not None:
-                settle(self.log, self._last.span.step)
+                self.log.unsettled.append(self._last.step.looked)
             if not self.broken and step.has_operations:
                 total += 1
                 if self._wanted():
                     look(self.log, step)
-                    self._counted = None
-                    span = Span(step, self._made(step), step.found)
-                    derived, double = step.derived[1], step.derived[0]
-                    steps.append(self._step(_Finished(self.total, span, derived, double, self._memory(step))))
+                    self._counted.clear()
+                    steps.append(self._step(_Finished(self.total, step, [], self._memory(step))))
             elif self._last is not None:
                 steps.append(self._step(self._last))
             return Trace(self.script, tuple(steps), total, self.log.engine.name)
@@ -200,10 +204,15 @@ class Recorder:
             spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
             step.variables = names.scan(log, spaces, None if keeps else self._settled)
             if not call.keeps_graph:
-                roots = [(self._name(root), root) for root in call.roots if isinstance(root, log.engine.tensor)]
-                step.derived = (None, "") if call.create_graph else self._derive(roots)
+                if call.create_graph:
+                    step.derived = None, ""
+                elif self._few():
+                    roots = [(self._name(root), root) for root in call.roots if isinstance(root, log.engine.tensor)]
+                    step.derived = self._derive(roots)
+                else:
+                    step.derived = None, None
                 look(log, step)
-                if keeps or self._seldom():
+                if keeps or _seldom(self.total):
                     self._optimizers = optimizers_in(log.engine, spaces) or self._optimizers
         if self.measures is not None:
             self.measures.begins(log, call)
@@ -231,16 +240,20 @@ class Recorder:
         """Whether the step that begins is followed: one that is kept, or that may turn out to be the last."""
         return self.selection.keeps(self.total) or (self.selection.last and may_be_last(self.total))
 
+    def _few(self) -> bool:
+        """Whether the step is one of few, of which a derivative graph is made."""
+        return not self.total or self.selection.names(self.total)
+
     def _memory(self, step: StepLog) -> Memory:
         """The bytes that are held; of steps with the same parameters they are counted less and less often."""
         leaves = parameters_of(step)
-        same = self._counted is not None and self._counted[0] == list(map(id, leaves))
-        if self._counted is None or not same or self._seldom() or self.selection.keeps(self.total):
-            self._counted = list(map(id, leaves)), memory_of(self.log.engine, leaves, self._optimizers)
-        return self._counted[1]
-
-    def _seldom(self) -> bool:
-        return self.total & (self.total - 1) == 0  # 0, 1, 2, 4, 8, ...
+        times, memory = self._counted.pop(frozenset(leaves), (0, None))
+        if memory is None or _seldom(times) or self.selection.keeps(self.total):
+            memory = memory_of(self.log.engine, leaves.values(), self._optimizers)
+        if len(self._counted) > _MOST_COUNTED:
+            self._counted.clear()
+        self._counted[frozenset(leaves)] = times + 1, memory
+        return memory
 
     def _close(self, entry: BackwardEvent) -> None:
         """The step of this thread has ended."""
@@ -250,9 +263,7 @@ class Recorder:
         step = log.step
         if wanted:
             roots = [(self._name_of(output), output) for output in entry.roots]
-            others = [(name, output) for name, output in self._made(step) if output not in entry.roots]
-            double, derived = step.derived
-            done = _Finished(self.total, Span(step, [*roots, *others], step.found), derived, double, self._memory(step))
+            done = _Finished(self.total, step, roots, self._memory(step))
             if self.selection.keeps(self.total):
                 self.kept.append(self._step(done))
             else:
@@ -261,16 +272,20 @@ class Recorder:
         self.total += 1
         if self.watcher is not None:
             self.watcher(Progress(self.total, len(step.events), len(self.kept)))
-        if before is not None and not log.drop(before.span.step, step):
-            settle(log, before.span.step)
+        if before is not None:
+            log.drop(before.step, step)
         log.forget(step)
         log.engine.follow(self._followed())
 
     def _step(self, done: _Finished) -> Step:
-        graph = build(self.log, self.sources, done.span)
-        own = any(node.order and node.kind == "operation" for node in graph)
-        derived = ("" if own else NOT_CHOSEN) if done.derived is None else done.derived
-        return Step(done.number, graph, derived, done.double and done.double(), done.memory)
+        step, roots = done.step, [output for _, output in done.roots]
+        others = [(name, output) for name, output in self._made(step) if output not in roots]
+        graph = build(self.log, self.sources, Span(step, [*done.roots, *others], step.found))
+        double, derived = step.derived
+        if derived is None:
+            own = any(node.order and node.kind == "operation" for node in graph)
+            derived = "" if own else NOT_CHOSEN
+        return Step(done.number, graph, derived, double and double(), done.memory)
 
     # -- roots and names
 
@@ -298,11 +313,8 @@ class Recorder:
     # -- derivatives
 
     def _derive(self, roots: Sequence[tuple[str, Any]]) -> tuple[Callable[[], Graph] | None, str | None]:
-        """What makes a derivative graph of the step that is going on, if its own script made none and the step is one
-        of few."""
+        """What makes a derivative graph of the step that is going on, if its own script made none."""
         step = self.log.step
-        if not self.selection.names(self.total) and self.total:
-            return None, None
         if any(event.order and event.is_operation for event in step.events):
             return None, ""
         used = {key_of(output) for event in step.events for output in event.next if output is not None}
@@ -326,8 +338,8 @@ class Recorder:
         """What to say where the script asked for a graph of the gradient, and its backward left none."""
         for entry in self.log.step.passes:
             if entry.create_graph and not entry.failed:
-                place = self.sources.source(entry.site)
-                where = f" ({place.file}:{place.line})" if place else ""
+                position = self.sources.source(entry.site)
+                where = f" ({position.file}:{position.line})" if position else ""
                 return (
                     f"`{entry.call}` with create_graph=True{where} recorded nothing: its gradients are constants, "
                     "cut from the leaves"

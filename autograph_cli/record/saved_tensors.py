@@ -3,54 +3,56 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from autograph_cli.engines.protocol import Saved as Kept
 from autograph_cli.engines.protocol import key_of, shown
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.event_log import EventLog
-from autograph_cli.record.events import OPERATION, StepLog
+from autograph_cli.record.events import LEAF, OPERATION, Look, StepLog
 
 
 def look(log: EventLog, step: StepLog) -> None:
     """Note what the living nodes of a step keep, before a backward pass frees it, as far as it was not noted yet."""
-    known, look_at = log.known, log.engine.look
-    looked: dict[int, Any] = {}
-    before = {number for looked, _ in step.looked for number in looked} if step.looked else ()
-    own: set[Any] = set()
-    outputs: set[Any] = set()
-    for event in step.events:
-        if event[2] is OPERATION:
-            own.add(event[1])
-            outputs.update(event[6], event[7])
-            node = event[3]()
-            if node is not None and event[0] not in before:
-                found = look_at(node)
-                if found is not None:
-                    looked[event[0]] = event[4], found
-    outputs -= own
+    known = log.known
+    operations = [event for event in step.events if event[2] is OPERATION]
+    outputs: set[Any] = set().union(*[event[6] for event in operations], *[event[7] for event in operations])
     outputs.discard(None)
-    outer = {key_of(output) for output in outputs} - own
+    own = {event[1] for event in operations}
+    if step.looked:
+        before = {key for looked, _ in step.looked for key, *_ in looked}
+        operations = [event for event in operations if event[1] not in before]
+    found = log.engine.look([event[3]() for event in operations])
+    looked = [(event[1], event[4], kept) for event, kept in zip(operations, found, strict=True) if kept is not None]
+    outer = {key_of(output) for output in outputs - own} - own
     met = [event for event in map(known.get, outer) if event is not None]
     step.older = len(met) < len(outer) or any(event[2] is OPERATION for event in met)
     living = [(event, tensor) for event in met if event[2] is not OPERATION and (tensor := event[3]()) is not None]
-    places = log.engine.storages([tensor for _, tensor in living])
-    leaves = {event[0]: (event[3], event[4], place) for (event, _), place in zip(living, places, strict=True)}
-    step.looked.append((looked, leaves))
+    storages = log.engine.storages([tensor for _, tensor in living])
+    step.looked.append((looked, [(event, storage) for (event, _), storage in zip(living, storages, strict=True)]))
 
 
-def settle(log: EventLog, step: StepLog) -> None:
-    """Work out what was noted of a step that is kept: which storages there are, and what lies in each."""
+def settle(log: EventLog, step: StepLog) -> dict[int, int]:
+    """Work out what was noted of a step that is kept, and of older ones; the storages of its leaves and inputs."""
+    for looks in log.unsettled:
+        _settle(log, looks)
+    log.unsettled.clear()
+    return _settle(log, step.looked)
+
+
+def _settle(log: EventLog, looks: Sequence[Look]) -> dict[int, int]:
     start = 0
-    for looked, leaves in step.looked:
+    lies: dict[int, int] = {}
+    for looked, leaves in looks:
         storages: dict[int, int] = {}
-        for number, (cls, found) in looked.items():
-            log.saved.setdefault(number, log.engine.saved(cls, found, storages, start))
-        if start == 0:
-            step.storages = {}
-        step.storages |= {n: storages[leaves[n][2]] for n in sorted(leaves) if leaves[n][2] in storages}
+        for key, cls, found in looked:
+            saved = log.engine.saved(cls, found, storages, start)
+            if key in log.known:
+                log.saved.setdefault(key, saved)
+        lies |= {event[0]: storages[memory] for event, memory in sorted(leaves) if memory in storages}
         start += len(storages)
+    return lies
 
 
 Versions = dict[int, list[int]]
@@ -85,6 +87,6 @@ def records(
     return tuple(found)
 
 
-def parameters_of(step: StepLog) -> list[weakref.ref[Any]]:
-    """The leaves that the nodes of a step lead to."""
-    return [ref for _, leaves in step.looked for ref, cls, _ in leaves.values() if cls is not None]
+def parameters_of(step: StepLog) -> dict[int, weakref.ref[Any]]:
+    """The leaves that the nodes of a step lead to, by key."""
+    return {event[1]: event[3] for _, leaves in step.looked for event, _ in leaves if event[2] is LEAF}

@@ -65,7 +65,8 @@ def scan(source: bytes, file: str = "<stdin>", folder: Path | None = None, *, pa
     found = [lack for module in modules for lack in _lacks(module, imported, given, own)]
     for module in needed:
         names = frozenset(module.imported)
-        found += (x for x in _lacks(module, names, frozenset(module.assigned), frozenset()) if x.certain)
+        lacks = _lacks(module, names, frozenset(module.assigned), frozenset(), imports=True)
+        found += (x for x in lacks if x.certain)
     return found
 
 
@@ -81,8 +82,8 @@ def _neighbours(module: Module, file: str, folder: Path) -> Iterator[Module]:
     for name in dict.fromkeys(module.imported):
         if name.startswith("..") or name.partition(".")[0] in SERVED:
             continue
-        place = name.lstrip(".").replace(".", "/")
-        for inner in (f"{place}.py", f"{place}/__init__.py"):
+        position = name.lstrip(".").replace(".", "/")
+        for inner in (f"{position}.py", f"{position}/__init__.py"):
             try:
                 source = (folder / inner).read_bytes()
                 yield _read(source, os.path.join(above, inner))
@@ -90,11 +91,14 @@ def _neighbours(module: Module, file: str, folder: Path) -> Iterator[Module]:
                 continue
 
 
-def _lacks(module: Module, imported: frozenset[str], given: frozenset[str], own: frozenset[str]) -> list[Missing]:
+def _lacks(
+    module: Module, imported: frozenset[str], given: frozenset[str], own: frozenset[str], imports: bool = False
+) -> list[Missing]:
+    """`imports`: the module is only imported, so names are enough that are there and refuse when they are called."""
     found: dict[str, Missing] = {}
     optional = set(module.asked)
     for use in module.uses:
-        name, known = _first_missing(use.name, imported)
+        name, known = _first_missing(use.name, imported, imports)
         if not name or name in given:
             continue
         if use.optional:
@@ -112,26 +116,28 @@ def _within(name: str, other: str) -> bool:
     return f"{name}.".startswith(f"{other}.")
 
 
-def _first_missing(name: str, imported: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+def _first_missing(name: str, imported: frozenset[str], imports: bool) -> tuple[str, tuple[str, ...]]:
     """The shortest part of a dotted name that is not there, and what is beside it; or an empty string."""
     root, *parts = name.split(".")
     if root in REFUSED:
         return root, ()
     if root not in SERVED:
         return "", ()
-    path, place = root, importlib.import_module(SERVED[root])
+    path, position = root, importlib.import_module(SERVED[root])
     for part in parts:
         path = f"{path}.{part}"
         try:
-            inner: Any = getattr(place, part)
+            inner: Any = getattr(position, part)
         except AttributeError:
             if path not in imported or (inner := _submodule(path)) is None:
-                return path, tuple(vars(place)) if hasattr(place, "__dict__") else ()
+                return path, tuple(vars(position)) if hasattr(position, "__dict__") else ()
         except Exception:
             return "", ()
         if path != name and path in imported and not isinstance(inner, ModuleType):
             inner = _submodule(path) or inner  # a function may hide the module that it comes from
-        place = inner
+        position = inner
+        if getattr(inner, "not_rebuilt", False) is True:
+            return ("", ()) if imports else (path, ())
     return "", ()
 
 

@@ -148,7 +148,7 @@ def line_of(code: CodeType, offset: int) -> int:
     return code.co_firstlineno
 
 
-def end_of(site: Site) -> Place | None:
+def end_of(site: Site) -> Position | None:
     """The line and the column where the expression at a site ends; None where Python (before 3.11) does not keep it."""
     code, offset = site
     if hasattr(code, "co_positions"):
@@ -157,7 +157,7 @@ def end_of(site: Site) -> Place | None:
     return None
 
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 """A line and a column."""
 
 
@@ -176,7 +176,7 @@ class Assignment:
             several = names.elts if isinstance(names, (ast.Tuple, ast.List)) else [names]
             self.parts.append((tuple(map(_name, several)), part))
 
-    def names_at(self, end: Place | None) -> tuple[str | None, ...]:
+    def names_at(self, end: Position | None) -> tuple[str | None, ...]:
         """The names of the value whose expression ends here, one for each output of a node.
 
         Without columns only a calculation is sure to be what its line made last.

@@ -53,8 +53,8 @@ def _of_many(array: Any) -> Values:
 
 def _counted(finite: Any, low: float, high: float) -> Any:
     """How many lie in each of the bins, which are equal parts from the lowest to the highest."""
-    places = ((finite - low) * (BINS / (high - low))).astype(np.intp)
-    return np.bincount(np.minimum(places, BINS - 1), minlength=BINS)
+    positions = ((finite - low) * (BINS / (high - low))).astype(np.intp)
+    return np.bincount(np.minimum(positions, BINS - 1), minlength=BINS)
 
 
 def _span(finite: Any) -> tuple[float, float] | None:

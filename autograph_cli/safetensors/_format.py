@@ -20,6 +20,11 @@ DTYPES = {
     "BOOL": dtypes.bool_,
     "U8": dtypes.uint8,
     "I8": dtypes.int8,
+    "F8_E5M2": dtypes.NAMED["float8_e5m2"],
+    "F8_E4M3": dtypes.NAMED["float8_e4m3fn"],
+    "F8_E8M0": dtypes.NAMED["float8_e8m0fnu"],
+    "F8_E4M3FNUZ": dtypes.NAMED["float8_e4m3fnuz"],
+    "F8_E5M2FNUZ": dtypes.NAMED["float8_e5m2fnuz"],
     "I16": dtypes.int16,
     "U16": dtypes.uint16,
     "F16": dtypes.float16,
@@ -35,7 +40,7 @@ DTYPES = {
 """The engine's dtypes by their names in files, in the order that the package gives them."""
 NAMES = {of.numpy: name for name, of in DTYPES.items()}
 _RANK = {name: -rank for rank, name in enumerate(DTYPES)}
-_ELSEWHERE = ("F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ")
+_ELSEWHERE = ("F4", "F6_E2M3", "F6_E3M2")
 _LENGTH = struct.Struct("<Q")
 _LONGEST_HEADER = 100_000_000
 _LARGEST = 1 << 64
@@ -101,7 +106,7 @@ def read_header(file: IO[bytes], size: int) -> Header:
     if metadata is not None and not _is_text(metadata):
         raise _wrong(f"invalid JSON in header: {_METADATA} should hold text under names")
     entries = {name: _entry(name, told) for name, told in found.items()}
-    _check_places(entries, size - _LENGTH.size - length)
+    _check_positions(entries, size - _LENGTH.size - length)
     return Header(entries, metadata, _LENGTH.size + length)
 
 
@@ -111,7 +116,7 @@ def _wrong(what: str) -> SafetensorError:
 
 def _parsed(text: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(text.decode("utf-8"), object_pairs_hook=_without_twins, parse_constant=_refuse)
+        found = json.loads(text.decode("utf-8"), object_pairs_hook=_without_duplicates, parse_constant=_refuse)
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except UnicodeDecodeError as error:
         raise _wrong(f"invalid UTF-8 in header: {error}") from None
@@ -122,11 +127,11 @@ def _parsed(text: bytes) -> dict[str, Any]:
     return found
 
 
-def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        twin = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"duplicate name `{twin}`")
+        duplicate = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"duplicate name `{duplicate}`")
     return made
 
 
@@ -145,15 +150,15 @@ def _entry(name: str, told: Any) -> Entry:
     for field in ("dtype", "shape", "data_offsets"):
         if field not in told:
             raise _wrong(f"invalid JSON in header: missing field `{field}` of tensor `{name}`")
-    kind, shape, place = told["dtype"], told["shape"], told["data_offsets"]
+    kind, shape, position = told["dtype"], told["shape"], told["data_offsets"]
     if type(kind) is not str or kind not in (*DTYPES, *_ELSEWHERE):
         shown = kind[:40] if type(kind) is str else type(kind).__name__
         raise _wrong(
             f"invalid JSON in header: unknown variant `{shown}`, expected one of {', '.join((*DTYPES, *_ELSEWHERE))}"
         )
-    if not _are_counts(shape) or not _are_counts(place) or len(place) != 2:
+    if not _are_counts(shape) or not _are_counts(position) or len(position) != 2:
         raise _wrong(f"invalid JSON in header: shape and data_offsets of tensor `{name}` should be numbers from 0 on")
-    begin, end = place
+    begin, end = position
     if len(shape) > _MOST_DIMS:
         raise _wrong(f"tensor `{name[:40]}` has {len(shape)} dimensions, and there are {_MOST_DIMS} at most")
     if kind in DTYPES:
@@ -171,7 +176,7 @@ def _are_counts(numbers: Any) -> bool:
     return isinstance(numbers, list) and all(type(n) is int and 0 <= n < _LARGEST for n in numbers)
 
 
-def _check_places(entries: Mapping[str, Entry], available: int) -> None:
+def _check_positions(entries: Mapping[str, Entry], available: int) -> None:
     """SafetensorError unless the tensors stand one after the other, up to the end of the file."""
     last = 0
     for name, entry in sorted(entries.items(), key=lambda item: (item[1].begin, item[1].end)):
@@ -192,7 +197,7 @@ def file_size(path: Any) -> int:
 # ---------------------------------------------------------------- writing
 
 
-def pieces(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> Iterable[Any]:
+def chunks(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> Iterable[Any]:
     """The parts of a file one after the other: the widest elements first, then by name, as the package writes it.
 
     KeyError for a dtype that has no place in such a file, TypeError for names and notes that are no text.
@@ -209,9 +214,9 @@ def pieces(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> Ite
     for name in order:
         begin, end = end, end + arrays[name].nbytes
         header[name] = {"dtype": kinds[name], "shape": list(arrays[name].shape), "data_offsets": [begin, end]}
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % _LENGTH.size)
-    yield _LENGTH.pack(len(text)) + text
+    shown = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    shown += b" " * (-len(shown) % _LENGTH.size)
+    yield _LENGTH.pack(len(shown)) + shown
     for name in order:
         array = np.ascontiguousarray(arrays[name])
         yield (array if sys.byteorder == "little" else array.byteswap()).reshape(-1).view(np.uint8).data
@@ -226,4 +231,4 @@ def kind_of(dtype: Any) -> str:
 
 def write(arrays: Mapping[str, Any], metadata: Mapping[str, str] | None) -> bytes:
     """A whole file, as bytes."""
-    return b"".join(pieces(arrays, metadata))
+    return b"".join(chunks(arrays, metadata))

@@ -25,7 +25,7 @@ def save(tensor_dict: dict[str, Any], metadata: dict[str, str] | None = None) ->
 
 def save_file(tensor_dict: dict[str, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """The arrays as a file, which is whole or not there."""
-    parts = _format.pieces(_checked(tensor_dict), metadata)
+    parts = _format.chunks(_checked(tensor_dict), metadata)
     with atomic_write(filename) as file:
         file.writelines(parts)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from autograph_cli.atomic_files import atomic_write
 from autograph_cli.torch import Tensor
+from autograph_cli.torch._arrays.storages import owner
 from autograph_cli.torch._core.device import check
-from autograph_cli.torch._core.storages import owner
 
 from . import _format
 from ._opened import read_bytes, safe_open, tensor_of
@@ -39,7 +39,7 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
 
 def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """The tensors as a file, which is whole or not there; the errors of `save`."""
-    parts = _format.pieces(_checked(tensors), metadata)
+    parts = _format.chunks(_checked(tensors), metadata)
     try:
         with atomic_write(filename) as file:
             file.writelines(parts)
@@ -164,10 +164,10 @@ def _bounds(raw: Any) -> tuple[int, int]:
 
 def _sharing(tensors: dict[str, Tensor]) -> list[set[str]]:
     """The sets of names whose tensors have bytes in common."""
-    places = [(*_place(tensor), name) for name, tensor in tensors.items() if tensor.numel()]
+    positions = [(*_position(tensor), name) for name, tensor in tensors.items() if tensor.numel()]
     groups: list[set[str]] = []
     reach = -1
-    for begin, end, name in sorted(places):
+    for begin, end, name in sorted(positions):
         if begin >= reach:
             groups.append(set())
         groups[-1].add(name)
@@ -175,7 +175,7 @@ def _sharing(tensors: dict[str, Tensor]) -> list[set[str]]:
     return [group for group in groups if len(group) > 1]
 
 
-def _place(tensor: Tensor) -> tuple[int, int]:
+def _position(tensor: Tensor) -> tuple[int, int]:
     """The bytes of a tensor in memory; a number that nothing else holds is where its tensor is."""
     raw = tensor._raw
     return (id(tensor), id(tensor) + 1) if isinstance(raw, np.generic) else _bounds(raw)

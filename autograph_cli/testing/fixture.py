@@ -86,7 +86,7 @@ class GraphSnapshot:
             self._reported = self._lines(self.outcome, section.graph)
         return self.outcome.exit_code == 0
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<graph_snapshot of {self.base}>"

@@ -37,7 +37,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if early_config.known_args_namespace.graph_engine:
         from autograph_cli.record.imports import serve
 
-        serving = serve()
+        serving: Any = serve()
         serving.__enter__()
         early_config.add_cleanup(lambda: serving.__exit__(None, None, None))
 
@@ -52,7 +52,7 @@ def graph_snapshot(request: pytest.FixtureRequest) -> GraphSnapshot:
     """Compares graphs with those kept beside the test: `assert graph_snapshot == loss`."""
     from autograph_cli.testing.fixture import GraphSnapshot
 
-    session = request.config.pluginmanager.get_plugin(_PLUGIN)
+    session: Any = request.config.pluginmanager.get_plugin(_PLUGIN)
     return GraphSnapshot(
         folder_of(request.node.path),
         base_of(request.node),

@@ -102,11 +102,11 @@ def _last_words(done: subprocess.CompletedProcess[str]) -> str:
 
 def main(request: str) -> None:
     """Do what the request says; the script's own output goes where it goes, and it reads nothing."""
-    place = os.dup(0)
+    position = os.dup(0)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     told = answer(request)
-    with open(place, "wb") as file:
+    with open(position, "wb") as file:
         file.write(told.encode() + _END)
 
 

@@ -33,7 +33,8 @@ def junit(results: Sequence[Result]) -> bytes:
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)
-    return b'<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="utf-8") + b"\n"
+    text: bytes = ET.tostring(root, encoding="utf-8")
+    return b'<?xml version="1.0" encoding="utf-8"?>\n' + text + b"\n"
 
 
 def github(results: Sequence[Result]) -> Iterator[str]:
@@ -43,9 +44,9 @@ def github(results: Sequence[Result]) -> Iterator[str]:
         if outcome.exit_code == 0:
             continue
         for sentence in outcome.diff.sentences if outcome.diff else [outcome.error]:
-            place = _PLACE.search(sentence)
-            file = result.script.parent / place[1] if place else result.script
-            at = f",line={place[2]}" if place else ""
+            position = _PLACE.search(sentence)
+            file = result.script.parent / position[1] if position else result.script
+            at = f",line={position[2]}" if position else ""
             yield f"::error file={_property(file.as_posix())}{at},title=autograph snapshot::{_data(sentence)}"
 
 

@@ -91,14 +91,14 @@ def _glob(pattern: str) -> list[str]:
 
 def _below(folder: Path) -> Iterator[Path]:
     """The scripts in a folder, without those in hidden folders and environments."""
-    for place, folders, files in os.walk(folder):
+    for position, folders, files in os.walk(folder):
         folders[:] = sorted(
             name
             for name in folders
-            if not name.startswith((".", "__")) and not Path(place, name, "pyvenv.cfg").exists()
+            if not name.startswith((".", "__")) and not Path(position, name, "pyvenv.cfg").exists()
         )
         scripts = [name for name in sorted(files) if name.endswith(".py") and not name.startswith(SKIPPED)]
-        yield from (Path(place, name) for name in scripts)
+        yield from (Path(position, name) for name in scripts)
 
 
 def _relative(path: Path) -> Path:
@@ -107,10 +107,14 @@ def _relative(path: Path) -> Path:
 
 def take(script: Path, settings: Settings, *, name: str = "", folder: Path | None = None) -> Snapshot:
     """Run a script, and make a snapshot of what it recorded; raises `RecordingError` if it fails."""
-    place = script.resolve()
-    key = place.relative_to(settings.folder).as_posix() if place.is_relative_to(settings.folder) else script.as_posix()
+    position = script.resolve()
+    key = (
+        position.relative_to(settings.folder).as_posix()
+        if position.is_relative_to(settings.folder)
+        else script.as_posix()
+    )
     recorded = recording.record(
-        place,
+        position,
         settings.arguments.get(key, ()),
         steps=settings.steps,
         folder=folder,

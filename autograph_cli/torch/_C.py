@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+from ._core.device import device
 from ._core.overrides import ALL, DisableTorchFunction, DisableTorchFunctionSubclass
 from ._core.state import thread_state
 from ._core.tensor import Tensor
@@ -21,6 +25,20 @@ __all__ = (
 
 
 _TensorMeta = type(Tensor)
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    from .nn.modules._moving import parse_to
+
+    return parse_to(*args, **kwargs)
+
+
+_nn = SimpleNamespace(_parse_to=_parse_to)
+
+
+def _get_accelerator() -> device:
+    """The CPU: there is no other."""
+    return device("cpu")
 
 
 def _get_tracing_state() -> None:

@@ -27,7 +27,7 @@ fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")
 
-from ._core import arg_check, dtypes, registry
+from ._core import arg_check, dtypes, interpret, registry
 from ._core import layout as _layout
 from ._core import overrides as _overrides
 from ._core.device import device
@@ -116,7 +116,6 @@ for _name in _OPERATIONS:
 _METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
 for _name, _method in (_METHODS | _overrides.copies(_METHODS) | arg_check.guard("Tensor", _METHODS)).items():
     setattr(Tensor, _name, _method)
-Tensor._legacy_new = staticmethod(_legacy.legacy_constructor)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)
 Tensor._make_wrapper_subclass = staticmethod(_legacy.make_wrapper_subclass)
 Size.__module__ = "torch"
@@ -124,6 +123,7 @@ Size.__module__ = "torch"
 from . import (
     _C,
     __config__,
+    _reductions,
     accelerator,
     amp,
     autograd,
@@ -144,7 +144,7 @@ from . import (
     utils,
     version,
 )
-from ._core.vmap import vmap
+from ._functorch.vmap import vmap
 from ._ops.random import Generator, default_generator
 from ._ops.storage import UntypedStorage
 from ._saving.archive import PyTorchFileReader
@@ -193,6 +193,7 @@ from .autograd.grad_mode import (
 from .cuda import OutOfMemoryError
 from .serialization import load, save
 from .torch_version import TorchVersion as _TorchVersion
+from .utils import _python_dispatch
 from .version import __version__ as _version
 
 __version__ = _TorchVersion(_version)
@@ -221,6 +222,7 @@ _AT_NEED = (
     "func",
     "functional",
     "futures",
+    "fx",
     "hub",
     "jit",
     "library",
@@ -240,7 +242,7 @@ _AT_NEED = (
 """Parts of the namespace that are imported when a script asks for them."""
 
 
-def __getattr__(name: str) -> Any:
+def _attribute(name: str) -> Any:
     if name in _AT_NEED:
         return _missing.load(f"{__name__}.{name}")
     if name == "compile":
@@ -256,5 +258,6 @@ def __getattr__(name: str) -> Any:
     )
 
 
+__getattr__ = _attribute  # assigned: what a def returns, mypy does not know yet in the circle of imports
 _missing.speak_for_parts(__name__)
 _missing.speak_for(_C)

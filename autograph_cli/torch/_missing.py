@@ -90,7 +90,7 @@ def advice(name: str, known: Iterable[str]) -> str:
 
 def _comparable(other: str, name: str) -> bool:
     """Whether one may be a slip for the other: `int32` is none for `int3`."""
-    if abs(len(other) - len(name)) > 2 or other.startswith("_"):
+    if other == name or abs(len(other) - len(name)) > 2 or other.startswith("_"):
         return False
     return [sign for sign in other if sign.isdigit()] == [sign for sign in name if sign.isdigit()]
 

@@ -43,6 +43,11 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
         printing.use_options(before)
 
 
+def _tensor_str(self: Any, indent: int) -> str:
+    """The elements alone, lines after the first `indent` columns in."""
+    return formatting.contents_str(self._raw, indent, printing.options()) if self.numel() else "[]"
+
+
 def _str(self: Any, *, tensor_contents: Any = None) -> str:
     """`repr` of a tensor."""
     if tensor_contents is not None:

@@ -20,7 +20,7 @@ class Future:
     6
     """
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def __init__(self, *, devices: Any = None) -> None:
         self._inner: futures.Future[Any] = futures.Future()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -20,6 +21,8 @@ __all__ = [
     "load_state_dict_from_url",
     "set_dir",
 ]
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+"""What a file's name says of its digest: `resnet18-f37072fd.pth`."""
 _chosen: dict[str, str] = {}
 
 

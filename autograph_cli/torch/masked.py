@@ -58,7 +58,8 @@ def _spread_mask(input: Tensor, mask: Any) -> Tensor:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
     if mask._raw.shape != input._raw.shape:
         mask = torch["broadcast_to"](mask.clone(), input._raw.shape)
-    return mask.to(dtypes.bool_)
+    kept: Tensor = mask.to(dtypes.bool_)
+    return kept
 
 
 def _kept(kind: str, input: Tensor, mask: Tensor | None) -> Tensor:
@@ -137,7 +138,7 @@ def _extreme(name: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
         made: Tensor = torch[name](_kept(name, input, mask), _dims(dim, input.ndim), bool(keepdim))
         return made.to(input.dtype if dtype is None else dtype)
 
-    def place(
+    def position(
         input: Tensor,
         dim: int | None = None,
         *,
@@ -148,10 +149,10 @@ def _extreme(name: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
         made: Tensor = torch[f"arg{name[1:]}"](_kept(name, input, mask), dim, bool(keepdim))
         return made.to(input.dtype if dtype is None else dtype)
 
-    for made, public in ((run, name), (place, f"arg{name[1:]}")):
+    for made, public in ((run, name), (position, f"arg{name[1:]}")):
         made.__name__ = made.__qualname__ = public
         made.__doc__ = f"`torch.{public}` of what the mask keeps."
-    return run, place
+    return run, position
 
 
 amax, argmax = _extreme("amax")
@@ -230,7 +231,8 @@ def norm(
 ) -> Tensor:
     """The vector norm of what the mask keeps."""
     kept = _kept("amin" if ord == -math.inf else "sum", input, mask)
-    return torch["norm"](kept, ord, _dims(dim, input.ndim), bool(keepdim), dtype=dtype)
+    found: Tensor = torch["norm"](kept, ord, _dims(dim, input.ndim), bool(keepdim), dtype=dtype)
+    return found
 
 
 def _spread(input: Tensor, dim: Any, correction: Any, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:

@@ -24,6 +24,7 @@ def _needs_device(what: str) -> Callable[..., NoReturn]:
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"Cannot execute {what}() without MPS backend.")
 
+    refuse.__doc__ = "RuntimeError: there is no MPS device."
     return refuse
 
 

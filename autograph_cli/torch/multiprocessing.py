@@ -10,7 +10,7 @@ from multiprocessing import *  # noqa: F403
 from multiprocessing import connection
 from typing import Any
 
-from ._core.shared_memory import register
+from ._reductions import register
 
 register()
 

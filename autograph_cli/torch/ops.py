@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ._core import dims
 from ._core.dtypes import dtype
@@ -60,7 +61,7 @@ class Overload:
 def overload_of(op: Operation, args: tuple[Any, ...] = ()) -> Overload:
     """The overload that an operation of the engine is, on these arguments."""
     pair = op.promotes and len(op.tensors) == 2
-    name, overload = _OVERLOADS.get(op.name, (op.name, op.schema.overload or ("Tensor" if pair else "")))
+    name, _, overload = (op.aten or f"{op.name}.{op.schema.overload or ('Tensor' if pair else '')}").partition(".")
     if name in _COMPARISONS and len(args) == 2 and not isinstance(args[1], Tensor):
         overload = "Scalar"
     return Overload(name, overload, _as_written(op.function))
@@ -78,17 +79,6 @@ def _as_written(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-_OVERLOADS = {
-    "log_softmax": ("_log_softmax", ""),
-    "select": ("select", "int"),
-    "slice": ("slice", "Tensor"),
-    "split": ("split", "Tensor"),
-    "softmax": ("_softmax", ""),
-    "std": ("std", "correction"),
-    "transpose": ("transpose", "int"),
-    "var": ("var", "correction"),
-}
-"""Operations whose overload is not the default, or which PyTorch divides otherwise."""
 
 
 class Packet:
@@ -147,9 +137,29 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
     return made if made.dtype is input_dtype else made.to(input_dtype)
 
 
+def _to_copy(
+    self: Tensor, dtype: Any = None, *, device: Any = None, memory_format: Any = None, **options: Any
+) -> Tensor:
+    made: Tensor = self.to(device, dtype, copy=True, memory_format=memory_format)
+    return made
+
+
+def _reduced(self: Tensor, other: Tensor, reduce: str) -> NoReturn:
+    raise NotImplementedError("torch.sparse.mm with a reduction is not available in autograph's engine yet")
+
+
+def _sparse(name: str) -> Callable[..., Any]:
+    return lambda *args, **options: getattr(importlib.import_module(".sparse", __package__), name)(*args, **options)
+
+
 _OWN: dict[str, Callable[..., Any]] = {
     "_local_scalar_dense": Tensor.item,
+    "_pin_memory": lambda self, device=None: self.pin_memory(device),
+    "_sparse_addmm": _sparse("addmm"),
+    "_sparse_mm_reduce_impl": _reduced,
+    "_to_copy": _to_copy,
     "detach": Tensor.detach,
+    "index": lambda self, indices: self[tuple(slice(None) if i is None else i for i in indices)],
     "lift_fresh": lambda self: self,
     "slice": _slice,
     "alias": views.alias,

@@ -94,14 +94,14 @@ def _write_without_archive(obj: Any, file: IO[bytes], name: str, protocol: int, 
 
 def _write(obj: Any, file: IO[bytes], name: str, protocol: int, no_byteorder: bool) -> None:
     pickled = io.BytesIO()
-    places = dump(obj, pickled, protocol)
+    storages = dump(obj, pickled, protocol)
     archive = Writer(file, name)
     archive.write("data.pkl", pickled.getbuffer())
     archive.write(".format_version", b"1")
     archive.write(".storage_alignment", b"64")
     if not no_byteorder:
         archive.write("byteorder", sys.byteorder.encode())
-    for number, data in enumerate(places.arrays):
+    for number, data in enumerate(storages.arrays):
         archive.write(f"data/{number}", data)
     archive.write("version", b"3\n")
     archive.close()
@@ -246,7 +246,7 @@ class _OldStorages(_Storages):
     """The storages of a file from before zip archives, which come after what refers to them."""
 
     def __init__(self, file: OldFile, map_location: Any) -> None:
-        self._room = file.room
+        self._bytes_left = file.bytes_left
         self._is_swapped = file.swapped
         self._map_location = map_location
         self._loaded: dict[str, Storage] = {}
@@ -257,8 +257,8 @@ class _OldStorages(_Storages):
         """The storage `key`; ValueError where the file has no room for it."""
         if key not in self._loaded:
             itemsize = 1 if of is None else of.itemsize
-            self._room -= length * itemsize
-            if self._room < 0:
+            self._bytes_left -= length * itemsize
+            if self._bytes_left < 0:
                 raise ValueError(f"storage {key} is shorter than the file says")
             self.waiting[key] = np.zeros(length * itemsize, np.uint8), itemsize
             self._loaded[key] = Storage(self._placed(self.waiting[key][0], location), of)
@@ -334,7 +334,9 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     with open(f, "rb") if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f) as file:
         data = _open(file).bytes("data.pkl")
     names = {
-        argument.replace(" ", ".", 1) for opcode, argument, _ in pickletools.genops(data) if opcode.name == "GLOBAL"
+        str(argument).replace(" ", ".", 1)
+        for opcode, argument, _ in pickletools.genops(data)
+        if opcode.name == "GLOBAL"
     }
     names = {
         "builtins" + name.removeprefix("__builtin__") if name.startswith("__builtin__.") else name for name in names

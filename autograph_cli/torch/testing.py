@@ -211,7 +211,7 @@ def make_tensor(
     if options:
         raise TypeError(f"make_tensor(): {', '.join(options)} is not available in autograph's engine yet")
     sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    made: Any = functions["empty"](sizes, dtype=dtype, device=device)
+    made: Tensor = functions["empty"](sizes, dtype=dtype, device=device)
     if dtype.is_floating_point or dtype.is_complex:
         real = functions["view_as_real"](made) if dtype.is_complex else made
         real.uniform_(-9 if low is None else low, 9 if high is None else high)

@@ -17,7 +17,7 @@ __all__ = ["Image", "TVTensor", "wrap"]
 class TVTensor(Tensor):
     """A tensor of a kind."""
 
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__: Any = torch._C._disabled_torch_function_impl
 
     def __new__(cls, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool | None = None) -> Any:
         tensor = cls._tensor(data)

@@ -62,9 +62,10 @@ def _batch(tensor: Any) -> Tensor:
             if not isinstance(part, Tensor):
                 raise TypeError(f"tensor or list of tensors expected, got a list containing {type(part)}")
         tensor = torch.stack(tensor, dim=0)
-    while tensor.dim() < 4:
-        tensor = tensor.unsqueeze(0)
-    return torch.cat((tensor, tensor, tensor), 1) if tensor.size(1) == 1 else tensor
+    batch: Tensor = tensor
+    while batch.dim() < 4:
+        batch = batch.unsqueeze(0)
+    return torch.cat((batch, batch, batch), 1) if batch.size(1) == 1 else batch
 
 
 @torch.no_grad()

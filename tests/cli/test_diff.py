@@ -92,6 +92,8 @@ def test_a_revision_is_compared_with_its_own_neighbours(autograph: Run, tmp_path
     found = autograph("diff", "--rev", "main", "expr.py", cwd=folder)
     assert found.returncode == 1, found.stderr
     assert found.stdout.startswith("  `tanh` became `sigmoid` (helper.py:2)\n")
+    assert autograph("diff", "--rev", "main", "expr.py", "-o", "found.svg", cwd=folder).returncode == 1
+    assert "expr.py at main - expr.py, step 0" in (folder / "found.svg").read_text()
     none = autograph("diff", "--rev", "nowhere", "expr.py", cwd=folder)
     assert none.returncode == 2
     assert none.stderr.startswith("Error: git cat-file: ")

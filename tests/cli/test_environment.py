@@ -148,9 +148,9 @@ def test_folder_that_cannot_be_read_is_one_sentence(
 
 
 @needs_unix
-@pytest.mark.parametrize("place", ["/dev/stdout", ">(cat)"])
-def test_pictures_go_into_pipes(shell: Callable[..., Done], place: str) -> None:
-    done = shell(f"autograph render -f text -o {place}; wait; sleep 0.3")
+@pytest.mark.parametrize("position", ["/dev/stdout", ">(cat)"])
+def test_pictures_go_into_pipes(shell: Callable[..., Done], position: str) -> None:
+    done = shell(f"autograph render -f text -o {position}; wait; sleep 0.3")
     assert done.stdout.startswith(b"graph: 3 nodes"), done.stderr
     assert done.returncode == 0
 

@@ -37,6 +37,6 @@ def test_help_tells_of_completion(cli: Cli) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_the_commands(cli: Cli, shell: str) -> None:
-    place = "ren" if shell == "fish" else "1"
-    env = {"_AUTOGRAPH_COMPLETE": f"{shell}_complete", "COMP_WORDS": "autograph ren", "COMP_CWORD": place}
+    position = "ren" if shell == "fish" else "1"
+    env = {"_AUTOGRAPH_COMPLETE": f"{shell}_complete", "COMP_WORDS": "autograph ren", "COMP_CWORD": position}
     assert "render" in cli(env=env).stdout

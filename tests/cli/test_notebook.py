@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from autograph_cli.record.imports import EngineFinder
-from autograph_cli.torch._core import state
+from autograph_cli.torch._core import modes
 
 IPython = pytest.importorskip("IPython")
 
@@ -43,7 +43,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Shell]:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     modules, finders, hooks = dict(sys.modules), sys.meta_path[:], (sys.displayhook, sys.excepthook)
     names = set(vars(builtins))
-    with state.kept():
+    with modes.kept():
         yield Shell(monkeypatch)
     for finder in sys.meta_path:
         if isinstance(finder, EngineFinder) and finder not in finders:

@@ -42,6 +42,10 @@ def kept(trace: Trace, tmp_path: Path) -> Trace:
             {"a.b.forward.txt": "forward as text", "a.b.backward.txt": "backward as text"},
         ),
         (["-o", "pictures"], {"pictures/expr.forward.svg": "forward as svg"}),
+        (
+            ["--forward", "--backward", "-o", "new/"],
+            {"new/expr.forward.svg": "forward as svg", "new/expr.backward.svg": "backward as svg"},
+        ),
     ],
 )
 def test_pictures_go_where_they_are_named(
@@ -80,6 +84,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "inside": None,
             "parameters": None,
             "columns": True,
+            "formula": False,
         }
     ]
 

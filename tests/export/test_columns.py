@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograph_cli.export.columns import TALL, in_columns
-from autograph_cli.export.layered import place
+from autograph_cli.export.layered import lay_out
 from autograph_cli.export.parts import split
 from autograph_cli.export.placed import Line, Placed, Point
 from autograph_cli.export.routes import label_width
@@ -38,7 +38,7 @@ WIDE = "a step with a long name that makes a picture wide"
 
 def columns_of(placed: Placed) -> int:
     """How often the main way goes back to the top."""
-    ys = [spot.y for spot in placed.places]
+    ys = [spot.y for spot in placed.positions]
     return 1 + sum(b < a - 100 for a, b in itertools.pairwise(ys))
 
 
@@ -60,17 +60,17 @@ def corners(line: Line) -> list[Point]:
 
 def check(placed: Placed) -> None:
     """Assert what every picture keeps, broken or not."""
-    for a, b in itertools.combinations(placed.places, 2):
+    for a, b in itertools.combinations(placed.positions, 2):
         assert abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
     index = {box.id: number for number, box in enumerate(placed.scene.boxes)}
     for arrow, line in zip(placed.scene.arrows, placed.lines, strict=True):
         for x, y in line.points():
             assert 0 <= x <= placed.width and 0 <= y <= placed.height, "an arrow leaves the paper"
-            for spot in placed.places:
+            for spot in placed.positions:
                 inner = abs(x - spot.x) < spot.width / 2 - 0.5 and abs(y - spot.y) < spot.height / 2 - 0.5
                 assert not inner, "an arrow crosses a box"
         for key, (x, y) in ((arrow.tail, line.start), (arrow.head, line.strokes[-1][-1])):
-            spot = placed.places[index[key]]
+            spot = placed.positions[index[key]]
             assert abs(x - spot.x) <= spot.width / 2 and abs(abs(y - spot.y) - spot.height / 2) < 0.1
         if line.label:
             (x, y), half = line.label, label_width(arrow.label) / 2
@@ -80,14 +80,14 @@ def check(placed: Placed) -> None:
             )
             assert not any(
                 abs(x - s.x) < half + s.width / 2 - 1 and abs(y - s.y) < (EDGE + s.height) / 2 - 1
-                for s in placed.places
+                for s in placed.positions
             )
     for areas in (placed.plates, placed.lanes):
         for a, b in itertools.combinations(areas, 2):
             beside = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
             nested = a.left <= b.left and b.right <= a.right and a.top <= b.top and b.bottom <= a.bottom
             assert beside or nested or (areas is placed.plates and b.left <= a.left and a.right <= b.right)
-    for box, spot in zip(placed.scene.boxes, placed.places, strict=True):
+    for box, spot in zip(placed.scene.boxes, placed.positions, strict=True):
         for areas, name in ((placed.lanes, box.band), (placed.plates, box.frame)):
             mine = [
                 x for x in areas if name in (getattr(x, "band", x), getattr(getattr(x, "band", None), "number", None))
@@ -104,19 +104,19 @@ def check(placed: Placed) -> None:
 
 
 def test_a_picture_that_fits_stays_as_it_is() -> None:
-    placed = place(chain(3))
+    placed = lay_out(chain(3))
     assert in_columns(placed) is placed
 
 
 def test_a_long_chain_is_broken_until_it_fits() -> None:
-    placed = in_columns(place(chain(40)))
+    placed = in_columns(lay_out(chain(40)))
     check(placed)
     assert columns_of(placed) >= 3
     assert placed.height < TALL * placed.width + 150
 
 
 def test_an_arrow_into_the_next_column_leads_up_between_the_two() -> None:
-    placed = in_columns(place(chain(24, word=WIDE)))
+    placed = in_columns(lay_out(chain(24, word=WIDE)))
     (turned,) = [line for line in placed.lines if len(line.strokes) > 3]
     (x0, y0), (x1, y1) = turned.start, turned.strokes[-1][-1]
     assert x1 > x0 and y1 < y0
@@ -125,7 +125,7 @@ def test_an_arrow_into_the_next_column_leads_up_between_the_two() -> None:
 
 
 def test_bands_are_broken_between_each_other_where_that_is_even() -> None:
-    placed = in_columns(place(chain(24, band=lambda number: 2 * (number < 12), word=WIDE)))
+    placed = in_columns(lay_out(chain(24, band=lambda number: 2 * (number < 12), word=WIDE)))
     check(placed)
     assert [lane.part for lane in placed.lanes] == [0, 0]
     assert placed.lanes[0].right < placed.lanes[1].left
@@ -136,7 +136,7 @@ def test_a_part_of_a_band_or_a_frame_says_that_it_goes_on(kind: str) -> None:
     scene = (
         chain(30, band=lambda n: 2 * (n < 29)) if kind == "band" else chain(30, frame=lambda n: "model" * (0 < n < 29))
     )
-    placed = in_columns(place(split(scene)))
+    placed = in_columns(lay_out(split(scene)))
     check(placed)
     titles = [lane.band.title for lane in placed.lanes] + [plate.frame.title for plate in placed.plates]
     assert any(title.endswith(" (continued)") for title in titles)
@@ -178,4 +178,4 @@ def tall_scenes(draw: st.DrawFn) -> Scene:
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(tall_scenes())
 def test_nothing_lies_on_anything_else_in_any_tall_picture(scene: Scene) -> None:
-    check(in_columns(place(split(scene))))
+    check(in_columns(lay_out(split(scene))))

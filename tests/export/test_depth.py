@@ -17,13 +17,21 @@ def nested(depth: int) -> Graph:
     """A product in each of so many modules, each of which runs the next one."""
     calls = [ModuleCall(n, f"m{n}", "Nest", parent=n - 1 if n else None) for n in range(depth)]
     nodes = [Node(0, "leaf", "AccumulateGrad", "", (Output(VECTOR, ("w",)),), module="m0")]
-    for place in range(depth):
-        call = depth - 1 - place
-        before = Edge(place)
+    for position in range(depth):
+        call = depth - 1 - position
+        before = Edge(position)
         outputs = (Output(VECTOR, () if call else ("y",)),)
         nodes.append(
             Node(
-                place + 1, "operation", "MulBackward0", "mul", outputs, (before, None), (before,), module="m", call=call
+                position + 1,
+                "operation",
+                "MulBackward0",
+                "mul",
+                outputs,
+                (before, None),
+                (before,),
+                module="m",
+                call=call,
             )
         )
     return Graph(tuple(nodes), (Root("y", depth),), (), tuple(calls))

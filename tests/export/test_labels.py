@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from autograph_cli.export import VIEWS, ExportError, render
-from autograph_cli.export.layered import place
+from autograph_cli.export.layered import lay_out
 from autograph_cli.export.modules import framed
 from autograph_cli.export.placed import bars, links, written
 from autograph_cli.export.saved_boxes import gathered
@@ -59,7 +59,7 @@ LINES = (("one",), ("one", "▁▂▃"), ("[[1, 2],", " [3, 4]]"), CODE, tuple(f
 @pytest.mark.parametrize("subtitle", ["", "subtitle"])
 def test_lines_stand_within_their_box_and_below_each_other(style: Style, lines: tuple[str, ...], subtitle: str) -> None:
     box = Box("n0", style, "title", subtitle, lines)
-    (spot,) = place(Scene("", (box,), ())).places
+    (spot,) = lay_out(Scene("", (box,), ())).positions
     found = list(written(box, spot))
     assert [words for words, _, _ in found] == ["title", *(line.lstrip() for line in box.below if not is_bars(line))]
     heights = [y for _, (_, y), _ in found]
@@ -73,7 +73,7 @@ def test_lines_stand_within_their_box_and_below_each_other(style: Style, lines: 
 
 def test_lines_of_an_ellipse_stand_within_it() -> None:
     box = Box("n0", "leaf", "weight", "AccumulateGrad", ("min -1 · mean 0.5 · max 2", "25 % zeros", "24 B"))
-    (spot,) = place(Scene("", (box,), ())).places
+    (spot,) = lay_out(Scene("", (box,), ())).positions
     for words, (x, y), size in written(box, spot):
         half = text_width(words) * size / 2
         for dx in (-half, half):
@@ -83,7 +83,7 @@ def test_lines_of_an_ellipse_stand_within_it() -> None:
 
 def test_bars_stand_on_one_line_and_within_the_box() -> None:
     box = Box("n0", "operation", "mul", "", ("▁ █▄",))
-    (spot,) = place(Scene("", (box,), ())).places
+    (spot,) = lay_out(Scene("", (box,), ())).positions
     found = list(bars(box, spot))
     assert len(found) == 3
     assert len({round(bar.y + bar.height / 2, 6) for bar in found}) == 1
@@ -93,7 +93,7 @@ def test_bars_stand_on_one_line_and_within_the_box() -> None:
 
 def test_a_box_of_one_line_is_where_it_always_was() -> None:
     box = Box("n0", "operation", "mul", "y")
-    (spot,) = place(Scene("", (box,), ())).places
+    (spot,) = lay_out(Scene("", (box,), ())).positions
     (_, title, _), (_, below, _) = written(box, spot)
     assert (title[1] - spot.y, below[1] - spot.y) == pytest.approx((-1.0, 10.35))
 
@@ -133,7 +133,8 @@ def test_shapes_and_names_can_be_left_out(traces: dict[str, Trace]) -> None:
     assert "[5, 3]" in texts(render(graph)) and "[5, 3]" not in bare
     assert not any("shape" in words for words in bare)
     named = replace(
-        keeping(), nodes=(*keeping().nodes[:2], replace(keeping().nodes[2], outputs=(Output(TYPE, ("n",)),)))
+        saving_graph(),
+        nodes=(*saving_graph().nodes[:2], replace(saving_graph().nodes[2], outputs=(Output(TYPE, ("n",)),))),
     )
     assert "n" in texts(render(named)) and "n" not in texts(render(named, shown=()))
 
@@ -155,7 +156,7 @@ def test_what_was_not_recorded_is_no_picture(traces: dict[str, Trace]) -> None:
 # ---------------------------------------------------------------- saved tensors, links, inside
 
 
-def keeping() -> Graph:
+def saving_graph() -> Graph:
     kept = (
         Saved("_saved_self", TYPE, bytes=12, storage=0, given=True),
         Saved("_saved_other", TYPE, bytes=12, storage=1),
@@ -180,7 +181,7 @@ def keeping() -> Graph:
 
 
 def test_what_is_kept_has_one_box_and_an_arrow_from_each_that_keeps_it() -> None:
-    scene = build(forward(keeping()), "", data=True, shown=("saved",))
+    scene = build(forward(saving_graph()), "", data=True, shown=("saved",))
     boxes = {box.id: (box.title, *box.below) for box in scene.boxes if box.style == "saved"}
     assert boxes == {
         "s0": ("saved %1", "float32[3], 12 B", "result of exp"),
@@ -204,9 +205,9 @@ def test_thin_lines_lead_from_derivatives_to_what_they_differentiate(traces: dic
 
 def test_a_thin_line_ends_at_the_sides_of_its_boxes() -> None:
     boxes = (Box("n0", "operation", "mul"), Box("n1", "derivative", "mul", band=2))
-    placed = place(Scene("", boxes, (Arrow("n1", "n0"),), links=(("n1", "n0"), ("n1", "n9"))))
+    placed = lay_out(Scene("", boxes, (Arrow("n1", "n0"),), links=(("n1", "n0"), ("n1", "n9"))))
     ((ends, start, curve),) = links(placed)
-    a, b = placed.places[1], placed.places[0]
+    a, b = placed.positions[1], placed.positions[0]
     assert ends == ("n1", "n0")
     assert start == (a.x + a.width / 2, a.y)
     assert curve[-1] == (b.x + b.width / 2, b.y)
@@ -228,8 +229,8 @@ def test_inside_of_a_node_is_drawn_as_a_graph_of_its_own() -> None:
         ),
         (Root("grad_self", 1),),
     )
-    nodes = tuple(replace(n, measured=Measured(inside=inner)) if n.op == "exp" else n for n in keeping())
-    shown = texts(render(replace(keeping(), nodes=nodes), "backward", inside="ExpBackward0", title="a.py"))
+    nodes = tuple(replace(n, measured=Measured(inside=inner)) if n.op == "exp" else n for n in saving_graph())
+    shown = texts(render(replace(saving_graph(), nodes=nodes), "backward", inside="ExpBackward0", title="a.py"))
     assert shown[0] == "a.py · inside ExpBackward0: its formula, run once more on what it was given"
     assert {"grad", "mul", "other = 2", "grad_self", "given"} <= set(shown)
 
@@ -262,7 +263,7 @@ def test_what_the_turns_of_a_loop_keep_alike_is_one_box() -> None:
 
 
 def test_what_a_module_keeps_stands_in_its_frame() -> None:
-    graph = keeping()
+    graph = saving_graph()
     calls = (ModuleCall(0, "net", "Net"), ModuleCall(1, "net.fc", "Linear", 0))
     nodes = (graph[0], replace(graph[1], module="net.fc", call=1), replace(graph[2], module="net", call=0))
     scene = framed(

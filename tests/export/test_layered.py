@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograph_cli.export.arranging import FRAME_TITLE
-from autograph_cli.export.layered import place
+from autograph_cli.export.layered import lay_out
 from autograph_cli.export.parts import split
-from autograph_cli.export.placed import Line, Place, Placed, phases
+from autograph_cli.export.placed import Line, Placed, Rectangle, phases
 from autograph_cli.export.routes import label_width
 from autograph_cli.export.scene import Arrow, Band, Box, Frame, Scene, build
 from autograph_cli.export.style import EDGE, box_size, text_width
@@ -21,7 +21,7 @@ from autograph_cli.graph import Trace, backward, double_backward, forward
 VIEWS = {"forward": forward, "backward": backward, "double": lambda graph: double_backward(graph, None, 4)}
 
 
-def inside(spot: Place, x: float, y: float, by: float = 0.5) -> bool:
+def inside(spot: Rectangle, x: float, y: float, by: float = 0.5) -> bool:
     if spot.round:
         return ((x - spot.x) / (spot.width / 2 - by)) ** 2 + ((y - spot.y) / (spot.height / 2 - by)) ** 2 < 1
     return abs(x - spot.x) < spot.width / 2 - by and abs(y - spot.y) < spot.height / 2 - by
@@ -37,7 +37,7 @@ def check_frames(placed: Placed) -> None:
         width = text_width(plate.frame.title) * FRAME_TITLE
         title = (plate.title[0], plate.title[1] - 9, plate.title[0] + width, plate.title[1] + 3)
         assert plate.left < title[0] and title[2] < plate.right, "a title is cut off"
-        for box, spot in zip(scene.boxes, placed.places, strict=True):
+        for box, spot in zip(scene.boxes, placed.positions, strict=True):
             sides = (
                 spot.x - spot.width / 2,
                 spot.y - spot.height / 2,
@@ -74,23 +74,23 @@ def check(placed: Placed) -> None:
     """Assert what every picture keeps."""
     scene = placed.scene
     check_frames(placed)
-    for a, b in itertools.combinations(placed.places, 2):
+    for a, b in itertools.combinations(placed.positions, 2):
         apart = abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
         assert apart, "boxes lie on each other"
     index = {box.id: number for number, box in enumerate(scene.boxes)}
     for arrow, line in zip(scene.arrows, placed.lines, strict=True):
         for x, y in line.points():
-            assert not any(inside(spot, x, y) for spot in placed.places), "an arrow crosses a box"
+            assert not any(inside(spot, x, y) for spot in placed.positions), "an arrow crosses a box"
             assert 0 <= x <= placed.width and 0 <= y <= placed.height
         for key, (x, y) in ((arrow.tail, line.start), (arrow.head, line.strokes[-1][-1])):
-            assert inside(placed.places[index[key]], x, y, by=-1.0), "an arrow ends beside its box"
+            assert inside(placed.positions[index[key]], x, y, by=-1.0), "an arrow ends beside its box"
         assert bool(line.label) == bool(arrow.label)
         if line.label:
             (x, y), half = line.label, label_width(arrow.label) / 2
             assert half <= x <= placed.width - half, "a label is cut off"
-            for spot in placed.places:
+            for spot in placed.positions:
                 assert abs(x - spot.x) >= half + spot.width / 2 - 1 or abs(y - spot.y) >= (EDGE + spot.height) / 2 - 1
-    for box, spot in zip(scene.boxes, placed.places, strict=True):
+    for box, spot in zip(scene.boxes, placed.positions, strict=True):
         assert (spot.width, spot.height) == box_size(
             box.style, box.title, box.subtitle, 10 if box.small else 12, box.lines
         )
@@ -100,14 +100,14 @@ def check(placed: Placed) -> None:
             assert lane.left <= spot.x - spot.width / 2 and spot.x + spot.width / 2 <= lane.right
     for sample in placed.samples:
         width = text_width(sample.words) * EDGE
-        assert sample.place.x + (width / 2 if sample.style else width) <= placed.width, "the legend is cut off"
+        assert sample.position.x + (width / 2 if sample.style else width) <= placed.width, "the legend is cut off"
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_nothing_lies_on_anything_else_in_real_graphs(traces: dict[str, Trace], view: str) -> None:
     for trace in traces.values():
         graph = VIEWS[view](trace.steps[0].graph)
-        check(place(build(graph, trace.script, data=view == "forward")))
+        check(lay_out(build(graph, trace.script, data=view == "forward")))
 
 
 @st.composite
@@ -140,8 +140,8 @@ def scenes(draw: st.DrawFn) -> Scene:
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(scenes())
 def test_nothing_lies_on_anything_else_in_any_graph(scene: Scene) -> None:
-    check(place(scene))
-    assert place(scene) == place(scene)
+    check(lay_out(scene))
+    assert lay_out(scene) == lay_out(scene)
 
 
 @st.composite
@@ -183,37 +183,37 @@ def up(frame: int, parents: list[int]) -> list[int]:
 @settings(max_examples=120, deadline=None, derandomize=True)
 @given(framed_scenes())
 def test_nothing_lies_on_anything_else_in_any_graph_with_modules(scene: Scene) -> None:
-    check(place(scene))
-    assert place(scene) == place(scene)
+    check(lay_out(scene))
+    assert lay_out(scene) == lay_out(scene)
 
 
 def test_a_chain_is_a_straight_line() -> None:
     boxes = tuple(Box(f"n{i}", "operation", "mul" * (1 + i % 3)) for i in range(9))
-    placed = place(Scene("", boxes, tuple(Arrow(f"n{i}", f"n{i + 1}") for i in range(8))))
-    assert len({round(spot.x, 3) for spot in placed.places}) == 1
+    placed = lay_out(Scene("", boxes, tuple(Arrow(f"n{i}", f"n{i + 1}") for i in range(8))))
+    assert len({round(spot.x, 3) for spot in placed.positions}) == 1
     assert all(len(line.strokes) == 1 for line in placed.lines)
 
 
 def test_two_separate_graphs_stand_side_by_side() -> None:
     boxes = tuple(Box(f"n{i}", "operation", "mul") for i in range(6))
     arrows = (Arrow("n0", "n1"), Arrow("n1", "n2"), Arrow("n3", "n4"), Arrow("n4", "n5"))
-    placed = place(Scene("", boxes, arrows))
-    assert {round(spot.x - placed.places[0].x, 3) for spot in placed.places[3:]} == {
-        round(placed.places[0].width + 20, 3)
+    placed = lay_out(Scene("", boxes, arrows))
+    assert {round(spot.x - placed.positions[0].x, 3) for spot in placed.positions[3:]} == {
+        round(placed.positions[0].width + 20, 3)
     }
 
 
 def test_what_has_two_inputs_stands_in_the_middle_of_them() -> None:
     boxes = (Box("n0", "leaf", "x"), Box("n1", "leaf", "y"), Box("n2", "operation", "add"))
-    one, two, both = place(Scene("", boxes, (Arrow("n0", "n2"), Arrow("n1", "n2")), data=True)).places
+    one, two, both = lay_out(Scene("", boxes, (Arrow("n0", "n2"), Arrow("n1", "n2")), data=True)).positions
     assert both.x == pytest.approx((one.x + two.x) / 2)
 
 
 def test_an_unused_side_branch_hangs_near_its_user() -> None:
     boxes = (*(Box(f"n{i}", "operation", "mul") for i in range(7)), Box("b", "leaf", "b"))
     arrows = (*(Arrow(f"n{i}", f"n{i + 1}") for i in range(6)), Arrow("n0", "b"))
-    placed = place(Scene("", boxes, arrows))
-    assert placed.places[7].y == pytest.approx(placed.places[1].y)
+    placed = lay_out(Scene("", boxes, arrows))
+    assert placed.positions[7].y == pytest.approx(placed.positions[1].y)
 
 
 def test_a_recurrence_runs_straight_down_with_its_weights_beside_it() -> None:
@@ -223,9 +223,9 @@ def test_a_recurrence_runs_straight_down_with_its_weights_beside_it() -> None:
         boxes += [Box(f"{tag}{turn}", "leaf", tag, small=True) for tag in ("x", "u", "b")]
         arrows += [Arrow(f"n{turn - 1}", f"n{turn}"), Arrow(f"m{turn}", f"n{turn}"), Arrow(f"b{turn}", f"n{turn}")]
         arrows += [Arrow(f"x{turn}", f"m{turn}"), Arrow(f"u{turn}", f"m{turn}")]
-    placed = place(Scene("", tuple(boxes), tuple(arrows), data=True))
+    placed = lay_out(Scene("", tuple(boxes), tuple(arrows), data=True))
     check(placed)
-    at = {box.id: spot.x for box, spot in zip(boxes, placed.places, strict=True)}
+    at = {box.id: spot.x for box, spot in zip(boxes, placed.positions, strict=True)}
     main = [at[f"n{turn}"] for turn in range(12, 40)]
     assert max(main) - min(main) < 1
     assert all(abs(at[f"m{turn}"] - at[f"n{turn}"]) < 150 for turn in range(12, 40))
@@ -245,7 +245,7 @@ def test_what_is_used_once_lies_near_its_use_beside_a_tall_frame() -> None:
     boxes += [Box("n4", "input", "target", band=0), Box("n5", "operation", "loss", band=0)]
     arrows = [Arrow(f"n{i}", f"n{i + 1}") for i in range(3)] + [Arrow("n3", "n5"), Arrow("n4", "n5")]
     scene = Scene("", tuple(boxes), tuple(arrows), data=True, frames=(Frame("m0", "net: Net", 0),))
-    spots = dict(zip([box.id for box in boxes], place(scene).places, strict=True))
+    spots = dict(zip([box.id for box in boxes], lay_out(scene).positions, strict=True))
     assert spots["n3"].y < spots["n4"].y < spots["n5"].y
 
 
@@ -254,14 +254,14 @@ def test_a_chain_with_skip_connections_stands_straight(data: bool) -> None:
     boxes = tuple(Box(f"n{number}", "operation", f"a box {number}") for number in range(13))
     pairs = [*itertools.pairwise(range(13)), *((start, start + 4) for start in (0, 4, 8))]
     arrows = tuple(Arrow(f"n{a}", f"n{b}", "[128, 64]") for a, b in pairs)
-    across = [spot.x for spot in place(Scene("", boxes, arrows, data=data)).places]
+    across = [spot.x for spot in lay_out(Scene("", boxes, arrows, data=data)).positions]
     assert max(across) - min(across) < 0.1
 
 
 def test_labels_of_arrows_that_run_together_lie_on_no_other_arrow() -> None:
     boxes = (*(Box(f"n{number}", "leaf", f"a weight {number}") for number in range(7)), Box("n7", "operation", "layer"))
     arrows = tuple(Arrow(f"n{number}", "n7", "[256, 16]") for number in range(7))
-    placed = place(Scene("", boxes, arrows, data=True))
+    placed = lay_out(Scene("", boxes, arrows, data=True))
     half = label_width("[256, 16]") / 2
     for own, line in enumerate(placed.lines):
         assert line.label
@@ -276,7 +276,7 @@ def test_labels_of_arrows_that_run_together_lie_on_no_other_arrow() -> None:
 def test_the_title_of_a_narrow_band_lies_on_no_arrow() -> None:
     boxes = (Box("n0", "derivative", "d", band=2), Box("n1", "operation", "o"))
     bands = (Band(0, "order 0 · forward"), Band(2, "order 1 · backward"))
-    placed = place(Scene("", boxes, (Arrow("n0", "n1", dashed=True),), bands))
+    placed = lay_out(Scene("", boxes, (Arrow("n0", "n1", dashed=True),), bands))
     lane = next(lane for lane in placed.lanes if not lane.band.number)
     assert (
         placed.lines[0].start[0] < lane.title[0]
@@ -292,7 +292,7 @@ def test_a_chain_in_a_frame_stands_straight_beside_its_arrows_into_another_order
     arrows = [Arrow(f"n{a}", f"n{a + 1}", "[3]") for a in range(11) if a != 5]
     arrows += [Arrow(f"n{5 - a}", f"n{a + 6}", "[128, 64]", dashed=True) for a in range(6)]
     scene = Scene("", tuple(boxes), tuple(arrows), (Band(0, "order 0"), Band(2, "order 1")), frames=(frame,))
-    across = [spot.x for spot in place(scene).places[:4]]
+    across = [spot.x for spot in lay_out(scene).positions[:4]]
     assert max(across) - min(across) < 1
 
 
@@ -300,5 +300,5 @@ def test_labels_of_long_arrows_side_by_side_stand_at_several_heights() -> None:
     boxes = [Box(f"n{number}", "operation", f"box {number}") for number in range(8)]
     pairs = [*itertools.pairwise(range(8)), *[(0, 7)] * 6]
     arrows = tuple(Arrow(f"n{a}", f"n{b}", "[128, 64]") for a, b in pairs)
-    placed = place(Scene("", tuple(boxes), arrows))
+    placed = lay_out(Scene("", tuple(boxes), arrows))
     assert len({line.label[1] for line in placed.lines[7:] if line.label}) > 2

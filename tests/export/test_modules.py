@@ -6,7 +6,7 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.export.closing import close_below, close_to
-from autograph_cli.export.layered import place
+from autograph_cli.export.layered import lay_out
 from autograph_cli.export.modules import framed
 from autograph_cli.export.parts import split
 from autograph_cli.export.repeats import fold_repeats
@@ -298,4 +298,4 @@ def test_nothing_lies_on_anything_else_in_pictures_of_modules(data: bool, depth:
     for graph in (layers(4), layers(12), layers(5, skip=False)):
         for scene in (scene_of(graph, data=data), fold_repeats(scene_of(graph, data=data), graph)):
             parts = split(scene)
-            check(place(parts if depth is None else close_below(parts, graph, depth)))
+            check(lay_out(parts if depth is None else close_below(parts, graph, depth)))

@@ -156,7 +156,10 @@ def test_a_png_does_not_drop_characters() -> None:
     ("options", "sentence"),
     [
         ({"view": "sideways"}, "no view 'sideways'; known ones: forward, backward, double-backward"),
-        ({"format": "gif"}, "no format 'gif'; known ones: svg, png, pdf, html, dot, mermaid, graphml, text, json"),
+        (
+            {"format": "gif"},
+            "no format 'gif'; known ones: svg, png, pdf, html, dot, mermaid, graphml, text, latex, json",
+        ),
         ({"layout": "neat"}, "no layout program 'neat'; known ones: layered, graphviz-pure, dot"),
         ({"roots": ["q"]}, "no root 'q' here; known roots: 'y'"),
     ],
@@ -188,5 +191,5 @@ def test_the_package_needs_nothing_above_the_graph() -> None:
     code = "import sys, autograph_cli.export; print([n for n in sys.modules if n.startswith('autograph_cli.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rooms = {name.split(".")[1] for name in re.findall(r"'([^']+)'", done.stdout)}
-    assert rooms == {"graph", "export"}
+    assert rooms == {"graph", "formulas", "export"}
     assert set(export.__all__) == {"LAYOUTS", "FORMATS", "VIEWS", "ExportError", "Format", "render"}

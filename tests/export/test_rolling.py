@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.export import VIEWS, render
-from autograph_cli.export.layered import place
+from autograph_cli.export.layered import lay_out
 from autograph_cli.export.rolling import roll
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.graph import Step, Trace, backward, double_backward, forward
@@ -111,7 +111,7 @@ out.sum().backward()
         )
     )
     found = labels(scene)
-    assert (found["mul", "cat dim 0", False], found["cat dim 0", "mul", True]) == ("[1…5, 4]", "[2…5, 4]")
+    assert (found["mul × 2", "cat dim 0", False], found["cat dim 0", "mul × 2", True]) == ("[1…5, 4]", "[2…5, 4]")
     assert scene.notes[-1] == "a…b: changes from turn to turn"
 
 
@@ -255,7 +255,7 @@ while (x * x - a).abs() > 1e-4:
 x.backward()
 """,
     )
-    assert drawn(rolled(step)) == ["div × 8", "add × 8", "div × 8"]
+    assert drawn(rolled(step)) == ["div × 8", "add × 8", "div ÷ 2 × 8"]
     assert drawn(rolled(step, data=False)) == ["DivBackward0 × 8", "AddBackward0 × 8", "DivBackward0 × 8"]
 
 
@@ -303,7 +303,7 @@ def test_a_double_backward_graph_rolls_in_both_orders(step: Step) -> None:
     graph = double_backward(step.double)
     scene = roll(build(graph, "", data=False), graph)
     assert {box.band for box in scene.boxes if "×" in box.subtitle} == {0, 2}
-    place(scene)
+    lay_out(scene)
 
 
 def test_a_graph_without_loops_stays_as_it_is(traces: dict[str, Trace]) -> None:

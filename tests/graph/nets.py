@@ -65,7 +65,7 @@ def shuffled(graph: Graph, seed: int) -> Graph:
         del waiting[order[-1]]
         for used in waiting.values():
             used.discard(order[-1])
-    new = {old: place for place, old in enumerate(order)}
+    new = {old: position for position, old in enumerate(order)}
 
     def moved(edge: Edge | None) -> Edge | None:
         return None if edge is None else Edge(new[edge.node], edge.nr)

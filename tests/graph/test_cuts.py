@@ -19,8 +19,8 @@ def at(node: Node, line: int) -> Node:
     return replace(node, source=Source("expr.py", line))
 
 
-def without_edge(node: Node, place: int) -> Node:
-    return replace(node, next=tuple(None if i == place else edge for i, edge in enumerate(node.next)))
+def without_edge(node: Node, position: int) -> Node:
+    return replace(node, next=tuple(None if i == position else edge for i, edge in enumerate(node.next)))
 
 
 def test_an_input_does_not_require_grad() -> None:

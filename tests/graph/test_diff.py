@@ -163,6 +163,13 @@ def test_a_difference_is_said_as_a_reviewer_would(case: str) -> None:
     assert bool(found.to_text()) == bool(expected) or case == "another result"
 
 
+def test_a_leaf_in_the_place_of_an_operation_cuts_the_gradient_off() -> None:
+    tanh, exp = operation(1, "tanh", 0), operation(2, "exp", 1)
+    one = graph_of(leaf(0, "w"), tanh, exp, passes=backward(0, 1, 2, root=2))
+    other = graph_of(leaf(0, "w"), tanh, leaf(2, "h"), operation(3, "exp", 2), passes=backward(2, 3, root=3))
+    assert diff(one, other).sentences[-1] == "`exp` no longer sends a gradient on to `tanh`: `h` is a leaf now"
+
+
 def test_outputs_that_change_with_their_arguments_are_counted_not_listed() -> None:
     one, other = (
         graph_of(

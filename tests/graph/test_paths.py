@@ -8,7 +8,7 @@ from math import log10
 import pytest
 
 from autograph_cli.graph import Edge, Graph, GraphError, Node, Output, Root, TensorType, Trace
-from autograph_cli.graph.paths import Paths, count_words, find_places, known_names, leading_to, paths
+from autograph_cli.graph.paths import Paths, count_words, find_positions, known_names, leading_to, paths
 from tests.graph.nets import leaf, net, operation
 
 VECTOR = TensorType("float32", (3,))
@@ -89,9 +89,9 @@ def test_only_the_output_that_was_asked_for_is_an_end() -> None:
     )
     use = Node(2, "operation", "TanhBackward0", "tanh", (Output(VECTOR),), (Edge(1, 1),), (Edge(1, 1),))
     graph = Graph((leaf(0), split, use))
-    assert not paths(graph, [(2, 0)], find_places(graph, "a"))
-    assert paths(graph, [(2, 0)], find_places(graph, "b")).count == 1
-    assert paths(graph, [(2, 0)], find_places(graph, "unbind")).count == 1
+    assert not paths(graph, [(2, 0)], find_positions(graph, "a"))
+    assert paths(graph, [(2, 0)], find_positions(graph, "b")).count == 1
+    assert paths(graph, [(2, 0)], find_positions(graph, "unbind")).count == 1
 
 
 def test_several_starts_and_ends_count_together() -> None:
@@ -118,13 +118,13 @@ def test_what_leads_to_a_place_is_told() -> None:
 
 def test_names_are_roots_variables_numbers_and_operations() -> None:
     graph = fibonacci(4)
-    assert find_places(graph, "loss") == [(3, 0)]
-    assert find_places(graph, "x") == [(0, 0)]
-    assert find_places(graph, "%2") == [(2, 0)]
-    assert find_places(graph, "add") == [(2, None), (3, None)]
+    assert find_positions(graph, "loss") == [(3, 0)]
+    assert find_positions(graph, "x") == [(0, 0)]
+    assert find_positions(graph, "%2") == [(2, 0)]
+    assert find_positions(graph, "add") == [(2, None), (3, None)]
     assert known_names(graph) == ["loss", "x"]
     with pytest.raises(GraphError, match="There is no 'y' here"):
-        find_places(graph, "y")
+        find_positions(graph, "y")
 
 
 def test_long_counts_are_written_as_powers() -> None:

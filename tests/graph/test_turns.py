@@ -63,7 +63,7 @@ def counts(graph: Graph) -> set[tuple[tuple[int, int], ...]]:
 
 
 def test_turns_are_found_from_the_first_on_which_is_fed_from_outside() -> None:
-    expected = [None, None, *((place, turn, 5) for turn in range(5) for place in (0, 1)), None]
+    expected = [None, None, *((position, turn, 5) for turn in range(5) for position in (0, 1)), None]
     assert seats(recurrence(5)) == expected
 
 
@@ -124,8 +124,10 @@ def nested(inner: Callable[[int], int], turns: int = 6) -> Graph:
 
 def test_a_loop_in_a_loop_is_found_in_each_of_its_turns() -> None:
     assert counts(nested(lambda i: 4)) == {((6, 6),), ((6, 6), (4, 4))}
-    places = {(seat.path[2:], seat.turn) for seat in find_turns(nested(lambda i: 4)).values() if len(seat.turn) == 2}
-    assert places == {((0, place), (outer, inner)) for place in (0, 1) for outer in range(6) for inner in range(4)}
+    positions = {(seat.path[2:], seat.turn) for seat in find_turns(nested(lambda i: 4)).values() if len(seat.turn) == 2}
+    assert positions == {
+        ((0, position), (outer, inner)) for position in (0, 1) for outer in range(6) for inner in range(4)
+    }
 
 
 def test_a_loop_in_a_loop_may_have_another_number_of_turns_each_time() -> None:

@@ -74,7 +74,7 @@ def unfinished_step_at_the_end() -> dict[str, Any]:
     return {"w": w, "loss": loss, "h": h}
 
 
-def same_line_in_two_places() -> dict[str, Any]:
+def same_line_in_two_positions() -> dict[str, Any]:
     w = torch.randn(3, requires_grad=True)
     for i in range(6):
         h = w * 2
@@ -205,7 +205,7 @@ SCRIPTS = [
     another_power_at_the_end,
     other_branch_at_the_end,
     unfinished_step_at_the_end,
-    same_line_in_two_places,
+    same_line_in_two_positions,
     changes_in_place,
     other_leaf_at_the_end,
     failing_backward_at_the_end,

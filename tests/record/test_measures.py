@@ -142,7 +142,7 @@ def test_operations_and_backwards_are_timed() -> None:
     for node in graph:
         if node.kind == "operation":
             assert node.measured is not None and node.measured.time and node.measured.backward_time
-    assert process_state.special == before and process_state.witness is None
+    assert process_state.special == before and process_state.op_hook is None
 
 
 def test_a_formula_is_as_the_table_has_it() -> None:

@@ -52,7 +52,7 @@ def calls(graph: Graph) -> list[Row]:
     return [(call.path, call.cls, call.parent, call.turn, call.parameters) for call in graph.calls]
 
 
-def places(graph: Graph) -> list[tuple[str, int | None]]:
+def positions(graph: Graph) -> list[tuple[str, int | None]]:
     return [(node.op, node.call) for node in graph if node.kind == "operation"]
 
 
@@ -122,7 +122,7 @@ def test_a_call_that_fails_is_over() -> None:
             x.sum().backward()
 
     (graph,) = recorded(run, {"net": net})
-    assert ("sum", None) in places(graph)
+    assert ("sum", None) in positions(graph)
 
 
 def test_the_last_step_of_a_long_loop_has_calls_of_its_own() -> None:
@@ -134,7 +134,7 @@ def test_the_last_step_of_a_long_loop_has_calls_of_its_own() -> None:
 
     first, last = recorded(train, {"net": net}, "first,last")
     assert calls(first) == calls(last)
-    assert places(first) == places(last)
+    assert positions(first) == positions(last)
 
 
 def test_a_loop_that_ends_differently_keeps_its_calls_apart() -> None:
@@ -147,7 +147,7 @@ def test_a_loop_that_ends_differently_keeps_its_calls_apart() -> None:
 
     first, last = recorded(train, {"net": net}, "first,last")
     assert calls(first) == calls(last)
-    assert [call for _, call in places(first)] == [call for _, call in places(last)]
+    assert [call for _, call in positions(first)] == [call for _, call in positions(last)]
 
 
 def test_modules_are_found_in_lists_and_in_objects() -> None:
@@ -242,6 +242,6 @@ def test_modules_may_be_nested_deeply() -> None:
     finally:
         sys.setrecursionlimit(limit)
     found = calls(graph)
-    assert [path for path, *_ in found] == ["net" + ".inner" * place for place in range(depth)]
+    assert [path for path, *_ in found] == ["net" + ".inner" * position for position in range(depth)]
     assert [parameters for *_, parameters in found] == list(range(depth, 0, -1))
     assert len({id(call.about.tree) for event in recorder.log.known.values() if (call := event.call)}) == 1

@@ -40,8 +40,8 @@ def as_pytorch_numbers(graph: Graph, variables: list[str]) -> dict[str, Any]:
                 numbers[found] = len(numbers)
                 stack += [edge.node for edge in reversed(graph[found].next) if edge is not None]
     rows = []
-    for place in numbers:
-        node = graph[place]
+    for position in numbers:
+        node = graph[position]
         parent = None if node.parent is None else numbers.get(node.parent)
         row: dict[str, Any] = {"name": node.name, "parent": parent}
         row["next"] = [[None, 0] if edge is None else [numbers[edge.node], edge.nr] for edge in node.next]

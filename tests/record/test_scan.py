@@ -28,6 +28,7 @@ MISSING = {
     "a package built on PyTorch": ("import torchaudio.models as m\nm.resnet18()", "1 torchaudio"),
     "the way out of a failed import": ("import torch\ntry: import a\nexcept ImportError: torch.frob", "3 torch.frob"),
     "a try that forgives other things": ("import torch\ntry: torch.frob\nexcept ValueError: 0", "2 torch.frob"),
+    "a name that refuses": ("import torch.fx as fx\nfx.symbolic_trace(m)", "2 torch.fx.symbolic_trace"),
     "a method of something": ("import torch\nx.to_mkldnn()", "2 .to_mkldnn?"),
     "a method of a result": ("import torch\ntorch.ones(3).sum().to_mkldnn()", "2 .to_mkldnn?"),
 }
@@ -36,6 +37,8 @@ NOTHING = {
     "what is there": "import torch\nfrom torch import nn\nnn.functional.relu(torch.ones(3)).sum().backward()",
     "parts loaded at need": "import torch\nfrom torch.utils.data import DataLoader\ntorch.distributions.Normal(0, 1)",
     "a module that a function hides": "from torch.autograd.gradcheck import gradcheck",
+    "a mark for tracing": "import torch.fx\n@torch.fx.wrap\ndef f(): ...",
+    "what may not be available": "import torch.distributed as d\nif d.is_available():\n  from torch.distributed import group",
     "other packages": "import torch, numpy as np\nnp.frob(1)\nnp.linalg.symeig()",
     "a failed import": "try:\n  from torch import frob\nexcept ImportError:\n  frob = None",
     "a name after its import may fail": "try: import torch.frob as d\nexcept ImportError: ok = 0\nif ok: d.x()",
@@ -104,9 +107,9 @@ def test_advice_comes_with_the_name() -> None:
 def test_what_is_advised_is_there() -> None:
     advised = {name for name in _missing.INSTEAD.values() if name.startswith("torch.")}
     for name in advised:
-        place = torch
+        position = torch
         for part in name.split(".")[1:]:
-            place = getattr(place, part)
+            position = getattr(position, part)
 
 
 @pytest.mark.parametrize(

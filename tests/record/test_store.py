@@ -91,11 +91,11 @@ def test_written_files_follow_the_umask(tmp_path: Path) -> None:
     assert (tmp_path / "graph.svg").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
-@pytest.mark.parametrize("place", ["missing/graph.svg", "file/graph.svg", "."])
-def test_unwritable_place_is_named(tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize("position", ["missing/graph.svg", "file/graph.svg", "."])
+def test_unwritable_place_is_named(tmp_path: Path, position: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"^Cannot write "):
-        store.write(tmp_path / place, b"")
+        store.write(tmp_path / position, b"")
 
 
 BROKEN: dict[str, Callable[[str], bytes]] = {

@@ -245,14 +245,14 @@ def graph(x: Any, leaves: dict[str, Any]) -> str | None:
     for node in nodes:
         nodes += [t for t, _ in node.next_functions if t is not None and t not in nodes]
     nodes = list(dict.fromkeys(nodes))
-    places = {node: i for i, node in enumerate(nodes)}
+    positions = {node: i for i, node in enumerate(nodes)}
     rows = []
     for node in nodes:
         shown = node.name().rpartition("::")[2].removesuffix("Backward0")
         targets = (
             [names.get(id(node.variable), "?")]
             if hasattr(node, "variable")
-            else ["-" if t is None else str(places[t]) for t, _ in node.next_functions]
+            else ["-" if t is None else str(positions[t]) for t, _ in node.next_functions]
         )
         rows.append(" ".join([shown, *targets]))
     return ";".join(rows)

@@ -35,12 +35,18 @@ def test_what_is_not_rebuilt_says_that_the_script_needs_pytorch_itself(installed
     end = "needs PyTorch itself" + (", which is installed here: run it with python" if installed else "")
     for name in _missing.NOT_REBUILT:
         owner, _, last = name.rpartition(".")
-        if owner in ("torch", "torch.nn", "torch.masked"):
+        if owner in ("torch", "torch.nn", "torch.masked") and name != "torch.fx":
             with pytest.raises(AttributeError, match=rf"{name} is not available .* does not rebuild .*{end}$"):
                 getattr(find(torch, owner), last)
     monkeypatch.undo()
     with serve():
-        for name in ("torch.fx", "torch.ao.quantization", "torch.nested", "torch.export", "torch.distributed.fsdp"):
+        for name in (
+            "torch.fx.passes",
+            "torch.ao.quantization",
+            "torch.nested",
+            "torch.export",
+            "torch.distributed.fsdp",
+        ):
             with pytest.raises(ModuleNotFoundError, match=r"torch\.[a-z.]+ is not available .* needs PyTorch itself"):
                 importlib.import_module(name)
 

@@ -47,15 +47,15 @@ def test_only_memory_can_be_shared():
         torch.empty(2, device="meta").share_memory_()
 
 
-def train(model, done, place):
+def train(model, done, position):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    torch.manual_seed(place)
+    torch.manual_seed(position)
     for _ in range(40):
         x = torch.randn(8, 2)
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(x), x.sum(1, keepdim=True)).backward()
         optimizer.step()
-    done[place] += 1
+    done[position] += 1
 
 
 def test_processes_train_one_model_together():
@@ -64,7 +64,7 @@ def test_processes_train_one_model_together():
     assert model.share_memory() is model and model.weight.is_shared()
     done = torch.zeros(2).share_memory_()
     context = mp.get_context("fork")
-    processes = [context.Process(target=train, args=(model, done, place)) for place in range(2)]
+    processes = [context.Process(target=train, args=(model, done, position)) for position in range(2)]
     for process in processes:
         process.start()
     for process in processes:

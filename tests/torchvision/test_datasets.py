@@ -162,10 +162,10 @@ def batch(rows, labels):
 
 def install(monkeypatch, folder, kind, data, meta):
     """Files of a small CIFAR, as if they were the published ones."""
-    place = folder / kind.base_folder
-    place.mkdir(exist_ok=True)
-    (place / "batch").write_bytes(data)
-    (place / "meta").write_bytes(meta)
+    position = folder / kind.base_folder
+    position.mkdir(exist_ok=True)
+    (position / "batch").write_bytes(data)
+    (position / "meta").write_bytes(meta)
     monkeypatch.setattr(kind, "train_list", [["batch", md5(data)]])
     monkeypatch.setattr(kind, "test_list", [["batch", md5(data)]])
     monkeypatch.setattr(kind, "meta", {"filename": "meta", "key": "label_names", "md5": md5(meta)})

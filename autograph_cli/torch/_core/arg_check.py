@@ -11,7 +11,7 @@ import dis
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -157,12 +157,7 @@ def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = No
 def looks_itself(run: Any) -> bool:
     """Whether this is an operation that needs one or two tensors: its own code finds wrong arguments at no cost."""
     op = getattr(run, "op", None)
-    return (
-        op is not None
-        and not hasattr(run, "__wrapped__")
-        and all(p in op.tensors[:2] or p.keyword_only for p in op.schema.parameters)
-        and op.name not in ("add", "sub")
-    )
+    return op is not None and not hasattr(run, "__wrapped__") and all(p in op.tensors[:2] for p in op.schema.parameters)
 
 
 def guarded(check: Check, home: str = "") -> Callable[..., Any]:
@@ -208,7 +203,7 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
     return _named_as(check, checked, home)
 
 
-def _named_as(check: Check, made: Any, home: str) -> Any:
+def _named_as(check: Check, made: Any, home: str) -> Callable[..., Any]:
     """What `functools.wraps` does, in a third of the time, for more than a thousand functions; they go by their public
     names."""
     run = check.run
@@ -216,7 +211,8 @@ def _named_as(check: Check, made: Any, home: str) -> Any:
     made.__qualname__ = f"Tensor.{check.public}" if check.space == "Tensor" and home == PUBLIC else check.public
     made.__dict__.update(run.__dict__)
     made.__wrapped__ = run
-    return made
+    named: Callable[..., Any] = made
+    return named
 
 
 def kinds(args: Any) -> tuple[Any, ...]:
@@ -280,7 +276,7 @@ class Check:
         functional = self.home.endswith("functional")
         wanted = asked(f"F.{self.public}" if functional else self.public)
         if wanted and (functional or self.space != "Tensor"):
-            given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs
+            given = {**dict(zip(_parameters(self.run), args, strict=False)), **kwargs}
             for parameter in wanted:
                 x = given.get(parameter.name, self)
                 if x is not self and not isinstance(x, Tensor) and not (x is None and parameter.none):
@@ -348,8 +344,8 @@ class Check:
             f"signatures instead:\n\t{self.name}{new}",
             about="This overload",
         )
-        places = [given.pop(p.name) for p in new.parameters if not p.keyword_only and p.name in given]
-        return [*args[:own], *places], given
+        positions = [given.pop(p.name) for p in new.parameters if not p.keyword_only and p.name in given]
+        return [*args[:own], *positions], given
 
     def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
         """Raise what PyTorch would for a failed call, unless `error` itself says what is wrong."""
@@ -377,11 +373,11 @@ class Check:
         """The error for the first argument that has to be a tensor by its annotation, and is none."""
         code = _code(self.run)
         notes = getattr(_innermost(self.run), "__annotations__", {})
-        for place, name in enumerate(code.co_varnames[: code.co_argcount]):
-            x = args[place] if place < len(args) else kwargs.get(name)
-            if notes.get(name) == "Tensor" and (place < len(args) or name in kwargs) and not isinstance(x, Tensor):
+        for position, name in enumerate(code.co_varnames[: code.co_argcount]):
+            x = args[position] if position < len(args) else kwargs.get(name)
+            if notes.get(name) == "Tensor" and (position < len(args) or name in kwargs) and not isinstance(x, Tensor):
                 return TypeError(
-                    f"{self.name}(): argument '{name}' (position {place + 1}) must be Tensor, not {type_name(x)}"
+                    f"{self.name}(): argument '{name}' (position {position + 1}) must be Tensor, not {type_name(x)}"
                 )
         return None
 
@@ -408,8 +404,9 @@ def _innermost(run: Any) -> Any:
     return run
 
 
-def _code(run: Any) -> Any:
-    return _innermost(run).__code__
+def _code(run: Any) -> CodeType:
+    code: CodeType = _innermost(run).__code__
+    return code
 
 
 def _internal(error: Exception) -> bool:
@@ -450,7 +447,7 @@ class Delegate(Check):
         self._ask(args, kwargs)
         if self.parser is None:
             return self._handed_on(args, kwargs)
-        given = dict(zip(_parameters(self.run), args, strict=False)) | kwargs
+        given = {**dict(zip(_parameters(self.run), args, strict=False)), **kwargs}
         wrong = ""
         for signature in self.parser.signatures:
             try:
@@ -465,7 +462,7 @@ class Delegate(Check):
 
     def _fits(self, read: Parser, signature: Signature, given: Mapping[str, Any], args: tuple[Any, ...]) -> bool:
         by_type = True
-        for place, parameter in enumerate(signature.parameters):
+        for position, parameter in enumerate(signature.parameters):
             name = self.renamed.get(parameter.name, parameter.name)
             if (
                 name in (*WORKED_OUT, "out")
@@ -475,7 +472,7 @@ class Delegate(Check):
                 continue
             taken = takes(parameter, given[name], False)
             if not taken:
-                raise TypeError(read.wrong(parameter, given[name], args, place))
+                raise TypeError(read.wrong(parameter, given[name], args, position))
             by_type = by_type and taken is True
         return by_type
 

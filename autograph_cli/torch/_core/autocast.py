@@ -12,44 +12,9 @@ import numpy as np
 
 from . import dtypes
 from .interrupts import uninterruptible
-from .operation import operations
+from .op_namespace import operations
 from .state import process_state, thread_state
 from .tensor import Tensor
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-LOWER = _names("""
-    addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-    linalg_vecdot linear matmul mkldnn_rnn_layer mm prelu scaled_dot_product_attention
-""")
-"""What computes in the lower dtype of the region."""
-
-FULL = _names("""
-    adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits cdist
-    cholesky cholesky_inverse cholesky_solve cosine_embedding_loss cross_entropy_loss ctc_loss
-    fake_quantize_per_tensor_affine fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft
-    fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn fractional_max_pool2d fractional_max_pool3d geqrf grid_sampler
-    grid_sampler_2d grid_sampler_3d hinge_embedding_loss huber_loss inverse kl_div l1_loss linalg_cholesky
-    linalg_cholesky_ex linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product
-    linalg_inv linalg_inv_ex linalg_lstsq linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals
-    linalg_tensorinv linalg_tensorsolve lu_solve margin_ranking_loss max_pool3d max_unpool2d max_unpool3d mse_loss
-    multi_margin_loss multilabel_margin_loss multilabel_margin_loss_forward nanquantile nll_loss_forward
-    nll_loss2d_forward orgqr ormqr pinverse poisson_nll_loss polar prod qr quantile reflection_pad1d reflection_pad2d
-    replication_pad1d replication_pad2d replication_pad3d smooth_l1_loss soft_margin_loss stft svd trace
-    triangular_solve triplet_margin_loss view_as_complex
-""")
-"""What computes in float32."""
-
-WIDEST = _names("cat index_copy stack")
-"""What computes in float32 if one of its tensors is float32, in the lower dtype otherwise."""
-
-LISTED = LOWER | FULL | WIDEST
-
-INSIDE = _names("affine_grid_generator linalg_pinv")
-"""What is not listed, but is one operation whose last product is: its result is of the lower dtype."""
 
 DEFAULTS: Mapping[str, dtypes.dtype] = {
     "cpu": dtypes.bfloat16,
@@ -93,11 +58,9 @@ def switch(enabled: frozenset[str], lower: Mapping[str, dtypes.dtype]) -> None:
 # ---------------------------------------------------------------- casts
 
 
-def adapted(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of an operation, cast as the tables say."""
-    if name not in LISTED:
-        return args
-    return _all_cast(args, _goal(name, args))
+def adapted(policy: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of an operation, cast as its policy says (see `Traits.autocast`)."""
+    return args if policy in ("", "lower_precision_result") else _all_cast(args, _goal(policy, args))
 
 
 def _all_cast(args: Iterable[Any], goal: np.dtype[Any]) -> tuple[Any, ...]:
@@ -105,16 +68,16 @@ def _all_cast(args: Iterable[Any], goal: np.dtype[Any]) -> tuple[Any, ...]:
     return tuple(_cast(x, goal) for x in reversed([*args]))[::-1]
 
 
-def lowered(name: str, results: list[Any]) -> list[Any]:
+def lowered(policy: str, results: list[Any]) -> list[Any]:
     """The raw results of an operation, in the lower dtype where that comes from inside of it."""
-    return [raw.astype(thread_state.autocast) for raw in results] if name in INSIDE else results
+    return [raw.astype(thread_state.autocast) for raw in results] if policy == "lower_precision_result" else results
 
 
-def _goal(name: str, args: Iterable[Any]) -> np.dtype[Any]:
-    if name in FULL:
+def _goal(policy: str, args: Iterable[Any]) -> np.dtype[Any]:
+    if policy == "fp32":
         return dtypes.float32.numpy
     lower: np.dtype[Any] = thread_state.autocast
-    return lower if name in LOWER else _widest(args, lower)
+    return lower if policy == "lower_precision_fp" else _widest(args, lower)
 
 
 def _widest(args: Iterable[Any], lower: np.dtype[Any]) -> np.dtype[Any]:
@@ -164,16 +127,15 @@ def _cast(x: Any, goal: np.dtype[Any]) -> Any:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def autocasts(name: str) -> Callable[[F], F]:
+def autocasts(policy: str) -> Callable[[F], F]:
     """A function that is one operation to autocast: its tensors are cast, the operations that it is composed of cast
     nothing."""
-    assert name in LISTED, name
 
     def decorate(run: F) -> F:
         @functools.wraps(run)
         def cast(*args: Any, **kwargs: Any) -> Any:
             if process_state.special and thread_state.autocast is not None:
-                return composed(name, run, args, kwargs)
+                return composed(policy, run, args, kwargs)
             return run(*args, **kwargs)
 
         return cast  # type: ignore[return-value]
@@ -181,9 +143,9 @@ def autocasts(name: str) -> Callable[[F], F]:
     return decorate
 
 
-def composed(name: str, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def composed(policy: str, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a composed function with its tensors cast."""
-    goal = _goal(name, (*args, *kwargs.values()))
+    goal = _goal(policy, (*args, *kwargs.values()))
     lower = thread_state.autocast
     kwargs = dict(zip(kwargs, _all_cast(kwargs.values(), goal), strict=True))
     args = _all_cast(args, goal)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import tensor
 from .backward_pass import run
 from .device_dispatch import filled
 from .interpreter_stack import BatchLevel, in_function, running
-from .node import like_of
+from .node import output_meta
 from .reverse import GradCall, backward_parts, in_front
 from .roots import GradientEdge, gradients_for, root_edge, root_gradients, root_shape, sequence
 from .size import Size
@@ -125,7 +126,7 @@ def grad(
         if materialize_grads:
             if not isinstance(target, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            found[i] = make(filled(like_of(target._raw), 0))
+            found[i] = make(filled(output_meta(target._raw), 0))
         elif not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
@@ -140,11 +141,6 @@ def _check_followed(roots: list[Any]) -> None:
     for i, root in enumerate(roots):
         if isinstance(root, Batched) and root._level is innermost:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-
-
-def gradients(call: GradCall) -> list[Tensor | None]:
-    """The gradients of a `GradCall` of which only cotangents are wrapped; None for targets that are not reached."""
-    return run(BackwardCall("grad", call.roots, call.targets, call.retain_graph, call.create_graph), call.cotangents)
 
 
 def _grad_batched(
@@ -187,3 +183,6 @@ def _rows(roots: list[Any], grads: list[Any]) -> int:
             "mapped dimension"
         )
     return sizes[0] if sizes else 0
+
+
+tensor.run_backward = backward

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import resolved
+from .._arrays.lazy import resolved
 from . import anomalies
 from . import hooks as hooks_module
 from .device_dispatch import kernels
-from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, like_at, retain
+from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, output_meta_at, retain
 from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
 from .operation import operations
 from .roots import root_edge
@@ -30,7 +30,8 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
         observer.begins(call)
     try:
         edges = [edge for edge in map(root_edge, call.roots) if edge is not None]
-        return Pass(call, any(isinstance(g, Wrapped) for g in grads)).run(edges, grads)
+        call.found = Pass(call, any(isinstance(g, Wrapped) for g in grads)).run(edges, grads)
+        return call.found
     finally:
         if observer is not None:
             observer.ends(call)
@@ -64,7 +65,7 @@ class Pass:
         """AccumulateGrad -> how many gradients it still waits for."""
         self.given: list[Any] = []
         """The gradients of the roots, which the caller still holds."""
-        self.root: Node | None = None
+        self.root: Any = None
         """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not
         needed."""
         self._reached: set[Any] | None = None
@@ -89,7 +90,7 @@ class Pass:
         return [g if g is None or isinstance(g, Tensor) else make(g) for g in self.found]
 
     def _prepare_captures(self) -> None:
-        for place, target in enumerate(self.call.inputs):
+        for position, target in enumerate(self.call.inputs):
             edge = root_edge(target)
             if edge is None and isinstance(target, Tensor) and target.requires_grad:
                 continue  # a view without a history
@@ -99,7 +100,7 @@ class Pass:
                 raise RuntimeError("One of the differentiated Tensors does not require grad")
             if self.call.kind == "backward" and edge[0].__class__ is not AccumulateGrad:
                 target.retain_grad()
-            self.captures.setdefault(edge[0], {}).setdefault(edge[1], []).append(place)
+            self.captures.setdefault(edge[0], {}).setdefault(edge[1], []).append(position)
 
     def _collect(self, edges: list[Edge]) -> list[Node]:
         """Every node that can be reached, in the order in which they run; leaves are counted apart."""
@@ -181,7 +182,7 @@ class Pass:
                         self._deliver(target, 0, None)
                     continue
                 if plain:
-                    like = target._like
+                    like = target._output_meta
                     if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
                         try:
                             g = fit(g, like[edge[1]] if target._multiple else like)
@@ -230,7 +231,7 @@ class Pass:
             raise freed()
         check_versions(node, opens=True)
         if extra is not None and extra.hooks:
-            self._after(extra, [None] * len(node._edges), [None] * len(node._like) if node._multiple else None)
+            self._after(extra, [None] * len(node._edges), [None] * len(node._output_meta) if node._multiple else None)
         if not self.call.keeps_graph and node._frees:
             if node._frees is not True:
                 node._kept = node._frees(node._saved)
@@ -250,7 +251,7 @@ class Pass:
             return
         waiting = self.pending[node]
         if waiting is None:
-            waiting = self.pending[node] = [None] * len(node._like)
+            waiting = self.pending[node] = [None] * len(node._output_meta)
         waiting[number] = g if waiting[number] is None else waiting[number] + g
 
     def _deliver_leaf(self, leaf: Node, g: Any) -> None:
@@ -290,8 +291,8 @@ class Pass:
         if meta is not None and meta.hooks:
             g = self._tensor_hooks(meta.hooks, g)
         if self.only is not None and self.call.kind == "grad":
-            for place in self.captures[leaf][0]:
-                self.found[place] = g
+            for position in self.captures[leaf][0]:
+                self.found[position] = g
             return
         if not marks_leaf(variable._edge):
             if variable.requires_grad:
@@ -314,7 +315,7 @@ class Pass:
     @staticmethod
     def _fitting(leaf: Node, g: Any) -> Any:
         try:
-            return fit(g, leaf._like)
+            return fit(g, leaf._output_meta)
         except Misfit as misfit:
             got, wanted = map(list, misfit.args)
             raise RuntimeError(
@@ -348,7 +349,7 @@ class Pass:
         fitting = fit_recorded if self.recorded else fit
         try:
             return [
-                None if g is None or e is None else fitting(g, like_at(e))
+                None if g is None or e is None else fitting(g, output_meta_at(e))
                 for e, g in zip(node._edges, grads, strict=False)
             ]
         except Misfit as misfit:
@@ -378,14 +379,14 @@ class Pass:
         if not leads_on and g is not None and node._extra is not None and node._extra.runs_something:
             g = self._before(node, node._extra, g, only_tensor_hooks=True)
         if self.call.kind == "grad":
-            for number, places in self.captures[node].items():
+            for number, positions in self.captures[node].items():
                 value = g[number] if g is not None and node._multiple else g
-                for place in places:
-                    self.found[place] = value
+                for position in positions:
+                    self.found[position] = value
         return g
 
     def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
-        grads = ([None] * len(node._like) if g is None else list(g)) if node._multiple else [g]
+        grads = ([None] * len(node._output_meta) if g is None else list(g)) if node._multiple else [g]
         for number, hooks in sorted((extra.tensor_hooks or {}).items()):
             grads[number] = self._tensor_hooks(hooks, grads[number])
         for number, reference in (extra.retained or {}).items():
@@ -419,8 +420,8 @@ def _when_ready(nodes: list[Node]) -> list[Node]:
         for edge in node._edges:
             if edge is not None and edge[0] in waits:
                 waits[edge[0]] += 1
-    places = {node: i for i, node in enumerate(nodes)}
-    ready = [places[node] for node in nodes if not waits[node]]
+    positions = {node: i for i, node in enumerate(nodes)}
+    ready = [positions[node] for node in nodes if not waits[node]]
     order = []
     while ready:
         node = nodes[heapq.heappop(ready)]
@@ -429,5 +430,5 @@ def _when_ready(nodes: list[Node]) -> list[Node]:
             if edge is not None and edge[0] in waits:
                 waits[edge[0]] -= 1
                 if not waits[edge[0]]:
-                    heapq.heappush(ready, places[edge[0]])
+                    heapq.heappush(ready, positions[edge[0]])
     return order

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .operation import Derivative, Operation
 
 
-def backward_source(op: Operation, world: str) -> str:
+def backward_source(op: Operation, mode: str) -> str:
     """The two worlds differ only in how saved tensors are opened."""
     lines = ["def run(node, f, grad, edges=None):", "    if edges is None:", "        edges = node._edges"]
     if op.saved_names:
@@ -21,17 +21,17 @@ def backward_source(op: Operation, world: str) -> str:
         if sum(n in d.needs for d in op.derivatives) > 1 and op.is_tensor(n) and not _is_list(op, n)
     ]
     derivatives = list(enumerate(op.derivatives))
-    if world == "recorded" and len(derivatives) > 1 and op.node.__name__ != "NotImplemented":
+    if mode == "recorded" and len(derivatives) > 1 and op.has_derivative:
         # In the order of their names, as in PyTorch: it tells in which order the nodes of the second derivative will
         # run. A node without a derivative runs before all others there, so the formula that makes one comes last here.
-        derivatives.sort(key=lambda pair: (pair[1].inputs == ("per_sample_weights",), ", ".join(pair[1].inputs)))
+        derivatives.sort(key=lambda pair: (op.last in pair[1].inputs, ", ".join(pair[1].inputs)))
     for name in shared:
-        before, expression = _open(op, world, name)
-        place = op.saved_names.index(name)
-        lines += [f"    opened{place} = None", f"    if saved[{place}] is not None:"]
-        lines += [f"        {line}" for line in (*before, f"opened{place} = {expression}")]
+        before, expression = _open(op, mode, name)
+        position = op.saved_names.index(name)
+        lines += [f"    opened{position} = None", f"    if saved[{position}] is not None:"]
+        lines += [f"        {line}" for line in (*before, f"opened{position} = {expression}")]
     for number, derivative in derivatives:
-        lines += _formula(op, world, number, derivative, shared)
+        lines += _formula(op, mode, number, derivative, shared)
     if op.flattens:
         lines.append("    return g0")
     else:
@@ -43,37 +43,37 @@ def _is_list(op: Operation, name: str) -> bool:
     return any(p.name == name and p.is_list for p in op.tensors)
 
 
-def _formula(op: Operation, world: str, number: int, derivative: Derivative, shared: list[str]) -> list[str]:
+def _formula(op: Operation, mode: str, number: int, derivative: Derivative, shared: list[str]) -> list[str]:
     position = {p.name: i for i, p in enumerate(op.inputs)}
-    places = [position[name] for name in derivative.inputs]
+    positions = [position[name] for name in derivative.inputs]
     body, arguments = [], ["f"]
     for name in derivative.needs:
         if name == "mask" and "mask" not in op.saved_names:
-            arguments.append(f"({''.join(f'edges[{i}] is not None, ' for i in places)})")
+            arguments.append(f"({''.join(f'edges[{i}] is not None, ' for i in positions)})")
         elif name in ("grad", "grads"):
             arguments.append("grad[0]" if op.multiple and name == "grad" else "grad")
         elif name in shared:
             arguments.append(f"opened{op.saved_names.index(name)}")
         else:
-            before, expression = _open(op, world, name)
+            before, expression = _open(op, mode, name)
             body += before
             arguments.append(expression)
     call = f"formula{number}({', '.join(arguments)})"
-    targets = ", ".join(f"g{i}" for i in places) + ("," if derivative.joint and len(places) == 1 else "")
+    targets = ", ".join(f"g{i}" for i in positions) + ("," if derivative.joint and len(positions) == 1 else "")
     if op.flattens:
         return [*(f"    {line}" for line in body), f"    g0 = {call}"]
-    test = " or ".join(f"edges[{i}] is not None" for i in places)
+    test = " or ".join(f"edges[{i}] is not None" for i in positions)
     return [f"    if {test}:", *(f"        {line}" for line in body), f"        {targets} = {call}"]
 
 
-def _open(op: Operation, world: str, name: str) -> tuple[list[str], str]:
+def _open(op: Operation, mode: str, name: str) -> tuple[list[str], str]:
     """Lines that check the saved thing `name`, and the expression for it."""
     index = op.saved_names.index(name)
     if not op.is_tensor(name):
         return [], f"saved[{index}]"
     if _is_list(op, name):
-        return [], f"saved[{index}].{'raws' if world == 'raw' else 'tensors'}()"
-    if world == "recorded":
+        return [], f"saved[{index}].{'raws' if mode == 'raw' else 'tensors'}()"
+    if mode == "recorded":
         return [], f"unpack(node, {index})"
     optional = any(p.name == name and p.type == "Tensor?" for p in op.tensors)
     absent = f"None if saved[{index}] is None else " if optional else ""

@@ -1,9 +1,9 @@
 """Batching: an operation on tensors with a further dimension in front, which it must not see.
 
-`run(call)` computes what a loop over that dimension would, and stacks. How is chosen from the operation's record and
-the tables of batching_rules.py: pointwise operations align their arguments, dimensions are counted from the second on,
-a batch in front is let through, folded into a batch that is there, or worked out by other operations; what is left is a
-loop. Every rule calls operations on tensors, so that what it does is recorded, differentiated and batched once more.
+`run(call)` computes what a loop over that dimension would, and stacks. How is said in the operation's record
+(`batch=`): pointwise operations align their arguments, dimensions are counted from the second on, a batch in front is
+let through, folded into a batch that is there, or worked out by other operations (batching_rules.py); what is left
+is a loop. Every rule calls operations on tensors, so that what it does is recorded, differentiated and batched again.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._arrays.stand_in import StandIn
 from . import dims, dispatch, dtypes
-from .interpreter_stack import BatchLevel
+from .inplace import run_inplace
+from .interpreter_stack import BatchLevel, interprets
 from .operation import Operation, operations, table
-from .stand_in import StandIn
 from .state import thread_state
 from .tensor import Tensor, Wrapped
 from .transforms import Batched, batched, top_level
-from .views import run_inplace
 
 f = operations
 
@@ -38,29 +38,29 @@ class Call:
         self.size = size
 
     def __getitem__(self, name: str) -> Any:
-        return self.args[self.place(name)]
+        return self.args[self.position(name)]
 
-    def place(self, name: str) -> int:
+    def position(self, name: str) -> int:
         return next(i for i, p in enumerate(self.op.schema.parameters) if p.name == name)
 
     def has(self, name: str) -> bool:
         """Whether the argument of this name is batched."""
-        return bool(self.marks[self.place(name)])
+        return bool(self.marks[self.position(name)])
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of one sample of the tensor of this name."""
-        i = self.place(name)
+        i = self.position(name)
         return sample_shape(self.args[i], self.marks[i])
 
     def full(self, name: str) -> Tensor:
         """The tensor of this name, expanded where it is not batched."""
-        i = self.place(name)
+        i = self.position(name)
         return expanded(self.args[i], self.marks[i], self.size)
 
     def every(self, change: Callable[[Tensor, bool], Any]) -> list[Any]:
         """The arguments, with `change(tensor, batched)` in the place of each tensor."""
         args = list(self.args)
-        for i, parameter in self.op.places:
+        for i, parameter in self.op.positions:
             if parameter.is_list:
                 args[i] = [None if t is None else change(t, m) for t, m in zip(args[i], self.marks[i], strict=True)]
             elif args[i] is not None:
@@ -76,9 +76,6 @@ class Call:
 
 Rule = Callable[[Call], Any]
 """Gives the operation's results, all with the batch in front."""
-rules: dict[str, Rule] = {}
-"""Rules by the operation's identifier (batching_rules.py, batching_layers.py); what has none is pointwise, or a
-loop."""
 
 
 def sample_shape(tensor: Tensor, batched: bool) -> tuple[int, ...]:
@@ -119,7 +116,10 @@ def pointwise(call: Call) -> Any:
 def aligned(call: Call) -> list[Any]:
     """Arguments that broadcast with the batch in front; dtypes as they are without it."""
     rank = max(call.ranks())
-    change = lambda t, batched: raised(t, batched, rank)  # noqa: E731
+
+    def change(t: Tensor, batched: bool) -> Tensor:
+        return raised(t, batched, rank)
+
     if not call.op.promotes or 0 not in call.ranks():
         return call.every(change)
     like: list[Any] = []
@@ -239,12 +239,13 @@ def elementwise(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def run(call: Call) -> Any:
     """The operation's results, all with the batch in front."""
-    found = rules.get(call.op.identifier)
+    found = call.op.batch
     if found is None:
         found = pointwise if call.op.pointwise else loop
     return found(call)
 
 
+@interprets(BatchLevel, "run")
 def batch(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     """The result of `op` for each sample, as batched tensors."""
     return wrapped(level, run(opened(level, op, args)))
@@ -252,8 +253,9 @@ def batch(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Any:
 
 def opened(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Call:
     """The call with what is batched at `level` unwrapped."""
-    values, marks = list(args), [False] * len(args)
-    for i, parameter in op.places:
+    values: list[Any] = list(args)
+    marks: list[bool | tuple[bool, ...]] = [False] * len(args)
+    for i, parameter in op.positions:
         if parameter.is_list:
             pairs = [value_of(level, t) for t in args[i]]
             values[i] = [t for t, _ in pairs]
@@ -279,6 +281,7 @@ def wrapped(level: BatchLevel, result: Any) -> Any:
     return tuple(wrapped(level, r) for r in result)
 
 
+@interprets(BatchLevel, "inplace")
 def batch_inplace(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
     """The result of `op` for each sample put into the first argument; RuntimeError if that one is shared by all
     samples."""
@@ -287,12 +290,12 @@ def batch_inplace(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Te
     if not call.marks[0]:
         raise RuntimeError(refusal(op, target, zip(call.args, call.marks, strict=True)))
     value: Tensor = call.args[0]
-    if op.pointwise and op.identifier not in rules:
+    if op.pointwise and op.batch is None:
         shapes = [sample_shape(t, m) for t, m in zip(call.args, call.marks, strict=True) if isinstance(t, Tensor)]
         _check_fits(value, dims.broadcast(*shapes))
         run_inplace(op, (value, *aligned(call)[1:]))
         return target
-    if op.identifier == "copy":
+    if op.overwrites:
         source = raised(call.args[1], bool(call.marks[1]), value._raw.ndim - 1)
     else:
         keeps = "self" in op.saved_names and value.requires_grad
@@ -312,37 +315,14 @@ def _check_fits(value: Tensor, shape: tuple[int, ...]) -> None:
 
 def refusal(op: Operation, target: Tensor, others: Iterable[tuple[Any, Any]]) -> str:
     """PyTorch's sentence for a tensor that all samples share and that each would change in its own way."""
-    if op.name in ("add", "atan2", "copysign"):
+    if op.vmap_inplace == "broadcast":
         marked = [x._raw.shape for x, mark in others if mark]
         shape = (marked[0][0], *dims.broadcast(target._raw.shape, *(sizes[1:] for sizes in marked)))
         return f"output with shape {list(target._raw.shape)} doesn't match the broadcast shape {list(shape)}"
-    name = _IN_PLACE.get(op.name, f"aten::{op.name.rstrip('_')}_")
+    name = op.vmap_inplace or f"aten::{op.name.rstrip('_')}_"
     return (
         f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
         "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over "
         f"in a vmap. Please try to use out-of-place operators instead of {name}. If said operator is being called "
         "inside the PyTorch framework, please file a bug report instead."
     )
-
-
-_ARITHMETIC = (
-    "copy",
-    "sub",
-    "mul",
-    "div",
-    "clamp",
-    "clamp_min",
-    "clamp_max",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-)
-_IN_PLACE = {
-    **dict.fromkeys(_ARITHMETIC, "inplace arithmetic"),
-    **{name: f"{name}_" for name in ("fill", "index_fill", "index_put", "index_add", "scatter_add")},
-    "bernoulli_": "inplace bernoulli",
-}
-"""How PyTorch calls some operations when it refuses them."""
-
-
-from . import batching_layers, batching_rules  # noqa: E402, F401  (they fill in the rules)

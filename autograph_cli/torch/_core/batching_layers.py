@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import dims, dispatch
-from .batching import Call, apart, expanded, first_two, folded, loop, raised, reshaped
-from .batching_rules import flat, rule
+from .batching import Call, Rule, apart, expanded, first_two, folded, loop, raised, reshaped
+from .batching_rules import flat
 from .operation import operations
 from .tensor import Tensor, make
 
@@ -32,8 +32,7 @@ def from_channels(x: Tensor, size: int) -> Tensor:
     return f.transpose(reshaped(x, (shape[0], size, shape[1] // size, *shape[2:])), 0, 1)
 
 
-@rule("convolution")
-def _convolution(call: Call) -> Any:
+def convolution(call: Call) -> Any:
     image, kernel, bias, *geometry, groups = call.args
     size = call.size
     if not call.has("weight"):
@@ -54,8 +53,7 @@ def _convolution(call: Call) -> Any:
     return from_channels(found, size)
 
 
-@rule("convolution_backward")
-def _convolution_backward(call: Call) -> Any:
+def convolution_backward(call: Call) -> Any:
     grad, image, kernel, *geometry, groups, mask = call.args
     size = call.size
     grad, image = call.full("grad_output"), call.full("input")
@@ -77,8 +75,7 @@ def _convolution_backward(call: Call) -> Any:
     )
 
 
-@rule("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_no_stats", "_batch_norm_with_update")
-def _batch_norm(call: Call) -> Any:
+def batch_norm(call: Call) -> Any:
     names = ("weight", "bias", "running_mean", "running_var")
     rows = [None if x is None else first_two(call.full(name)) for name, x in zip(names, call.args[1:5], strict=True)]
     out, *statistics = dispatch.run(call.op, (by_channels(call.full("input")), *rows, *call.args[5:]))
@@ -86,16 +83,15 @@ def _batch_norm(call: Call) -> Any:
     return (from_channels(out, call.size), *found)
 
 
-@rule("native_batch_norm_backward", "batch_norm_backward")
-def _batch_norm_backward(call: Call) -> Any:
+def batch_norm_backward(call: Call) -> Any:
     names = [p.name for p in call.op.tensors if p.name != "reserve"]
     args = list(call.args)
     for name in names:
-        if args[i := call.place(name)] is not None:
+        if args[i := call.position(name)] is not None:
             change = by_channels if name in ("grad_out", "input") else first_two
             args[i] = change(call.full(name))
     if "reserve" in (p.name for p in call.op.tensors) and call["reserve"] is not None:
-        args[call.place("reserve")] = call["reserve"]
+        args[call.position("reserve")] = call["reserve"]
     image, weight, bias = dispatch.run(call.op, tuple(args))
     return (
         None if image is None else from_channels(image, call.size),
@@ -113,8 +109,7 @@ def _scaled(call: Call, out: Tensor, shape: tuple[int, ...]) -> Tensor:
     return out
 
 
-@rule("native_layer_norm")
-def _layer_norm(call: Call) -> Any:
+def layer_norm(call: Call) -> Any:
     image, shape, weight, bias, eps = call.args
     if not call.has("weight") and not call.has("bias"):
         return f.native_layer_norm(image, shape, weight, bias, eps)
@@ -123,21 +118,19 @@ def _layer_norm(call: Call) -> Any:
     return _scaled(call, out, (*[1] * lead, *shape)), mean, rstd
 
 
-@rule("native_layer_norm_backward")
-def _layer_norm_backward(call: Call) -> Any:
+def layer_norm_backward(call: Call) -> Any:
     """Weight and bias gather over what is in front, so their gradients are worked out sample by sample."""
     mask = call["output_mask"]
     if call.has("weight") or call.has("bias") or mask[1] or mask[2]:
         return loop(call)
     args = call.every(lambda t, batched: t)
     for name in ("grad_out", "input", "mean", "rstd"):
-        args[call.place(name)] = call.full(name)
+        args[call.position(name)] = call.full(name)
     image, *nothing = dispatch.run(call.op, tuple(args))
     return (image, *(None if t is None else expanded(t, False, call.size) for t in nothing))
 
 
-@rule("native_group_norm")
-def _group_norm(call: Call) -> Any:
+def group_norm(call: Call) -> Any:
     image, weight, bias, group, eps = call.args
     image = call.full("input")
     shared = not call.has("weight") and not call.has("bias")
@@ -151,8 +144,7 @@ def _group_norm(call: Call) -> Any:
 # ---------------------------------------------------------------- attention
 
 
-@rule("_scaled_dot_product_flash_attention_for_cpu")
-def _attention(call: Call) -> Any:
+def attention(call: Call) -> Any:
     """Samples are folded into the batch; a mask is laid out for each."""
     query, key, value = (first_two(call.full(name)) for name in ("query", "key", "value"))
     mask = call["attn_mask"]
@@ -165,8 +157,7 @@ def _attention(call: Call) -> Any:
     return apart(found, call.size)
 
 
-@rule("_scaled_dot_product_flash_attention_for_cpu_backward")
-def _attention_backward(call: Call) -> Any:
+def attention_backward(call: Call) -> Any:
     return loop(call) if call["attn_mask"] is not None else folded(call)
 
 
@@ -186,8 +177,7 @@ def _offsets(call: Call, index: Tensor, step: int) -> Tensor:
     return f.add(index, f.view(starts, (call.size, *[1] * (index._raw.ndim - 1))))
 
 
-@rule("embedding")
-def _embedding(call: Call) -> Any:
+def embedding(call: Call) -> Any:
     weight, indices, padding, by_frequency, sparse = call.args
     if not call.has("weight") and not by_frequency:
         return f.embedding(weight, indices, padding, by_frequency, sparse)
@@ -197,26 +187,27 @@ def _embedding(call: Call) -> Any:
     return f.embedding(first_two(weight), _offsets(call, call.full("indices"), rows), -1, False, False)
 
 
-@rule("embedding_dense_backward")
-def _embedding_backward(call: Call) -> Any:
+def embedding_backward(call: Call) -> Any:
     _, _, rows, padding, by_frequency = call.args
     if by_frequency or padding >= 0:
         return loop(call)
-    places = _offsets(call, call.full("indices"), rows)
-    return apart(f.embedding_dense_backward(call.full("grad_output"), places, rows * call.size, -1, False), call.size)
+    positions = _offsets(call, call.full("indices"), rows)
+    return apart(
+        f.embedding_dense_backward(call.full("grad_output"), positions, rows * call.size, -1, False), call.size
+    )
 
 
 def _beside_index(call: Call) -> Any:
     """Along one dimension by an index that all samples share."""
     args = call.every(lambda t, batched: expanded(t, batched, call.size))
-    args[call.place("index")] = call["index"]
-    args[call.place("dim")] = call["dim"] + 1
+    args[call.position("index")] = call["index"]
+    args[call.position("dim")] = call["dim"] + 1
     if "value" in (p.name for p in call.op.tensors):
         return loop(call)
     return dispatch.run(call.op, tuple(args))
 
 
-def _as_places(call: Call, like: tuple[int, ...]) -> Tensor:
+def _as_positions(call: Call, like: tuple[int, ...]) -> Tensor:
     """An index of each sample, laid out as `gather` and `scatter` want it for a sample of shape `like`."""
     dim = call["dim"] + 1
     index = call.full("index")
@@ -224,37 +215,49 @@ def _as_places(call: Call, like: tuple[int, ...]) -> Tensor:
     return f.expand(index, (call.size, *like[: dim - 1], index._raw.shape[dim], *like[dim:]))
 
 
-@rule("index_select", "index_add", "index_copy", "index_fill_int_Scalar", "index_fill_int_Tensor", "index_reduce")
-def _along_index(call: Call) -> Any:
-    shape = call.shape("self")
-    if not shape or len(call.shape("index")) != 1:
-        return loop(call)
-    if not call.has("index"):
-        return _beside_index(call)
-    dim, name = call["dim"] + 1, call.op.name
-    if name == "index_select":
-        return f.gather(call.full("self"), dim, _as_places(call, shape))
-    if name in ("index_add", "index_copy"):
-        source, places = call.full("source"), _as_places(call, call.shape("source"))
-        if name == "index_copy":
-            return f.scatter_src(call.full("self"), dim, places, source)
-        source = source if call["alpha"] == 1 else f.mul_Scalar(source, call["alpha"])
-        return f.scatter_add(call.full("self"), dim, places, source)
-    if call.op.identifier == "index_fill_int_Scalar":
-        return f.scatter_value(call.full("self"), dim, _as_places(call, shape), call["value"])
-    return loop(call)
+def along_index(each: Rule = loop) -> Rule:
+    """An operation along one dimension by an index; `each`: how, where samples have indices of their own."""
+
+    def run(call: Call) -> Any:
+        if not call.shape("self") or len(call.shape("index")) != 1:
+            return loop(call)
+        return each(call) if call.has("index") else _beside_index(call)
+
+    return run
 
 
-@rule("take")
-def _take(call: Call) -> Any:
+def gathered(call: Call) -> Any:
+    """What `index_select` does, by an index of each sample."""
+    return f.gather(call.full("self"), call["dim"] + 1, _as_positions(call, call.shape("self")))
+
+
+def added(call: Call) -> Any:
+    """What `index_add` does, likewise."""
+    source = call.full("source")
+    source = source if call["alpha"] == 1 else f.mul_Scalar(source, call["alpha"])
+    return f.scatter_add(call.full("self"), call["dim"] + 1, _as_positions(call, call.shape("source")), source)
+
+
+def copied(call: Call) -> Any:
+    """What `index_copy` does, likewise."""
+    positions = _as_positions(call, call.shape("source"))
+    return f.scatter_src(call.full("self"), call["dim"] + 1, positions, call.full("source"))
+
+
+def filled(call: Call) -> Any:
+    """What `index_fill` with a number does, likewise."""
+    return f.scatter_value(call.full("self"), call["dim"] + 1, _as_positions(call, call.shape("self")), call["value"])
+
+
+def take(call: Call) -> Any:
     x, index = call.args
     if not call.has("self"):
         return f.take(x, index)
-    rows, places = flat(call.full("self")), call.full("index")
+    rows, positions = flat(call.full("self")), call.full("index")
     count = rows._raw.shape[1]
-    column = flat(places)
+    column = flat(positions)
     column = f.where(f.lt(column, _ZERO), f.add_Scalar(column, count), column)
-    return reshaped(f.gather(rows, 1, column), places._raw.shape)
+    return reshaped(f.gather(rows, 1, column), positions._raw.shape)
 
 
 # ---------------------------------------------------------------- advanced indexing
@@ -266,7 +269,7 @@ def _layout(call: Call) -> tuple[list[Any], int, int, int]:
     With an index for the batch the indexed dimensions come first, where without they stand in the place of the first
     index if all indices are neighbours.
     """
-    marks = call.marks[call.place("indices")]
+    marks = call.marks[call.position("indices")]
     indices = call["indices"]
     given = [d for d, i in enumerate(indices) if i is not None]
     made = max(i._raw.ndim - m for i, m in zip(indices, marks, strict=True) if i is not None)
@@ -276,8 +279,7 @@ def _layout(call: Call) -> tuple[list[Any], int, int, int]:
     return [batch, *laid], made, given[0] if together else 0, len(call.shape("self")) - len(given)
 
 
-@rule("index")
-def _index(call: Call) -> Any:
+def index(call: Call) -> Any:
     if not call.has("self"):
         return _index_shared(call)
     indices, made, before, rest = _layout(call)
@@ -290,7 +292,7 @@ def _index(call: Call) -> Any:
 
 def _index_shared(call: Call) -> Any:
     """Of a tensor that all samples share: the indices have one dimension more, which may not come out in front."""
-    marks = call.marks[call.place("indices")]
+    marks = call.marks[call.position("indices")]
     indices = call["indices"]
     given = [d for d, i in enumerate(indices) if i is not None]
     made = max(i._raw.ndim - m for i, m in zip(indices, marks, strict=True) if i is not None)
@@ -304,8 +306,7 @@ def _index_shared(call: Call) -> Any:
     return f.permute(found, order)
 
 
-@rule("index_put", "index_put_impl")
-def _index_put(call: Call) -> Any:
+def index_put(call: Call) -> Any:
     indices, made, before, _ = _layout(call)
     values, target = call["values"], call.full("self")
     picked = dims.broadcast(*(i._raw.shape for i in indices if i is not None))

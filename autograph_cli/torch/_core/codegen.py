@@ -12,16 +12,17 @@ import numpy as np
 from . import device_dispatch, dispatch
 from .backward_source import backward_source
 from .code_cache import compiled
-from .dtype_limits import limited
+from .dtype_checks import refusing
 from .dtypes import CATEGORY, FLOATING
-from .memory_format import arranged, settled
-from .node import edge_of, extra_of, like_of
+from .memory_format import arranged, in_float32, settled, strides_of
+from .node import INFERENCE, edge_of, extra_of, output_meta
 from .overrides import unasked, unknown_operand
-from .saved_tensors import INFERENCE, SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
+from .saved_tensors import SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED, Parameter
 from .state import next_sequence_nr, process_state, thread_state
-from .tensor import Tensor, new
-from .views import make_view, materialize, strides_of
+from .tensor import Tensor, materialize, new
+from .views import make_view
+from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -31,13 +32,13 @@ def install(op: Operation) -> None:
     """Give `op` its kernel, its function and its node's `_run_raw` and `_run_recorded`."""
     op.kernel_function = _bind(op)
     scope = _scope(op)
-    written = not op.list_result and op.node.__name__ != "NotImplemented"
+    written = not op.list_result and op.has_derivative
     simple = written and not op.multiple and not op.takes_lists
     if simple:
         op.function = _evaluate(_forward(op), {**scope}, op.identifier)
     else:
         casts = op.promotes or op.floating or op.view
-        source = _forward if written and not casts else _general_forward
+        source = _forward if written and not casts else _dispatched_forward
         op.function = _late(lambda: source(op), scope, op.identifier)
     op.function.op = op
     op.function.__signature__ = _shown_signature(op)
@@ -47,12 +48,17 @@ def install(op: Operation) -> None:
         lambda: f"def run({_signature(op)}):\n    return ({_arguments(op)},)\n", scope, op.identifier, "bind"
     )
     if op.derivatives:
-        for world in ("raw", "recorded"):
-            setattr(op.node, f"_run_{world}", _Late(op, world))
+        for mode in ("raw", "recorded"):
+            setattr(op.node, f"_run_{mode}", _Late(op, mode))
 
 
 def _bind(op: Operation) -> Callable[..., Any]:
-    return arranged(op.identifier, limited(op.identifier, device_dispatch.kernel_of(op, device_dispatch.kernels())))
+    kernel = device_dispatch.kernel_of(op, device_dispatch.kernels())
+    if op.refuses:
+        kernel = refusing(op.refuses, kernel)
+    if op.opmath:
+        kernel = in_float32(kernel)
+    return arranged(op.memory_format, kernel)
 
 
 def _scope(op: Operation) -> dict[str, Any]:
@@ -66,12 +72,11 @@ def _scope(op: Operation) -> dict[str, Any]:
         "new": new,
         "ndarray": np.ndarray,
         "kernel": op.kernel_function,
-        "general": dispatch.run,
+        "dispatch": dispatch.run,
         "operands": dispatch.operands,
         "promote_pair": dispatch.promote_pair,
         "settled": settled,
-        "check_sub": dispatch.check_sub,
-        "check_bool": dispatch.check_bool,
+        "check": op.check,
         "promoted": dispatch.promoted,
         "as_floating": dispatch.as_floating,
         "edge_of": edge_of,
@@ -87,11 +92,11 @@ def _scope(op: Operation) -> dict[str, Any]:
         "freed": freed,
         "write_out": dispatch.write_out,
         "is_operand": dispatch.is_operand,
-        "like_of": like_of,
+        "output_meta": output_meta,
         "CATEGORY": CATEGORY,
         "FLOATING": FLOATING,
         "NUMBERS": dispatch.NUMBERS,
-        "wrap_number": dispatch.wrap_number,
+        "wrap_number": wrap_number,
         "unasked": unasked,
         "unknown_operand": unknown_operand,
         "explain": dispatch.explain,
@@ -105,20 +110,20 @@ def _expect(node: Any, index: int, tensor: Tensor) -> None:
     """Remember that a tensor was saved at a version other than 0."""
     if tensor._counter is INFERENCE:
         raise inference_saved()
-    if tensor._counter[0]:
+    if tensor._counter and tensor._counter[0]:
         extra = extra_of(node)
         extra.versions = {} if extra.versions is None else extra.versions
         extra.versions[index] = tensor._counter[0]
 
 
-def _evaluate(source: str, scope: dict[str, Any], name: str, use: str = "") -> Callable[..., Any]:
+def _evaluate(source: str, scope: dict[str, Any], name: str, use: str = "") -> Any:
     exec(compiled(source, f"{name} {use}".strip()), scope)
-    made: Callable[..., Any] = scope["run"]
+    made = scope["run"]
     made.__name__ = made.__qualname__ = name
     return made
 
 
-def _late(source: Callable[[], str], scope: dict[str, Any], name: str, use: str = "") -> Callable[..., Any]:
+def _late(source: Callable[[], str], scope: dict[str, Any], name: str, use: str = "") -> Any:
     """A function that is compiled when it is first called; for what is not hot, for it costs one call more."""
     made: Callable[..., Any] | None = None
 
@@ -167,11 +172,11 @@ def _arguments(op: Operation) -> str:
     return ", ".join(_argument(p) for p in op.schema.parameters)
 
 
-def _general_forward(op: Operation) -> str:
+def _dispatched_forward(op: Operation) -> str:
     lines = [f"def run({_signature(op)}):"]
     if not op.view:
         lines += ["    if out is not None:", f"        return write_out(OP, ({_arguments(op)},), out)"]
-    return "\n".join([*lines, f"    return general(OP, ({_arguments(op)},))", ""])
+    return "\n".join([*lines, f"    return dispatch(OP, ({_arguments(op)},))", ""])
 
 
 def _forward(op: Operation, operator: bool = False) -> str:
@@ -182,7 +187,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
     call = f"kernel({', '.join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)})"
     lines = [
         f"def run({_signature(op)}):",
-        *_general_way(op, operator),
+        *_dispatch(op, operator),
         "    try:",
         *_number_operand(op),
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
@@ -247,10 +252,10 @@ def _number_operand(op: Operation) -> list[str]:
     if not (op.promotes and not op.strict and len(op.tensors) == 2):
         return []
     first, second = (_argument(p) for p in op.tensors)
-    refuse = [f"            check_bool({second})"] if op.name == "sub" else []
+    check = [f"            if {second}.__class__ is bool:", f"                check({first}._raw, {second})"]
     return [
         f"        if {second}.__class__ in NUMBERS:",
-        *refuse,
+        *(check if op.check else []),
         f"            {second} = wrap_number({second}, {first}{', True' if op.promotes == 'floating' else ''})",
     ]
 
@@ -265,11 +270,11 @@ def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
     ]
 
 
-def _general_way(op: Operation, operator: bool) -> list[str]:
+def _dispatch(op: Operation, operator: bool) -> list[str]:
     lines = ["    if process_state.special:"]
     if operator:
         lines += _unknown(op, ["input", "other"], operator)
-    lines += [f"        return general(OP, ({_arguments(op)},))"]
+    lines += [f"        return dispatch(OP, ({_arguments(op)},))"]
     if not op.view:
         lines = ["    if out is not None:", f"        return write_out(OP, ({_arguments(op)},), out)", *lines]
     return lines
@@ -318,7 +323,7 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
         differ = f"{a}.__class__ is not {b}.__class__ or ({a}.__class__ is ndarray and {a}.dtype is not {b}.dtype)"
         lines += [
             f"    if {differ}:",
-            *([f"        check_sub({a}, {b})"] if op.name == "sub" else []),
+            *([f"        check({a}, {b})"] if op.check else []),
             f"        {a}, {b} = promote_pair({a}, {b})",
         ]
     elif op.promotes:
@@ -364,7 +369,7 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         "    node = NODE()",
         f"    node._edges = {_edges(op, edges)}",
         "    node._extra = None",
-        f"    node._like = {_like(op)}",
+        f"    node._output_meta = {_output_meta(op)}",
         "    node._seq = number",
         f"    node._saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
         *_expectations(op),
@@ -391,18 +396,18 @@ def _edges_of_results(op: Operation) -> list[str]:
 def _edges(op: Operation, edges: list[str]) -> str:
     every = f"({', '.join(f'*{e}' if p.is_list else e for p, e in zip(op.inputs, edges, strict=True))},)"
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
-    return f"tuple(edge for edge in {every} if edge is not None)" if op.node.__name__ == "NotImplemented" else every
+    return every if op.has_derivative else f"tuple(edge for edge in {every} if edge is not None)"
 
 
-def _like(op: Operation) -> str:
+def _output_meta(op: Operation) -> str:
     if op.multiple:
-        return f"[{', '.join(f'like_of({raw})' for _, raw in _made(op))}]"
+        return f"[{', '.join(f'output_meta({raw})' for _, raw in _made(op))}]"
     if op.view:
         return "(raw.shape, raw.dtype)"
     made = "(raw.shape, raw.dtype) if raw.__class__ is ndarray else raw.__class__"
     if op.floating and len(op.tensors) == 1 and len(op.schema.parameters) == 1:
         # A function of one tensor, element by element: the result is like its input.
-        return f"edge0[0]._like if edge0 is not None and not edge0[0]._multiple else {made}"
+        return f"edge0[0]._output_meta if edge0 is not None and not edge0[0]._multiple else {made}"
     return made
 
 
@@ -437,7 +442,7 @@ def _saved(op: Operation, name: str) -> str:
 
 
 def _wanted(op: Operation, name: str) -> str:
-    guard = op.guards[name]
+    guard = op.required_edges[name]
     return "True" if guard is None else f"edge{guard} is not None"
 
 
@@ -458,12 +463,12 @@ def _expectations(op: Operation) -> list[str]:
 class _Late:
     """A node method that is compiled when it is first wanted."""
 
-    def __init__(self, op: Operation, world: str) -> None:
+    def __init__(self, op: Operation, mode: str) -> None:
         self.op = op
-        self.world = world
+        self.mode = mode
 
     def __get__(self, node: Any, owner: Any = None) -> Any:
-        source = backward_source(self.op, self.world)
-        method = _evaluate(source, _scope(self.op), f"{self.op.identifier} {self.world}")
-        setattr(self.op.node, f"_run_{self.world}", method)
-        return getattr(node if node is not None else owner, f"_run_{self.world}")
+        source = backward_source(self.op, self.mode)
+        method = _evaluate(source, _scope(self.op), f"{self.op.identifier} {self.mode}")
+        setattr(self.op.node, f"_run_{self.mode}", method)
+        return getattr(node if node is not None else owner, f"_run_{self.mode}")

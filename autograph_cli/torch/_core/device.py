@@ -91,9 +91,9 @@ META = device("meta")
 
 def check(where: Any) -> device:
     """The device, if the engine has it; an error that names it otherwise (PyTorch's AssertionError for CUDA)."""
-    where = where if isinstance(where, device) else device(where)
-    if where.type in ("cpu", "meta"):
-        return where
-    if where.type == "cuda":
+    found: device = where if isinstance(where, device) else device(where)
+    if found.type in ("cpu", "meta"):
+        return found
+    if found.type == "cuda":
         raise AssertionError("Torch not compiled with CUDA enabled")
-    raise RuntimeError(f"device {str(where)!r} is not available in autograph's engine")
+    raise RuntimeError(f"device {str(found)!r} is not available in autograph's engine")

@@ -1,5 +1,5 @@
 """Where operations compute: on the CPU, or on `meta`, where arrays have a shape and no memory (see
-_kernels/meta.py)."""
+_arrays/meta.py)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.meta import NO_DATA, Meta, refuses
+from .._arrays.meta import NO_DATA, Meta, refuses
+from .._arrays.sparse import Sparse
 from .device import CPU, META
+from .dtype_checks import check_float8
 from .interrupts import contextmanager
 from .node import MetaLike, shape_dtype
-from .sparse_arrays import Sparse
 from .state import process_state, thread_state
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def is_meta(x: Any) -> bool:
 
 
 def like_is_meta(like: Any) -> bool:
-    """Whether what looks as `like` (see `like_of`) has no memory."""
+    """Whether what looks as `like` (see `output_meta`) has no memory."""
     return like.__class__ is MetaLike
 
 
@@ -75,7 +76,7 @@ def beside(raw: Any, like: Any) -> Any:
 
 
 def filled(like: Any, number: int) -> Any:
-    """A raw array full of `number` that looks as `like` (see `like_of`)."""
+    """A raw array full of `number` that looks as `like` (see `output_meta`)."""
     shape, dtype = shape_dtype(like)
     return Meta(shape, dtype) if like.__class__ is MetaLike else np.full(shape, number, dtype)[()]
 
@@ -88,9 +89,11 @@ def compute(op: Operation, raws: list[Any]) -> Any:
 
     RuntimeError where devices differ; NotImplementedError where the shape of the result depends on the elements.
     """
-    given = [raw for i, p in op.places for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
+    given = [raw for i, p in op.positions for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
     if process_state.sparse and any(isinstance(raw, Sparse) for raw in given):
         return sparse_computed(op, kernels_by_device["cpu"], op.kernel_function, raws)
+    if process_state.float8:
+        check_float8(op, given)
     if not any(raw.__class__ is Meta for raw in given):
         return op.kernel_function(*raws)
     check_devices(op, given)

@@ -54,7 +54,8 @@ def wrap_all(dims: Any, ndim: int) -> tuple[int, ...]:
 
 def sizes(args: Any) -> tuple[int, ...]:
     """`view(2, 3)` and `view((2, 3))` alike."""
-    if len(args) == 1 and not isinstance(args[0], int) and hasattr(args[0], "__iter__") and getattr(args[0], "ndim", 1):
+    one = len(args) == 1
+    if one and not isinstance(args[0], int) and hasattr(args[0], "__iter__") and getattr(args[0], "ndim", True):
         args = args[0]
     return tuple(x.__index__() for x in args)
 

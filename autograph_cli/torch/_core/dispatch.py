@@ -15,27 +15,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import PLAIN, bits_of, flip, memory_of, resolved
-from .._kernels.meta import Meta
-from .._kernels.pointwise import check_addcdiv
-from . import autocast, device_dispatch, dims, dispatched, dtypes
+from .._arrays import dispatched
+from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
+from .._arrays.meta import Meta
+from .._arrays.storages import resized, window
+from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
-from .memory_format import settled
-from .node import Edge, Node, View, edge_of, extra_of, like_of
+from .memory_format import settled, strides_of
+from .node import Edge, Node, View, edge_of, extra_of, output_meta
+from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import resized, window
-from .tensor import Tensor, inference_result, make
+from .tensor import Tensor, inference_result, make, materialize
 from .user_warnings import warn
-from .views import bump, check_overlap, check_own_memory, make_view, materialize, strides_of, write
+from .views import bump, check_overlap, check_own_memory, make_view, write
+from .wrapped_numbers import wrap_number
 
 if TYPE_CHECKING:
     from .operation import Operation
 
 
 class Transforms:
-    """What takes operations over while a transform runs; transforms.py fills it in. All may answer NotImplemented."""
+    """What takes operations over while a transform runs; interpret.py fills it in. All may answer NotImplemented."""
 
     operation: Callable[..., Any]
     inplace: Callable[..., Any]
@@ -46,7 +48,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
     if thread_state.autocast is not None:
-        args = autocast.adapted(op.name, args)
+        args = autocast.adapted(op.autocast, args)
     if thread_state.wrapping:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
@@ -54,14 +56,14 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     number = next_sequence_nr()
     edges = edges_of(op, args) if thread_state.records else ()
     watcher = thread_state.watcher
-    begun = 0 if process_state.witness is None else time.perf_counter_ns()
+    begun = 0 if process_state.op_hook is None else time.perf_counter_ns()
     results = compute(op, args) if watcher is None else watcher.compute(op, args)
     if thread_state.autocast is not None:
-        results = autocast.lowered(op.name, results)
-    took = 0 if process_state.witness is None else time.perf_counter_ns() - begun
+        results = autocast.lowered(op.autocast, results)
+    took = 0 if process_state.op_hook is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
-    if process_state.witness is not None:
-        process_state.witness(op, args, outputs, took)
+    if process_state.op_hook is not None:
+        process_state.op_hook(op, args, outputs, took)
     node = attach(op, args, outputs, edges, number) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
@@ -82,11 +84,11 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
     """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does
     itself."""
     if process_state.dispatched:
-        found = dispatched.ask(op, args, in_place)
+        found: list[Any] | None = dispatched.ask(op, args, in_place)
         if found is not None:
             return found
     raws = list(args)
-    for i, parameter in op.places:
+    for i, parameter in op.positions:
         x = raws[i]
         raws[i] = [_raw(t) for t in x] if parameter.is_list else _raw(x)
     if op.promotes:
@@ -107,7 +109,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
     if op.multiple:
         return list(result)
     if op.elementwise and result.__class__ is np.ndarray and result.ndim > 1:
-        operands = [raws[i] for i, _ in op.places]
+        operands = [raws[i] for i, _ in op.positions]
         if not op.takes_lists and not operands[0].flags.c_contiguous:
             result = settled(result, *operands)
     return [result]
@@ -152,37 +154,20 @@ def as_floating(raw: Any) -> Any:
 
 def promoted(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> list[Any]:
     """Raw tensor arguments cast to their common dtype."""
-    first = raws[op.places[0][0]]
-    for i, _ in op.places:
+    first = raws[op.positions[0][0]]
+    for i, _ in op.positions:
         if raws[i] is None or raws[i].dtype is not first.dtype:
             break
     else:
         return raws
-    places = [i for i, p in op.places if p.is_tensor and raws[i] is not None]
-    if op.name == "sub":
-        check_sub(*(raws[i] for i in places))
-    elif op.name == "addcdiv":
-        check_addcdiv(raws[1], raws[2])
-    common = dtypes.result_dtype(*(raws[i] for i in places))
-    for i in places:
+    positions = [i for i, p in op.positions if p.is_tensor and raws[i] is not None]
+    if op.check is not None:
+        op.check(*(raws[i] for i in positions))
+    common = dtypes.result_dtype(*(raws[i] for i in positions))
+    for i in positions:
         if raws[i].dtype != common:
             raws[i] = raws[i].astype(common)
     return raws
-
-
-def check_sub(a: Any, b: Any) -> None:
-    """Raise PyTorch's error where one of two dtypes to be subtracted is bool."""
-    if "b" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:
-        check_bool(True)
-
-
-def check_bool(number: Any) -> None:
-    """Raise PyTorch's error where a truth is to be subtracted."""
-    if number is True or number is False:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
-        )
 
 
 def promote_pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -274,7 +259,7 @@ def is_operand(x: Any) -> bool:
 def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments with Python numbers wrapped where a tensor is wanted; a TypeError for anything else."""
     numbers = op.promotes and not op.strict
-    for i, parameter in op.places:
+    for i, parameter in op.positions:
         x = args[i]
         if x.__class__ is Tensor:
             continue
@@ -305,20 +290,18 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:
-    if op.name == "sub" and beside._raw.dtype.kind != "b":
-        check_bool(number)
+    if op.check is not None and number.__class__ is bool:
+        op.check(beside._raw, number)
     return wrap_number(number, beside, op.promotes == "floating")
 
 
 def check_call(op: Operation, args: tuple[Any, ...]) -> None:
     """Raise what PyTorch says of wrong arguments of the function that an operation is."""
-    from .parsing import parser
-
     read = parser("torch", op.name)
     if read is not None:
         given = list(zip(op.schema.parameters, args, strict=True))
-        places = tuple(x for p, x in given if not p.keyword_only)
-        read.check(places, {p.name: x for p, x in given if p.keyword_only and x is not p.default})
+        positions = tuple(x for p, x in given if not p.keyword_only)
+        read.check(positions, {p.name: x for p, x in given if p.keyword_only and x is not p.default})
 
 
 def _fits(parameter: Any, x: Any) -> bool:
@@ -342,66 +325,8 @@ def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -
     )
 
 
-def plain_number(x: Any) -> Any:
-    """A number of NumPy as PyTorch reads it: an integer, what Python itself takes for complex, or else a real
-    number."""
-    if not isinstance(x, np.generic):
-        return x
-    if isinstance(x, np.integer):
-        return int(x)
-    return complex(x) if isinstance(x, complex) else float(x.real)
-
-
-_numbers: dict[Any, Tensor] = {}
-"""0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
-
-
 _OF_BOOLS = make(np.False_)
 """What numbers stand beside that come without a tensor: any number has its own dtype there."""
-
-
-def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
-    """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor; `floating`: which is not taken for
-    integers."""
-    number = plain_number(number)
-    dtype = beside._raw.dtype
-    if floating and dtypes.CATEGORY[dtype] < dtypes.FLOATING:
-        dtype = process_state.default_dtype
-    key = (number.__class__, number, dtype)
-    found = _numbers.get(key)
-    if found is not None and number:
-        return found
-    wanted = dtypes.number_dtype(number, dtype)
-    wrapped = make(dtypes.cast_number(number, wanted))
-    if len(_numbers) >= 512:
-        del _numbers[next(iter(_numbers))]  # the oldest: nodes ask for those that were made lately
-    _numbers[key] = wrapped
-    return wrapped
-
-
-def number_of(tensor: Any) -> Any:
-    """The Python number of which the engine made this tensor; None if it did not."""
-    if tensor.__class__ is not Tensor or tensor._edge is not None or not isinstance(tensor._raw, np.generic):
-        return None
-    return next((key[1] for key, known in _numbers.items() if known is tensor), None)
-
-
-def is_wrapped_number(tensor: Tensor) -> bool:
-    """Whether the engine made this tensor of a Python number."""
-    return written_number(tensor) is not None
-
-
-def written_number(tensor: Tensor) -> Any:
-    """The Python number that the engine made this tensor of; or None."""
-    raw = tensor._raw
-    if tensor._edge is not None or not isinstance(raw, np.generic):
-        return None
-    if raw.dtype.kind == "c":  # beside a real tensor it is known by that one's dtype
-        return number_of(tensor)
-    number = raw.item()
-    kinds = (float, int, bool, complex)
-    found = (kind for kind in kinds if _numbers.get((kind, number, raw.dtype)) is tensor)
-    return next((kind(number.real if kind is not complex else number) for kind in found), None)
 
 
 # ---------------------------------------------------------------- the node
@@ -410,7 +335,7 @@ def written_number(tensor: Tensor) -> Any:
 def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
     """One edge for each input that has a derivative; lists are laid out flat."""
     edges: list[Edge | None] = []
-    for i, parameter in op.input_places:
+    for i, parameter in op.input_positions:
         x = args[i]
         edges += [edge_of(t) for t in x] if parameter.is_list else [None if x is None else edge_of(x)]
     return tuple(edges)
@@ -422,11 +347,11 @@ def attach(
     """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for."""
     node: Node = object.__new__(op.node)
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
-    node._edges = tuple(filter(None, edges)) if op.node.__name__ == "NotImplemented" else edges
+    node._edges = edges if op.has_derivative else tuple(filter(None, edges))
     node._extra = None
     node._seq = number
-    likes = [like_of(t._raw) for t in outputs]
-    node._like = likes if op.multiple else likes[0]
+    likes = [output_meta(t._raw) for t in outputs]
+    node._output_meta = likes if op.multiple else likes[0]
     annotate(node)
     node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
     for i, output in enumerate(outputs):
@@ -438,7 +363,7 @@ def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...])
     """Whether an operation leaves a node: for a view made without recording also one without edges, as in PyTorch."""
     if any(e is not None for e in edges):
         return True
-    given = [args[i] for i, _ in op.input_places] if edges else []
+    given = [args[i] for i, _ in op.input_positions] if edges else []
     tensors = [t for x in given for t in (x if isinstance(x, (tuple, list)) else (x,))]
     return any(t is not None and t._edge.__class__ is View and t.requires_grad for t in tensors)
 
@@ -453,7 +378,7 @@ def differentiable(op: Operation, index: int, output: Tensor) -> bool:
 def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...]) -> list[Any]:
     """What the formulas of the wanted gradients need, in the order of `op.saved_names`."""
     items: list[Any] = []
-    for guard, output, place, tail in op.saving:
+    for guard, output, position, tail in op.saving:
         if guard is not None and edges[guard] is None:
             items.append(() if tail else None)
         elif output is not None:
@@ -461,11 +386,11 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
             if made._counter is None:
                 made._counter = [0]
             items.append(SavedResult(made._raw, made._counter))
-        elif tail:
-            items.append(property_of(outputs[0] if place is None else args[place], tail))
+        elif tail or position is None:
+            items.append(property_of(outputs[0] if position is None else args[position], tail))
         else:
-            x = args[place]
-            items.append(SavedList(x) if op.takes_lists and op.schema.parameters[place].is_list else x)
+            x = args[position]
+            items.append(SavedList(x) if op.takes_lists and op.schema.parameters[position].is_list else x)
     return items
 
 

@@ -1,11 +1,16 @@
-"""What is said of tensors whose dtypes do not go together: PyTorch promotes in arithmetic, not in layers."""
+"""Dtypes that are refused: those that do not go together, and those that an operation does not compute in."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from . import dtypes
 from .dtypes import c_name, cpp_name
+
+if TYPE_CHECKING:
+    from .operation import Operation
 
 
 def same_scalar(first: Any, *others: Any) -> None:
@@ -76,3 +81,39 @@ def no_integers(kernel: str, tensor: Any) -> None:
     kind = tensor._raw.dtype
     if dtypes.CATEGORY[kind] < dtypes.FLOATING:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(kind)}'")
+
+
+_CHARACTERS = {"b": "?", "i": "bhilq", "u": "BHILQ", "c": "FDG", "e": "e", "E": "E"}
+"""NumPy's characters of dtypes, by the letters that `refuses` of an operation has for them."""
+
+
+def refusing(refuses: Mapping[str, Any], kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that refuses dtypes in PyTorch's words, though it could compute in them (see `Traits.refuses`)."""
+    said = {c: what for letters, what in refuses.items() for letter in letters for c in _CHARACTERS[letter]}
+
+    @functools.wraps(kernel)
+    def run(first: Any, *rest: Any) -> Any:
+        what = said.get(first.dtype.char)
+        if what is not None and (error := _refusal(what, first, rest)) is not None:
+            raise error
+        return kernel(first, *rest)
+
+    return run
+
+
+def check_float8(op: Operation, raws: Iterable[Any]) -> None:
+    """NotImplementedError where an operation is given numbers of 8 bits and does not compute in them."""
+    if op.view or op.float8 is True:
+        return
+    for raw in raws:
+        if raw.dtype in dtypes.FLOAT8 and not (op.float8 and raw.dtype.name != "float8_e8m0fnu"):
+            raise NotImplementedError(f"\"{op.name.strip('_')}_cpu\" not implemented for '{cpp_name(raw.dtype)}'")
+
+
+def _refusal(what: Any, raw: Any, rest: tuple[Any, ...]) -> Exception | None:
+    if isinstance(what, Exception):
+        return type(what)(str(what).replace("{}", cpp_name(raw.dtype)))
+    name = what(raw, *rest) if callable(what) else what
+    if name is None:
+        return None
+    return NotImplementedError(f"\"{name}\" not implemented for '{cpp_name(raw.dtype)}'")

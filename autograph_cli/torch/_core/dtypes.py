@@ -19,27 +19,32 @@ class dtype(metaclass=Named):
 
     def __init__(self, name: str, numpy_type: Any, category: int, legacy: str) -> None:
         self.name = name
-        self.numpy = np.dtype(numpy_type)
+        self.numpy: np.dtype[Any] = np.dtype(numpy_type)
         self.category = category
         self.itemsize = self.numpy.itemsize
         self.legacy = legacy
 
     @property
     def is_floating_point(self) -> bool:
+        """Whether its numbers are real floating point numbers."""
         return self.category == FLOATING
 
     @property
     def is_complex(self) -> bool:
+        """Whether its numbers are complex."""
         return self.category == COMPLEX
 
     @property
     def is_signed(self) -> bool:
-        return self.name not in ("bool", "uint8", "uint16", "uint32", "uint64")
+        """Whether it has negative numbers."""
+        return self.name not in ("bool", "uint8", "uint16", "uint32", "uint64", "float8_e8m0fnu")
 
     def to_real(self) -> dtype:
+        """The dtype of the real part of its numbers."""
         return {complex64: float32, complex128: float64}.get(self, self)
 
     def to_complex(self) -> dtype:
+        """The dtype of complex numbers with such parts. RuntimeError for integers and booleans."""
         found = {float32: complex64, float64: complex128, bfloat16: complex64, float16: complex64}.get(self, self)
         if found.category < COMPLEX:
             raise RuntimeError(f"Unknown Complex ScalarType for {cpp_name(self.numpy)}")
@@ -69,6 +74,10 @@ float32 = dtype("float32", np.float32, FLOATING, "FloatTensor")
 float64 = dtype("float64", np.float64, FLOATING, "DoubleTensor")
 complex64 = dtype("complex64", np.complex64, COMPLEX, "ComplexFloatTensor")
 complex128 = dtype("complex128", np.complex128, COMPLEX, "ComplexDoubleTensor")
+_FLOAT8 = tuple(
+    dtype(name, getattr(ml_dtypes, name), FLOATING, f"{name.capitalize()}Tensor")
+    for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
+)
 
 ALL = (
     bool_,
@@ -86,6 +95,7 @@ ALL = (
     float64,
     complex64,
     complex128,
+    *_FLOAT8,
 )
 ALIASES = {
     "short": int16,
@@ -101,6 +111,8 @@ ALIASES = {
 NAMED = {t.name: t for t in ALL}
 FROM_NUMPY = {t.numpy: t for t in ALL}
 CATEGORY = {t.numpy: t.category for t in ALL}
+FLOAT8 = frozenset(t.numpy for t in _FLOAT8)
+"""What little is computed in; see float8.py."""
 PYTHON_CATEGORY = {bool: BOOLEAN, int: INTEGRAL, float: FLOATING, complex: COMPLEX}
 
 
@@ -111,6 +123,10 @@ def _by_name(name: str) -> dtype:
 def numpy_dtype(t: Any) -> np.dtype[Any]:
     """The NumPy dtype of a torch dtype, or of Python's bool, int, float, complex."""
     if isinstance(t, dtype):
+        if t in _FLOAT8 and not process_state.float8:
+            process_state.float8 = True
+            process_state.reserved += 1
+            process_state.special += 1
         return t.numpy
     python: dict[Any, np.dtype[Any]] = {
         bool: bool_.numpy,
@@ -136,11 +152,13 @@ def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     """The smallest dtype that both can be cast to, by PyTorch's lattice."""
     if a == b:
         return a
+    if a in FLOAT8 or b in FLOAT8:
+        raise _no_promotion("Float8 Types", a, b)
     (low, high) = (a, b) if CATEGORY[a] <= CATEGORY[b] else (b, a)
     if CATEGORY[low] != CATEGORY[high]:
         wide = next((t for t in (low, high) if t in _WIDE_UNSIGNED), None)
         if wide is not None and CATEGORY[high] != FLOATING:
-            raise _no_promotion(a, b)
+            raise _no_promotion(_WIDE_NAMES, a, b)
         return _across(low, high)
     if CATEGORY[a] == INTEGRAL:
         return _integers(a, b)
@@ -162,15 +180,16 @@ def _integers(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
     unsigned = b if signed is a else a
     if unsigned == uint8.numpy and signed in _INT_RANK:
         return int16.numpy if signed == int8.numpy else signed
-    raise _no_promotion(a, b)
+    raise _no_promotion(_WIDE_NAMES, a, b)
 
 
+_WIDE_NAMES = "uint16, uint32, uint64 types"
 _WIDE_UNSIGNED = frozenset(np.dtype(name) for name in ("uint16", "uint32", "uint64"))
 
 
-def _no_promotion(a: np.dtype[Any], b: np.dtype[Any]) -> RuntimeError:
+def _no_promotion(what: str, a: np.dtype[Any], b: np.dtype[Any]) -> RuntimeError:
     return RuntimeError(
-        f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+        f"Promotion for {what} is not supported, attempted to promote "
         f"{_CPP[FROM_NUMPY[a].name]} and {_CPP[FROM_NUMPY[b].name]}"
     )
 
@@ -191,6 +210,7 @@ _CPP = {
     "float64": "Double",
     "complex64": "ComplexFloat",
     "complex128": "ComplexDouble",
+    **{t.name: t.name.capitalize() for t in _FLOAT8},
 }
 
 
@@ -316,6 +336,8 @@ def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
         return wanted.type(bool(number))
     if isinstance(number, complex) and category < COMPLEX:
         number = number.real
+    if wanted in FLOAT8:
+        return to_float8(np.float64(number), wanted)
     if category > INTEGRAL:
         return wanted.type(number if isinstance(number, complex) else float(number))
     if not isinstance(number, int):
@@ -325,6 +347,21 @@ def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
     if np.issubdtype(wanted, np.signedinteger) and number >> (bits - 1):
         number -= 1 << bits
     return wanted.type(number)
+
+
+def cast(array: Any, wanted: np.dtype[Any]) -> Any:
+    """`array` in another dtype, whose imaginary part is dropped by the caller."""
+    return to_float8(array, wanted) if wanted in FLOAT8 else array.astype(wanted)
+
+
+def to_float8(array: Any, wanted: np.dtype[Any]) -> Any:
+    """Numbers in a dtype of 8 bits, by way of float32: e4m3fn has its largest for infinity, e8m0fnu no sign."""
+    array = array.astype(np.float32)
+    if wanted.type is ml_dtypes.float8_e4m3fn:
+        array = array.clip(-448, 448)
+    elif wanted.type is ml_dtypes.float8_e8m0fnu:
+        array = np.maximum(abs(array), np.float32(2.0**-127))
+    return array.astype(wanted)
 
 
 def can_cast(source: dtype, target: dtype) -> bool:

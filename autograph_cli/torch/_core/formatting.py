@@ -88,7 +88,7 @@ def tensor_str(
     suffixes += _history(requires_grad, grad_fn_name)
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    body = _contents(array, len(prefix), options) if array.size else "[]"
+    body = contents_str(array, len(prefix), options) if array.size else "[]"
     return _with_suffixes(prefix + body, suffixes, len(prefix), options.linewidth)
 
 
@@ -179,7 +179,8 @@ class _Layout:
     linewidth: int
 
 
-def _contents(array: Array, indent: int, options: PrintOptions) -> str:
+def contents_str(array: Array, indent: int, options: PrintOptions) -> str:
+    """The elements of an array in brackets, lines after the first `indent` columns in."""
     edge = options.edgeitems
     cut = tuple(array.size > options.threshold and length > 2 * edge for length in array.shape)
     if any(cut):
@@ -213,7 +214,8 @@ def _cells(array: Array, options: PrintOptions) -> tuple[Callable[[Any], str], i
 def _float_style(array: Array, options: PrintOptions) -> _Style:
     """Whole numbers as `2.`, others with all digits, both in scientific notation where the magnitudes are far apart."""
     values = array.astype(np.float64).ravel()
-    telling = values[np.isfinite(values) & (values != 0)]
+    nothing = 2.0**-127 if array.dtype.name == "float8_e8m0fnu" else 0.0
+    telling = values[np.isfinite(values) & (values != nothing)]
     if not telling.size:
         return _Style(1, _write_whole)
     sizes = np.abs(telling)

@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.storages import empty_strided
 from . import dispatch, dtypes, recomputed, views
+from .device_dispatch import kernels
 from .gradients import fit_recorded
-from .interpreter_stack import DualLevel
+from .inplace import run_inplace as run_inplace_
+from .interpreter_stack import DualLevel, interprets
 from .interrupts import contextmanager
-from .node import Node, View, extra_of, like_of
+from .memory_format import strides_of
+from .node import Node, View, extra_of, output_meta
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
 from .state import next_sequence_nr, thread_state
-from .tensor import Tensor, Wrapped
+from .tensor import Tensor, Wrapped, make, materialize
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
 
 if TYPE_CHECKING:
@@ -31,6 +35,7 @@ Tangents = list[Any]
 """For each input that has a derivative, its tangent or None; lists of tensors are laid out flat."""
 
 
+@interprets(DualLevel, "run")
 def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     """`op` on the primals, and the tangents of what it gives."""
     args = joined(level, args)
@@ -69,7 +74,7 @@ def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
 def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: list[Tensor]) -> Tangents | None:
     """The tangents of the outputs, fitted to them; None if there is nothing to follow."""
     inputs: Tangents = []
-    for i, parameter in op.input_places:
+    for i, parameter in op.input_positions:
         t = given[i]
         inputs += ([None] * len(primals[i]) if t is None else t) if parameter.is_list else [t]
     if all(t is None for t in inputs):
@@ -86,7 +91,7 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
     needed = thread_state.grad and any(
         part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x)
     )
-    fitted = []
+    fitted: list[Any] = []
     for i, (t, o) in enumerate(zip(found, outputs, strict=True)):
         if not dispatch.differentiable(op, i, o):
             fitted.append(None)
@@ -138,12 +143,12 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
     if isinstance(t, Wrapped):
         return t if isinstance(t, Batched) else t._lower(lambda lower: laid_out(lower, like))
     wanted = core(like)._raw
-    strides = views.strides_of(wanted)
-    if t._raw.shape != wanted.shape or not t._raw.shape or views.strides_of(t._raw) == strides:
+    strides = strides_of(wanted)
+    if t._raw.shape != wanted.shape or not t._raw.shape or strides_of(t._raw) == strides:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = dispatch.make(views.empty_strided(wanted.shape, strides, t._raw.dtype))
+    made = make(empty_strided(wanted.shape, strides, t._raw.dtype))
     return made.copy_(t)
 
 
@@ -158,7 +163,7 @@ def ordinary(x: Any) -> Any:
         return type(x)(map(ordinary, x))
     if isinstance(x, Wrapped):
         return x._lower(ordinary)
-    return dispatch.make(x._raw) if isinstance(x, Tensor) and x.is_inference() else x
+    return make(x._raw) if isinstance(x, Tensor) and x.is_inference() else x
 
 
 @contextmanager
@@ -198,10 +203,10 @@ def _check_shape(primal: Tensor, tangent: Tensor) -> None:
 
 def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A linear operation: the same of the tangents, with zeros where there is none."""
-    if op.name in _BY_STRIDES and repeats(core(primals[0])._raw):
+    if op.by_strides and repeats(core(primals[0])._raw):
         return transposed(op, primals, outputs, tangents)
     args, rest = list(primals), iter(tangents)
-    for i, parameter in op.input_places:
+    for i, parameter in op.input_positions:
         x = primals[i]
         if parameter.is_list:
             args[i] = [zeros_like(p) if t is None else t for p, t in zip(x, rest, strict=False)] if x else x
@@ -212,18 +217,14 @@ def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
     return list(result) if op.multiple else [result]
 
 
-_BY_STRIDES = ("as_strided", "_reshape_alias")
-"""Views that speak of memory: right for a tangent that is laid out like its primal."""
-
-
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A product: the sum of the operation on the tangent of one input and the primals of the others."""
-    pairs = [(i, t) for (i, _), t in zip(op.input_places, tangents, strict=True) if t is not None]
+    pairs = [(i, t) for (i, _), t in zip(op.input_positions, tangents, strict=True) if t is not None]
     total: Any = None
-    for i, t in reversed(pairs) if op.identifier == "mul" else pairs:
+    for i, t in reversed(pairs) if op.commutes else pairs:
         others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
         # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`.
-        args = (t, *others) if op.identifier == "mul" else (*others[:i], t, *others[i:])
+        args = (t, *others) if op.commutes else (*others[:i], t, *others[i:])
         part = dispatch.run(op, args)
         total = part if total is None else total + part
     return [total]
@@ -250,7 +251,7 @@ def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         return [zeros_like(o) for o in outputs]
     named = dict(zip((p.name for p in op.schema.parameters), map(apart, primals), strict=True))
     named |= dict(zip(op.schema.outputs, outputs, strict=True))
-    for (i, parameter), t in zip(op.input_places, tangents, strict=True):
+    for (i, parameter), t in zip(op.input_positions, tangents, strict=True):
         named[f"{parameter.name}_t"] = zeros_like(primals[i]) if t is None else t
     code = op.tangent.__code__
     return [op.tangent(operations, *(named[name] for name in code.co_varnames[1 : code.co_argcount]))]
@@ -266,10 +267,10 @@ def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
         if t is None:
             continue
         edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
-        slopes = [
+        derivatives = [
             node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units
         ]
-        parts = [operations.real(operations.conj(slope) * t) for slope in slopes]
+        parts = [operations.real(operations.conj(derivative) * t) for derivative in derivatives]
         part = operations.complex(*parts) if len(parts) == 2 else parts[0]
         total = part if total is None else total + part
     return [total]
@@ -286,12 +287,12 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         edges = tuple(None if t is None else _WANTED for t in tangents)
         node = formula_node(op, primals, outputs)
         back = node._run_recorded(operations, seeds if op.multiple else seeds[0], edges)
-        inputs = [x for (i, p) in op.input_places for x in (primals[i] if p.is_list else [primals[i]])]
+        inputs = [x for (i, p) in op.input_positions for x in (primals[i] if p.is_list else [primals[i]])]
         roots, cotangents = [], []
         for g, t, x in zip(back, tangents, inputs, strict=True):
             if g is None or t is None:
                 continue
-            g = fit_recorded(g, like_of(x._raw))
+            g = fit_recorded(g, output_meta(x._raw))
             if g.requires_grad:
                 roots.append(g)
                 cotangents.append(fit(t, g))
@@ -317,7 +318,7 @@ _WANTED: Any = (None, 0)
 
 def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     """A node of the operation outside every graph, of which only the formulas are wanted."""
-    if op.node.__name__ == "NotImplemented":
+    if not op.has_derivative:
         raise no_forward(op)
     node: Node = object.__new__(op.node)
     used = {p.name for p in op.tensors} & set(op.saved_names)
@@ -325,8 +326,8 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     node._edges = dispatch.edges_of(op, primals)
     node._extra = None
     node._seq = next_sequence_nr()
-    likes = [like_of(o._raw) for o in outputs]
-    node._like = likes if op.multiple else likes[0]
+    likes = [output_meta(o._raw) for o in outputs]
+    node._output_meta = likes if op.multiple else likes[0]
     named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
     again = recomputed.outputs_of(op, named)
     items: list[Any] = []
@@ -351,7 +352,7 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
 
 def no_forward(op: Operation) -> NotImplementedError:
     """PyTorch's error for an operation without a formula."""
-    if op.node.__name__ == "NotImplemented":
+    if not op.has_derivative:
         return NotImplementedError(f"Trying to use forward AD with aten::{op.name} that does not support it.")
     return NotImplementedError(
         f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet."
@@ -376,56 +377,60 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
         return
     if x.__class__ is not Tensor:
         raise NotImplementedError(f"a {type(x).__name__} cannot be changed in place by a tensor with a tangent")
+    made: Any = x
     edge = x._edge
     if edge.__class__ is View:
         promote(level, edge.base, like)
-        base = edge.base
-        path = edge.path or (views.geometry(views.materialize(x), base._raw),)
+        base: Any = edge.base
+        path = edge.path or (views.geometry(materialize(x), base._raw),)
         tangent = views.along(path, base._tangent)
-        x._viewed = base
+        made._viewed = base
         edge.base = base._primal
     else:
         tangent = beside(like, lambda _, size: make_zeros(x, size), x._raw.shape)
-    primal = dispatch.make(x._raw, edge)
+    primal = make(x._raw, edge)
     primal._counter, primal._meta = x._counter, x._meta
-    x.__class__ = Dual
-    x._level, x._primal, x._tangent = level, primal, tangent
-    level.promoted.append(x)
+    made.__class__ = Dual
+    made._level, made._primal, made._tangent = level, primal, tangent
+    level.promoted.append(made)
 
 
 def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
-        return dispatch.make(dispatch.kernels(x._raw).zeros(size, x._raw.dtype)[()])
-    made = views.empty_strided(size, views.strides_of(x._raw), x._raw.dtype)
+        return make(kernels(x._raw).zeros(size, x._raw.dtype)[()])
+    made = empty_strided(size, strides_of(x._raw), x._raw.dtype)
     made[...] = 0
-    return dispatch.make(made)
+    return make(made)
 
 
+@interprets(DualLevel, "inplace")
 def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Change a primal in place, and its tangent with it."""
     args = joined(level, args)
     pairs = [split(level, x) for x in args]
     primals = tuple(p for p, _ in pairs)
-    target: Any = args[0]
+    target: Tensor = args[0]
     tangent: Any = None
     if follows(level):
         found = dispatch.run(op, primals)
         tangents = tangents_of(op, args, [t for _, t in pairs], primals, [found])
         tangent = tangents[0] if tangents else None
     if tangent is None and not isinstance(target, Dual):
-        views.run_inplace(op, primals)
+        run_inplace_(op, primals)
         return target
+    followed: Any = target
     promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
-    views.run_inplace(op, (target._primal, *primals[1:]))
-    target._tangent.copy_(tangent)
+    run_inplace_(op, (followed._primal, *primals[1:]))
+    followed._tangent.copy_(tangent)
     return target
 
 
 # ---------------------------------------------------------------- custom functions
 
 
+@interprets(DualLevel, "function")
 def run_function(level: DualLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     """A custom Function: its forward on the primals, its `jvp` on the tangents."""
     args = joined(level, args)

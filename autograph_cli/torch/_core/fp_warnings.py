@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Literal
 
 import numpy as np
 
@@ -34,7 +35,7 @@ log = _Log()
 
 def install() -> None:
     """Take the place of NumPy's warnings in this thread; other settings than warnings are left as they are."""
-    modes = {kind: "log" for kind, mode in np.geterr().items() if mode == "warn"}
+    modes: dict[str, Literal["log"]] = {kind: "log" for kind, mode in np.geterr().items() if mode == "warn"}
     if modes and np.geterrcall() is None:
         np.seterrcall(log)
         np.seterr(**modes)

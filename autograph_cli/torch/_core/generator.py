@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from .dtypes import cpp_name
 from .memory_format import slowest_first
 from .stream import Stream
 
@@ -75,7 +76,7 @@ def uniform(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: float = 0.0
         width = np.float32(high) - np.float32(low)
         values = (unit * np.float64(width) + np.float64(np.float32(low))).astype(FLOAT32).astype(dtype)
     # Rounding may reach the open end, which then stands for the closed one.
-    values[values >= np.float64(high).astype(dtype)] = np.float64(low).astype(dtype)
+    values[values >= np.asarray(high, dtype)] = np.asarray(low, dtype)
     return values.reshape(shape)
 
 
@@ -200,7 +201,9 @@ def dropout_noise(stream: Stream, shape: Shape, dtype: npt.DTypeLike, p: float) 
     if p == 1.0:
         return np.zeros(shape, dtype)
     work = FLOAT32 if dtype in REDUCED else dtype
-    return (bernoulli(stream, shape, work, 1.0 - p) / np.asarray(1.0 - p, work)).astype(dtype, copy=False)
+    kept = bernoulli(stream, shape, work, 1.0 - p)
+    scaled: Array = kept / np.asarray(1.0 - p, work)
+    return scaled.astype(dtype, copy=False)
 
 
 def exponential(stream: Stream, shape: Shape, dtype: npt.DTypeLike, rate: float = 1.0) -> Array:
@@ -310,12 +313,13 @@ def _box_muller_16(unit: Array, work: np.dtype[Any], mean: float, std: float) ->
     blocks = unit.reshape(-1, 2, 8)
     radius = np.sqrt(work.type(-2) * np.log(work.type(1) - blocks[:, 0]))
     angle = work.type(2 * math.pi) * blocks[:, 1]
-    values = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
+    values: Array = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
     if mean and work.itemsize == 4:
         # PyTorch multiplies and adds in one step: rounded once, as here after float64.
         values = (values.astype(np.float64) * np.float32(std) + np.float32(mean)).astype(np.float32)
         return values.reshape(-1)
-    return (values * work.type(std) + work.type(mean)).reshape(-1)
+    values = values * work.type(std) + work.type(mean)
+    return values.reshape(-1)
 
 
 def _search_cumulated(weights: Array, samples: npt.NDArray[np.float64]) -> Array:
@@ -373,7 +377,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
 
 
 def _not_implemented(dtype: np.dtype[Any], kernel: str) -> NotImplementedError:
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[dtype.name][0]}'")
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(dtype)}'")
 
 
 def _require_floating(dtype: np.dtype[Any], kernel: str) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched
 from . import dtypes
 from .device_dispatch import check_device, kernels
-from .dispatched import Dispatched
 from .node import Edge, Node, shape_dtype
-from .operation import operations
+from .op_namespace import operations
 from .state import process_state
 from .tensor import Tensor, make
 from .views import is_dense
@@ -25,9 +25,9 @@ class Misfit(RuntimeError):
     """The shape of a gradient, and that of the tensor to which it cannot belong."""
 
 
-def like_at(edge: Edge) -> Any:
+def output_meta_at(edge: Edge) -> Any:
     """What a gradient that goes along `edge` must look like."""
-    return edge[0]._like[edge[1]] if edge[0]._multiple else edge[0]._like
+    return edge[0]._output_meta[edge[1]] if edge[0]._multiple else edge[0]._output_meta
 
 
 def fit(g: Any, like: Any) -> Any:
@@ -86,7 +86,7 @@ def invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
     index = next(
         i
         for i, (e, shape) in pairs
-        if e is not None and shape == got and not _broadcasts(shape_dtype(like_at(e))[0], got)
+        if e is not None and shape == got and not _broadcasts(shape_dtype(output_meta_at(e))[0], got)
     )
     return RuntimeError(
         f"Function {node._name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
@@ -124,6 +124,9 @@ def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
             have._counter[0] += 1
         else:
             have._counter = [1]
+
+
+operations.accumulate_grad = accumulate
 
 
 def in_layout(g: Any, like: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import tensor as tensors
 from .interrupts import contextmanager, uninterruptible
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from .operation import Operation
     from .reverse import GradCall
     from .transforms import Dual
+
+Result = TypeVar("Result")
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Level:
@@ -59,6 +64,12 @@ class Level:
         """What `cls.apply(*args)` gives, for a custom Function."""
         raise NotImplementedError
 
+    def refuse_call(self, name: str) -> None:
+        refuse_call(name)
+
+    def refuse_captured(self, tensor: Tensor, name: str) -> None:
+        refuse_captured(tensor, name)
+
     def refuse_out(self, name: str) -> Exception:
         """The error of `out=` with a tensor of this level."""
         return RuntimeError(
@@ -81,27 +92,8 @@ class DualLevel(Level):
 
     @property
     def follows_all(self) -> bool:  # type: ignore[override]
+        """Whether the level was entered by a transform, not by `forward_ad.dual_level`."""
         return not self.by_hand
-
-    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
-        from . import forward
-
-        return forward.run(self, op, args)
-
-    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
-        from . import forward
-
-        return forward.run_inplace(self, op, args)
-
-    def grad(self, call: GradCall) -> list[Tensor | None]:
-        from . import reverse
-
-        return reverse.of_duals(self, call)
-
-    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        from . import forward
-
-        return forward.run_function(self, cls, args)
 
     def refuse_out(self, name: str) -> Exception:
         return NotImplementedError(
@@ -127,30 +119,20 @@ class BatchLevel(Level):
         self.size = size
         self.randomness = randomness
 
-    def run(self, op: Operation, args: tuple[Any, ...]) -> Any:
-        from . import batching
-
-        return batching.batch(self, op, args)
-
-    def inplace(self, op: Operation, args: tuple[Any, ...]) -> Tensor:
-        from . import batching
-
-        return batching.batch_inplace(self, op, args)
-
-    def function(self, cls: Any, args: tuple[Any, ...]) -> Any:
-        from ..autograd import batched_function
-
-        return batched_function.apply(self, cls, args)
-
     def refuse_out(self, name: str) -> Exception:
         return RuntimeError(
             f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
         )
 
-    def grad(self, call: GradCall) -> list[Tensor | None]:
-        from . import reverse
 
-        return reverse.of_batches(self, call)
+def interprets(kind: type[Level], name: str) -> Callable[[F], F]:
+    """Make a function the method `name` of a kind of level: how it interprets stands in a file above this one."""
+
+    def put(function: F) -> F:
+        setattr(kind, name, function)
+        return function
+
+    return put
 
 
 _running = [0]
@@ -245,7 +227,7 @@ def refuse_captured(tensor: Tensor, name: str) -> None:
         )
 
 
-def belongs_here(result: Any) -> Any:
+def belongs_here(result: Result) -> Result:
     """Results of an operation that a transform further out has done, as tensors made in the innermost one."""
     for x in result if isinstance(result, (tuple, list)) else (result,):
         if isinstance(x, Tensor) and thread_state.levels:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import opcode
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ def uninterruptible(function: Run) -> Run:
     Its code says that it resumes after `yield from`, where Python leaves handlers to the inner generator.
     """
     code = bytearray(function.__code__.co_code)
-    start = next((place for place in range(0, len(code), 2) if code[place] == _RESUME), None)
+    start = next((position for position in range(0, len(code), 2) if code[position] == _RESUME), None)
     if start is not None:
         code[start + 1] = _AFTER_YIELD_FROM
         function.__code__ = function.__code__.replace(co_code=bytes(code))
@@ -49,11 +49,12 @@ class _Manager(contextlib._GeneratorContextManager[Any]):
     __exit__ = uninterruptible(FunctionType(_EXIT.__code__, _EXIT.__globals__, "__exit__"))
 
 
-def contextmanager(function: Callable[..., Generator[Any]]) -> Callable[..., Any]:
+def contextmanager(function: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
     """`contextlib.contextmanager` for generators that switch a mode between `try` and `finally`."""
+    made: Any = function
 
     @functools.wraps(function)
     def make(*args: Any, **kwargs: Any) -> _Manager:
-        return _Manager(function, args, kwargs)
+        return _Manager(made, args, kwargs)
 
     return make

@@ -11,108 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import dense_strides, strided
 from .dtypes import CATEGORY, FLOATING
-from .storages import dense_strides
-
-ROW_BY_ROW = frozenset(
-    (
-        "cumsum",
-        "cumprod",
-        "logcumsumexp",
-        "roll",
-        "softmax",
-        "log_softmax",
-        "gather",
-        "masked_fill_Scalar",
-        "masked_fill_Tensor",
-        "repeat",
-        "tril",
-        "triu",
-        "sum_dim_IntList",
-        "mean_dim",
-        "prod_dim_int",
-        "var",
-        "std",
-        "norm_ScalarOpt_dim",
-        "amax",
-        "amin",
-        "logsumexp",
-        "any",
-        "all",
-        "nansum",
-        "linalg_vector_norm",
-        "var_mean",
-        "std_mean",
-        "count_nonzero",
-        "cummax",
-        "cummin",
-        "one_hot",
-        "aminmax",
-        "log_sigmoid_forward",
-    )
-)
-"""Operations whose result lies row by row, however their argument lies."""
-LIKE_FIRST = frozenset(("flip", "erf", "gelu", "sort", "sort_stable", "index_put", "index_fill_int_Scalar"))
-"""Operations whose (first) result lies as their first argument does."""
-
-CHANNELS_LAST = frozenset(
-    (
-        "convolution",
-        "max_pool2d_with_indices",
-        "max_pool3d_with_indices",
-        "avg_pool2d",
-        "_adaptive_avg_pool2d",
-        "adaptive_max_pool2d",
-        "upsample_nearest2d",
-        "upsample_nearest3d",
-        "upsample_bilinear2d",
-        "upsample_bicubic2d",
-        "upsample_trilinear3d",
-        "_upsample_nearest_exact2d",
-        "_upsample_nearest_exact3d",
-        "max_unpool2d",
-        "reflection_pad3d",
-        "replication_pad3d",
-        "native_group_norm",
-        "reflection_pad2d",
-        "replication_pad2d",
-        "constant_pad_nd",
-        "pixel_shuffle",
-        "pixel_unshuffle",
-        "channel_shuffle",
-    )
-)
-"""Operations on images whose result has its channels last in memory if their first argument has."""
-
-NEW_MEMORY = frozenset(
-    (
-        "mode",
-        "topk",
-        "cummax",
-        "cummin",
-        "kthvalue",
-        "nanmedian_dim",
-        "median_dim",
-        "median",
-        "nanmedian",
-        "index_select",
-        "max_dim",
-        "min_dim",
-        "max",
-        "min",
-    )
-)
-"""More operations of which a single number must not be its own result, as others may look at its memory."""
 
 
-RULES = ROW_BY_ROW | LIKE_FIRST | CHANNELS_LAST | {"convolution", "cat", "stack", "index"}
-"""Operations that have a rule of their own here, other than that of what is computed element by element."""
+def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that computes 16-bit floats as float32, and rounds once."""
 
-IN_FLOAT32 = frozenset(("softmax", "log_softmax", "sigmoid", "addcmul", "addcdiv", "var", "std"))
-"""Operations that compute with 16 bits as with 32, and round once."""
-
-
-def _widened(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def run(first: Any, *rest: Any) -> Any:
         kind = first.dtype
         if kind.itemsize != 2 or CATEGORY[kind] != FLOATING:
@@ -123,27 +28,20 @@ def _widened(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def arranged(identifier: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+def arranged(memory_format: str | Callable[..., Any], kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel whose result lies as PyTorch's does, in memory of its own."""
-    if identifier in IN_FLOAT32:
-        kernel = _widened(kernel)
-    if identifier in ROW_BY_ROW:
-        return lambda first, *rest: _rows(kernel(_number(first), *rest))
-    if identifier in LIKE_FIRST:
+    if not memory_format:
+        return kernel
+    if memory_format == "contiguous":
+        return lambda first, *rest: contiguous(kernel(_number(first), *rest))
+    if memory_format == "preserve":
         return lambda first, *rest: _like(kernel(_number(first), *rest), first)
-    if identifier == "convolution":
-        return lambda image, weight, *rest: _channels_last(kernel(image, weight, *rest), image, weight)
-    if identifier in CHANNELS_LAST:
-        return lambda first, *rest: _channels_last(kernel(first, *rest), first)
-    if identifier == "cat":
-        return lambda parts, *rest: _joined(kernel(parts, *rest), parts)
-    if identifier == "stack":
-        return lambda parts, dim: _piled(kernel(parts, dim), parts, dim)
-    if identifier == "index":
-        return lambda first, indices: _indexed(kernel(_number(first), indices), first, indices)
-    if identifier in NEW_MEMORY:
+    if memory_format == "channels_last":
+        return lambda first, *rest: channels_last(kernel(first, *rest), first)
+    if memory_format == "own":
         return lambda first, *rest: kernel(_number(first), *rest)
-    return kernel
+    lay: Any = memory_format
+    return lambda first, *rest: lay(kernel(_number(first), *rest), first, *rest)
 
 
 def _number(raw: Any) -> Any:
@@ -190,39 +88,39 @@ def channels_last_order(rank: int) -> tuple[int, ...]:
     return 1, *range(rank - 1, 1, -1), 0
 
 
-def _channels_last(result: Any, *inputs: Any) -> Any:
+def channels_last(result: Any, *inputs: Any) -> Any:
     if inputs[0].__class__ is not np.ndarray:
         return result
     if not any(map(suggests_channels_last, inputs)):
-        return _rows(result)
+        return contiguous(result)
     if isinstance(result, tuple):
-        return (*(_channels_last(r, *inputs) for r in result),)
+        return (*(channels_last(r, *inputs) for r in result),)
     if result.ndim != inputs[0].ndim or not result.size:
         return result
     return laid(result, permuted_strides(result.shape, channels_last_order(result.ndim)))
 
 
-def _rows(raw: Any) -> Any:
+def contiguous(raw: Any) -> Any:
     if isinstance(raw, tuple):
-        return (*map(_rows, raw),)
+        return (*map(contiguous, raw),)
     if raw.__class__ is not np.ndarray:
         return raw if raw.ndim < 2 or raw.flags.c_contiguous else raw.copy("C")
     return raw if raw.ndim < 2 or not raw.size else laid(raw, dense_strides(raw.shape))
 
 
-def _joined(raw: Any, parts: Sequence[Any]) -> Any:
+def joined(raw: Any, parts: Sequence[Any], dim: int) -> Any:
     """What `cat` gives lies row by row, unless channels come last in all that is joined."""
     if raw.__class__ is np.ndarray and raw.size and all(suggests_channels_last(x) for x in parts if x.ndim == raw.ndim):
         return laid(
             raw, permuted_strides(raw.shape, channels_last_order(raw.ndim)) if raw.ndim in (4, 5) else strides_of(raw)
         )
-    return _rows(raw)
+    return contiguous(raw)
 
 
-def _piled(raw: Any, parts: Sequence[Any], dim: int) -> Any:
+def stacked(raw: Any, parts: Sequence[Any], dim: int) -> Any:
     """What `stack` gives, likewise; where channels come last the new dimension goes where a view would have it."""
     if raw.__class__ is not np.ndarray or not raw.size or not all(map(suggests_channels_last, parts)):
-        return _rows(raw)
+        return contiguous(raw)
     shape, strides = list(parts[0].shape), list(strides_of(parts[0]))
     strides.insert(dim, shape[dim] * strides[dim] if dim < len(shape) else 1)
     shape.insert(dim, 1)
@@ -232,26 +130,26 @@ def _piled(raw: Any, parts: Sequence[Any], dim: int) -> Any:
 def indexed_strides(shape: tuple[int, ...], raw: Any, indices: Sequence[Any]) -> Sequence[int]:
     """The strides of `raw[indices]`: those of an iteration over the array, its indexed dimensions at rest, and over the
     indices."""
-    places = [d for d, index in enumerate(indices) if index is not None]
+    positions = [d for d, index in enumerate(indices) if index is not None]
     strides = list(strides_of(raw))
-    if places != list(range(places[0], places[-1] + 1)):
-        rest = [d for d in range(raw.ndim) if d not in places]
-        strides = [strides[d] for d in (*places, *rest)]
-        places = list(range(len(places)))
+    if positions != list(range(positions[0], positions[-1] + 1)):
+        rest = [d for d in range(raw.ndim) if d not in positions]
+        strides = [strides[d] for d in (*positions, *rest)]
+        positions = list(range(len(positions)))
     given = [index for index in indices if index is not None]
     inner = max(index.ndim for index in given)
-    before, after = places[0], raw.ndim - places[-1] - 1
-    operands = [(*strides[:before], *(0,) * inner, *strides[places[-1] + 1 :])]
+    before, after = positions[0], raw.ndim - positions[-1] - 1
+    operands = [(*strides[:before], *(0,) * inner, *strides[positions[-1] + 1 :])]
     looked_up = shape[before : before + inner]
     operands += [(*(0,) * before, *_aligned(looked_up, index), *(0,) * after) for index in given]
     return permuted_strides(shape, fastest_first(shape, operands))
 
 
-def _indexed(result: Any, raw: Any, indices: Sequence[Any]) -> Any:
+def indexed(result: Any, raw: Any, indices: Sequence[Any]) -> Any:
     if result.__class__ is not np.ndarray or result.ndim < 2 or not result.size or all(i is None for i in indices):
         return result
     if any(i is not None and i.dtype.kind == "b" for i in indices):
-        return _rows(result)
+        return contiguous(result)
     return laid(result, indexed_strides(result.shape, raw, indices))
 
 
@@ -296,7 +194,7 @@ def laid(raw: Any, strides: Sequence[int]) -> Any:
     if raw.strides == wanted:
         return raw
     if all(a == b or n == 1 for n, a, b in zip(raw.shape, raw.strides, wanted, strict=True)):
-        return np.lib.stride_tricks.as_strided(raw, strides=wanted)
+        return strided(raw, raw.shape, wanted)
     return copied(raw, strides)
 
 

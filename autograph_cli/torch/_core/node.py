@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import resolved
-from .._kernels.meta import Meta
+from .._arrays.lazy import resolved
+from .._arrays.meta import Meta
+from .device import CPU, META
+from .dtypes import FROM_NUMPY
+from .op_namespace import operations
 from .size import of_shape
 from .state import next_sequence_nr, thread_state
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 Edge = tuple["Node", int]
 
 
-def like_of(raw: Any) -> Any:
+def output_meta(raw: Any) -> Any:
     """What a gradient of `raw` must look like: the class of a NumPy scalar, or (shape, dtype)."""
     if isinstance(raw, np.generic):
         return raw.__class__
@@ -42,7 +44,7 @@ class MetaLike(tuple[Any, ...]):
 
 
 def shape_dtype(like: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """`like_of` as (shape, dtype)."""
+    """`output_meta` as (shape, dtype)."""
     return like if isinstance(like, tuple) else ((), np.dtype(like))
 
 
@@ -79,11 +81,11 @@ class Node(metaclass=NodeType):
     All but PyTorch's own names begin with an underscore: the rest are the user's, who may set them on a `ctx`.
     """
 
-    __slots__ = ("__weakref__", "_edges", "_extra", "_kept", "_like", "_saved", "_seq")
+    __slots__ = ("__weakref__", "_edges", "_extra", "_kept", "_output_meta", "_saved", "_seq")
 
     _operation: Any = None
     _multiple = False
-    """Several outputs: `_like` and incoming gradients are lists."""
+    """Several outputs: `_output_meta` and incoming gradients are lists."""
     _frees: bool | Callable[[Any], Any] = True
     """Saves tensors, which backward lets go of (what saves none can run again); a function: what stays readable, for
     `_kept`."""
@@ -101,7 +103,8 @@ class Node(metaclass=NodeType):
 
     _edges: tuple[Edge | None, ...]
     _saved: Any
-    _like: Any
+    _kept: Any
+    _output_meta: Any
     _seq: int
     _extra: Extra | None
 
@@ -124,6 +127,7 @@ class Node(metaclass=NodeType):
 
     @property
     def metadata(self) -> dict[str, Any]:
+        """A dict for whatever the user wants to keep with this node."""
         extra = extra_of(self)
         if extra.metadata is None:
             extra.metadata = {}
@@ -137,7 +141,7 @@ class Node(metaclass=NodeType):
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
-        return tuple(map(InputMetadata, self._like if self._multiple else [self._like]))
+        return tuple(map(InputMetadata, self._output_meta if self._multiple else [self._output_meta]))
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces the grad_inputs."""
@@ -160,10 +164,10 @@ class Node(metaclass=NodeType):
         raise NotImplementedError(f"derivative for {self._name()} is not implemented")
 
     def __call__(self, *grads: Any) -> Any:
-        expected = len(self._like) if self._multiple else 1
+        expected = len(self._output_meta) if self._multiple else 1
         if len(grads) != expected:
             raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
-        results = self._run_recorded(_operations(), list(grads) if self._multiple else grads[0])
+        results = self._run_recorded(operations, list(grads) if self._multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 
     def __dir__(self) -> list[str]:
@@ -179,21 +183,12 @@ _SHOWN = ("__", "_saved_", "_raw_saved_", "_input_metadata", "_sequence_nr", "_s
 """How PyTorch's names of a node begin that begin with an underscore."""
 
 
-def _operations() -> Any:
-    from .operation import operations
-
-    return operations
-
-
 class InputMetadata:
     """Shape, dtype and device of one output of a node's operation."""
 
     __slots__ = ("device", "dtype", "shape")
 
     def __init__(self, like: Any) -> None:
-        from .device import CPU, META
-        from .dtypes import FROM_NUMPY
-
         shape, kind = shape_dtype(like)
         self.shape = of_shape(shape)
         self.dtype = FROM_NUMPY[kind]
@@ -266,7 +261,7 @@ class AccumulateGrad(Node):
         self.variable = variable
         self._edges = ()
         self._saved = ()
-        self._like = like_of(variable._raw)
+        self._output_meta = output_meta(variable._raw)
         self._seq = next_sequence_nr()
         self._extra = None
 
@@ -277,11 +272,13 @@ class AccumulateGrad(Node):
         return 2**64 - 1
 
     def __call__(self, *grads: Any) -> tuple[()]:
-        from .gradients import accumulate
-
         if grads and grads[0] is not None:
-            accumulate(self.variable, resolved(grads[0]._raw), held=True)
+            operations.accumulate_grad(self.variable, resolved(grads[0]._raw), held=True)
         return ()
+
+
+INFERENCE = [0]
+"""The version counter of all tensors that were made in inference mode: nobody counts."""
 
 
 class _Marker:
@@ -338,14 +335,7 @@ def edge_of(tensor: Tensor) -> Edge | None:
             if node is not None:
                 return node, 0
         return accumulator(tensor), 0
-    return _view_edge()(tensor)
-
-
-@functools.cache
-def _view_edge() -> Callable[[Tensor], Edge | None]:
-    from .views import view_edge
-
-    return view_edge
+    return operations.view_edge(tensor)  # type: ignore[return-value]
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -10,29 +10,24 @@ Each operation has two ways to run. `general` (dispatch.py) is the plain stateme
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from . import memory_format, op_traits, saved_attributes
+from . import docstrings, op_traits, saved_attributes
 from . import schema as schemas
+from .codegen import install
 from .formula_text import text_of
 from .node import Node
+from .op_namespace import operations as operations
+from .op_namespace import table as table
+from .op_traits import Traits
 from .schema import Schema
 
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
 Formula = Callable[..., Any]
-
-
-class Namespace:
-    """Functions by name: the kernels of a backend, or all operations."""
-
-    def __repr__(self) -> str:
-        return f"<{len(vars(self))} operations>"
-
-
-operations: Any = Namespace()
-"""Every operation by its identifier (`mul`, `mul_Scalar`): what formulas call as `f` when they are recorded."""
-table: dict[str, Operation] = {}
-"""Every operation's record, by identifier."""
 
 
 class Derivative:
@@ -48,8 +43,28 @@ class Derivative:
         self.needs = code.co_varnames[: code.co_argcount][1:]
 
 
-class Operation:
-    """One operation's record. See `operation` for the meaning of the fields."""
+class OperationFunction(Protocol):
+    """An operation as a function on tensors."""
+
+    op: Operation
+    __signature__: inspect.Signature
+    __name__: str
+    __module__: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+        """A tensor; the several that an operation may give instead are in a tuple, which type checkers see unpacked as
+        a tensor is."""
+
+
+class Operation(Traits):
+    """One operation's record."""
+
+    kernel_function: Callable[..., Any]
+    function: OperationFunction
+    operator: Callable[..., Any]
+    """The function as an operator of Tensor, which returns NotImplemented for operands that it does not know."""
+    bind: Callable[..., tuple[Any, ...]]
+    """All arguments in order, of a call with some of them left out or given by name."""
 
     def __init__(
         self,
@@ -57,33 +72,25 @@ class Operation:
         kernel: str | Callable[..., Any],
         node_name: str,
         derivatives: tuple[Derivative, ...],
-        flags: Mapping[str, Any],
+        traits: Mapping[str, Any],
     ) -> None:
         self.schema = schema
         self.name = schema.name
         self.identifier = schema.identifier
         self.kernel = kernel
         self.derivatives = derivatives
-        self.promotes: bool | str = flags.get("promotes", False)
-        self.strict: bool = flags.get("strict", False)
-        self.number_first: bool = flags.get("number_first", False)
-        self.floating: bool = flags.get("floating", False)
-        self.view: bool = flags.get("view", False)
-        self.rereads: bool = flags.get("rereads", False)
-        self.pointwise: bool = flags.get("pointwise", op_traits.pointwise(self.identifier, flags))
-        self.tangent: Formula | None = flags.get("tangent")
-        self.linear: bool | str = flags.get("linear", op_traits.linear(self.identifier, flags))
-        self.nondifferentiable: tuple[str, ...] = tuple(flags.get("nondifferentiable", ()))
-        self.multiple = len(schema.outputs) > 1 or bool(flags.get("list_result", False))
+        vars(self).update(op_traits.DEFAULTS, **traits)
+        if self.pointwise is None:
+            self.pointwise = bool(self.promotes or self.floating)
+        if self.linear is None:
+            self.linear = self.view
+        self.multiple = len(schema.outputs) > 1 or self.list_result
         self.elementwise = (
             (self.promotes or self.floating or self.pointwise)
-            and not (self.multiple or self.view or self.identifier in memory_format.RULES)
+            and not (self.multiple or self.view or self.memory_format not in ("", "own"))
             and not any(p.type.startswith("MemoryFormat") for p in schema.parameters)
         )
         """Whether the result lies in memory as PyTorch's iterator over tensors has it."""
-        self.list_result: bool = flags.get("list_result", False)
-        self.inline: str = flags.get("inline", "")
-        self.saved: Mapping[str, Callable[..., Any] | str | None] = flags.get("saved", {})
         self.tensors = tuple(p for p in schema.parameters if p.is_tensor or p.is_list)
         with_gradient = {name for d in derivatives for name in d.inputs}
         unknown = with_gradient - {p.name for p in self.tensors}
@@ -92,19 +99,18 @@ class Operation:
                 f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument"
             )
         self.inputs = tuple(p for p in self.tensors if p.name in with_gradient)
-        self.places = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
-        self.input_places = tuple((i, p) for i, p in self.places if p in self.inputs)
+        self.positions = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
+        self.input_positions = tuple((i, p) for i, p in self.positions if p in self.inputs)
         """Where the tensor arguments stand, and those of them that have a derivative."""
         self.takes_lists = any(p.is_list for p in self.tensors)
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()
-        self.guards = {name: self._guard(name) for name in self.saved_names}
+        self.required_edges = {name: self._required_edge(name) for name in self.saved_names}
         """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch
         does it."""
         self.saving = tuple(map(self._origin, self.saved_names))
         """For each saved thing its guard and where it comes from: (guard, output, argument, property)."""
         self.node: type[Node] = self._node_type(node_name)
-        self.function: Callable[..., Any] = lambda *a: None
 
     def _saved_names(self) -> tuple[str, ...]:
         special = {"grad", "grads", "mask"} - {p.name for p in self.schema.parameters}
@@ -122,9 +128,9 @@ class Operation:
     def _origin(self, name: str) -> tuple[int | None, int | None, int | None, str]:
         given = [p.name for p in self.schema.parameters]
         if name in self.schema.outputs:
-            return self.guards[name], self.schema.outputs.index(name), None, ""
+            return self.required_edges[name], self.schema.outputs.index(name), None, ""
         if name in given:
-            return self.guards[name] if self.is_tensor(name) else None, None, given.index(name), ""
+            return self.required_edges[name] if self.is_tensor(name) else None, None, given.index(name), ""
         head, _, tail = name.rpartition("_")
         inputs = [p.name for p in self.inputs]
         guard = inputs.index(head) if tail == "strides" and head in inputs and not self.flattens else None
@@ -146,17 +152,17 @@ class Operation:
             "_differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
             **saved_attributes.members(self),
         }
-        if name in _WRITTEN_BY_HAND:
-            members["_name"] = lambda node: f"torch::autograd::{name}"
-        return type(name, (Node,), members)
+        if "::" in name:
+            members["_name"] = lambda node: name
+        return type(name.rpartition("::")[2], (Node,), members)
 
     def is_tensor(self, name: str) -> bool:
         """Whether the saved thing `name` is a tensor (an input or an output)."""
         return name in self.schema.outputs or any(p.name == name for p in self.tensors)
 
-    def _guard(self, name: str) -> int | None:
+    def _required_edge(self, name: str) -> int | None:
         users = [d for d in self.derivatives if name in d.needs]
-        several = len(self.derivatives) > 1 and not self.flattens and "backward" not in self.name
+        several = len(self.derivatives) > 1 and not self.flattens and not self.saves_all
         if not several or len(users) != 1 or len(users[0].inputs) != 1 or name in self.schema.outputs:
             return None
         return next(i for i, p in enumerate(self.inputs) if p.name == users[0].inputs[0])
@@ -170,10 +176,6 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<operation {self.identifier}>"
-
-
-_WRITTEN_BY_HAND = frozenset(("CopyBackwards", "Identity", "NotImplemented"))
-"""Nodes that PyTorch names with their C++ namespace, as it does not generate them."""
 
 
 def camel(name: str) -> str:
@@ -191,30 +193,20 @@ def operation(
     schema: str,
     kernel: str | Callable[..., Any] | None = None,
     *,
+    doc: str = "",
     node: str | None = None,
     joint: Mapping[tuple[str, ...], Formula] | None = None,
     **options: Any,
-) -> Callable[..., Any]:
+) -> OperationFunction:
     """Define an operation and return the function on tensors.
 
-    `kernel`: the name of a kernel (default: the operation's identifier) or a function of (f, *arguments). `node`: the
-    node's name (default: `<Name>Backward0`). `joint`: formulas that give several gradients at once, keyed by the
-    inputs' names; they may name `mask`, which gradients are wanted. Options: `promotes` (arguments are cast to their
-    common dtype, and a number may stand beside a tensor), `number_first` (even in the first place), `strict` (in no
-    place),
-    `floating` (integers become the default dtype), `view` (the result shares the first input's memory),
-    `rereads` (a view that reads the memory in another way: as another dtype, conjugated, negated),
-    `pointwise` (element by element over broadcast arguments; default: see op_traits.py), `linear` (in all inputs
-    together; "each": in each input while the others stay; default likewise), `tangent` (a formula of the tangent, where
-    what follows from the others has a pole; it names the inputs' tangents `self_t`), `nondifferentiable` (names of
-    outputs without gradient), `list_result` (the number of outputs varies).
-    `saved` names what PyTorch's node shows otherwise than by the names in the formulas: a name of ours, or a function
-    of what the node keeps (`{"result1": "indices", "N": lambda input_sizes: input_sizes[0]}`); None says that PyTorch's
-    node has no such attribute.
-    `inline` is the kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations.
-    Everything else is a formula, named as the input whose gradient it gives.
+    `doc`: what its public function does, in words. `kernel`: the name of a kernel (default: the operation's
+    identifier) or a function of (f, *arguments). `node`: the node's name (default: `<Name>Backward0`), with its C++
+    namespace where PyTorch shows that. `joint`: formulas that give several gradients at once, keyed by the inputs'
+    names; they may name `mask`, which gradients are wanted.
+    Options are the operation's traits (op_traits.py) and its formulas, each named as the input whose gradient it gives.
     """
-    flags = {k: options.pop(k) for k in _FLAGS if k in options}
+    traits = {k: options.pop(k) for k in [*options] if k in op_traits.NAMES}
     parsed = schemas.parse(schema)
     order = {p.name: i for i, p in enumerate(parsed.parameters)}
     derivatives = [Derivative((name,), formula, False) for name, formula in options.items()]
@@ -224,31 +216,15 @@ def operation(
             if name not in order:
                 raise ValueError(f"{parsed.identifier}: no argument {name!r}")
     derivatives.sort(key=lambda d: order[d.inputs[0]])
-    record = Operation(
-        parsed, kernel or parsed.identifier, node or f"{camel(parsed.name)}Backward0", tuple(derivatives), flags
-    )
+    if node is None:
+        named = traits.get("has_derivative", True)
+        node = f"{camel(parsed.name)}Backward0" if named else "torch::autograd::NotImplemented"
+    record = Operation(parsed, kernel or parsed.identifier, node, tuple(derivatives), traits)
     if record.identifier in table:
         raise ValueError(f"operation {record.identifier} is defined twice")
-    from .codegen import install
-
     install(record)
+    if doc:
+        record.function.__doc__ = docstrings.of_operation(record, doc)
     table[record.identifier] = record
     setattr(operations, record.identifier, record.function)
     return record.function
-
-
-_FLAGS = (
-    "promotes",
-    "strict",
-    "number_first",
-    "floating",
-    "view",
-    "rereads",
-    "pointwise",
-    "linear",
-    "tangent",
-    "nondifferentiable",
-    "list_result",
-    "inline",
-    "saved",
-)

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
+from . import tensor
 from .state import thread_state
-from .tensor import Tensor, disabled
+from .tensor import Tensor, disabled, subclassed
 from .user_warnings import warn
 
 BY_KEYWORD = frozenset(
@@ -178,12 +179,12 @@ def overloaded(given: Any, plain: bool = False) -> list[Any]:
     found: list[Any] = []
     seen: set[type] = set()
     for x in given:
-        kind = type(x)
+        kind: Any = type(x)
         if kind in seen or not (_asks(kind) or (plain and isinstance(x, Tensor))):
             continue
         seen.add(kind)
-        place = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
-        found.insert(place, x)
+        position = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
+        found.insert(position, x)
     return found
 
 
@@ -281,6 +282,9 @@ def default(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None)
         return found if func in _kept() else converted(found, cls)
 
 
+tensor.function_default = default
+
+
 @functools.cache
 def _kept() -> frozenset[Any]:
     """Functions of which the result stays as it is."""
@@ -307,10 +311,19 @@ def activate() -> None:
             _activate([entry for find in collect for entry in find()])
 
 
+def _subclassed(cls: type) -> None:
+    """A class that may be asked instead of functions makes them look."""
+    if cls.__torch_function__ is not disabled:  # type: ignore[attr-defined]
+        activate()
+
+
+subclassed.append(_subclassed)
+
+
 def _activate(entries: list[Overridable]) -> None:
     for entry in entries:
         if not {"__wrapped__", "__signature__"} & entry.function.__dict__.keys():
-            entry.function.__signature__ = inspect.signature(entry.body)
+            vars(entry.function)["__signature__"] = inspect.signature(entry.body)
         looking = _looking(len(entry.function.__code__.co_freevars))
         # One assignment, so that a thread that calls the function meanwhile runs the one code or the other. The
         # defaults stay: the new code has no parameters that could take them.
@@ -341,7 +354,7 @@ def _looking(free: int) -> CodeType:
 
 def unasked(name: str, args: Any, kwargs: Any) -> Any:
     """The public function of a failed call, if an argument wants to be asked for it and nobody looked yet; or None."""
-    if _entries or not any(_asks(type(x)) for x in relevant(args, kwargs)):
+    if _entries or not any(map(_asks, map(type, relevant(args, kwargs)))):
         return None
     activate()
     return next((e.func for e in _entries if e.name in (name, name.replace("torch.", "torch.functional."))), None)

@@ -104,8 +104,8 @@ class Signature:
 
     def __str__(self) -> str:
         parts = [str(p) for p in self.parameters]
-        place = next((i for i, p in enumerate(self.parameters) if p.keyword_only), None)
-        return f"({', '.join(parts if place is None else [*parts[:place], '*', *parts[place:]])})"
+        position = next((i for i, p in enumerate(self.parameters) if p.keyword_only), None)
+        return f"({', '.join(parts if position is None else [*parts[:position], '*', *parts[position:]])})"
 
 
 class Parser:
@@ -159,28 +159,30 @@ class Parser:
         refuse: Callable[[str], Exception] = TypeError if tell else _Mismatch
         if len(args) > signature.positional and not signature.takes_lengths:
             raise refuse(self._too_many(signature, len(args)) if tell else "")
-        place, used, by_type = 0, 0, True
+        position, used, by_type = 0, 0, True
         for index, parameter in enumerate(signature.parameters):
-            by_name = place >= len(args)
+            by_name = position >= len(args)
             if not by_name and parameter.keyword_only:
                 raise refuse(self._too_many(signature, len(args)) if tell else "")
-            x = _keyword(parameter, kwargs) if by_name else args[place]
+            x = _keyword(parameter, kwargs) if by_name else args[position]
             if x is _ABSENT:
                 if parameter.default is None:
                     raise refuse(_missing(self.name, signature, index) if tell else "")
                 continue
             if not (x is None and parameter.none):
                 taken = takes(parameter, x, self.numbers)
-                if not taken and place == 0 and not by_name and signature.takes_lengths and _is_length(x):
-                    place, by_type = len(args), by_type and all(map(_is_length, args))
+                if not taken and position == 0 and not by_name and signature.takes_lengths and _is_length(x):
+                    position, by_type = len(args), by_type and all(map(_is_length, args))
                     self._check_lengths(parameter, args, refuse)
                     continue
                 if not taken:
-                    raise refuse(self.wrong(parameter, x, args, None if by_name else place, signature) if tell else "")
+                    raise refuse(
+                        self.wrong(parameter, x, args, None if by_name else position, signature) if tell else ""
+                    )
                 if x.__class__ in (tuple, list) and parameter.kind in _LENGTHS:
                     self._check_elements(parameter, x)
                 by_type = by_type and taken is True
-            place, used = (place, used + 1) if by_name else (place + 1, used)
+            position, used = (position, used + 1) if by_name else (position + 1, used)
         if used < len(kwargs):
             raise refuse(self._unknown(signature, args, kwargs) if tell else "")
         return by_type
@@ -207,18 +209,23 @@ class Parser:
         return f"{self.name}() takes {count} but {given} {'was' if given == 1 else 'were'} given"
 
     def wrong(
-        self, parameter: Parameter, x: Any, args: tuple[Any, ...], place: int | None, signature: Signature | None = None
+        self,
+        parameter: Parameter,
+        x: Any,
+        args: tuple[Any, ...],
+        position: int | None,
+        signature: Signature | None = None,
     ) -> str:
-        """What is said of an argument that its parameter does not take; `place`: None if it came by name."""
+        """What is said of an argument that its parameter does not take; `position`: None if it came by name."""
         start = f"{self.name}(): argument '{parameter.name}'"
-        if place is None:
+        if position is None:
             return f"{start} must be {parameter.shown}, not {type_name(x)}"
         if parameter.shown == "tuple of Tensors" and isinstance(x, (tuple, list)):
             index, wrong = next((i, t) for i, t in enumerate(x) if not isinstance(t, Tensor))
-            return f"expected Tensor as element {index} in argument {place}, but got {type_name(wrong)}"
+            return f"expected Tensor as element {index} in argument {position}, but got {type_name(wrong)}"
         if signature is not None and signature.takes_lengths and len(args) > 1:
             return self._too_many(signature, len(args))
-        start += f" (position {place + 1}) must be {parameter.shown}"
+        start += f" (position {position + 1}) must be {parameter.shown}"
         if parameter.shown == "tuple of ints" and isinstance(x, (tuple, list)):
             return f"{start}, but found element of type {type_name(x[0])} at pos 0"
         return f"{start}, not {type_name(x)}"

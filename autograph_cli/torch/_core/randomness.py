@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from . import batching, dispatch
+from .inplace import run_inplace
 from .interpreter_stack import BatchLevel, below
 from .operation import operations, table
 from .state import thread_state
 from .tensor import Tensor, make
 from .transforms import batched
-from .views import run_inplace
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -60,8 +61,6 @@ def drawn_each(draw: Callable[[], Any]) -> Tensor:
 
 def run(op: Operation, args: tuple[Any, ...], inplace: bool = False) -> Any:
     """A random operation under a vmap; NotImplemented if a transform within that vmap has to see it first."""
-    from . import batching
-
     level = innermost()
     if level is None or any(getattr(x, "_level", level).depth > level.depth for x in args if isinstance(x, Tensor)):
         return NotImplemented
@@ -80,14 +79,10 @@ def run(op: Operation, args: tuple[Any, ...], inplace: bool = False) -> Any:
 
 
 def _lower(op: Operation, args: tuple[Any, ...]) -> Any:
-    from . import dispatch
-
     return dispatch.run(op, args)
 
 
 def _inplace(level: BatchLevel, call: Any, target: Tensor) -> Tensor:
-    from . import batching
-
     value = call.args[0]
     others = any(call.marks[1:])
     if level.randomness == "same":

@@ -7,7 +7,7 @@ not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .operation import operations as f
 from .tensor import Tensor, may_follow
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from .operation import Operation
 
 Named = dict[str, Any]
+
+
+class Recomputed(NamedTuple):
+    """How outputs are computed again: of which input they are functions, their names, the function of all arguments."""
+
+    input: str
+    outputs: tuple[str, ...]
+    compute: Callable[[Named], Any]
 
 
 def _moments(x: Tensor, axes: tuple[int, ...], keep: bool, eps: float) -> tuple[Any, Any]:
@@ -43,26 +51,16 @@ def _weight_norm(given: Named) -> tuple[Any]:
     return (f.sqrt(f.sum_dim_IntList(v * v, axes, True)),)
 
 
-_RULES: dict[str, tuple[str, tuple[str, ...], Callable[[Named], Any]]] = {
-    "native_layer_norm": ("input", ("result1", "result2"), _layer_norm),
-    "_weight_norm_interface": ("v", ("result1",), _weight_norm),
-    **dict.fromkeys(
-        (
-            "native_batch_norm",
-            "_native_batch_norm_legit",
-            "_native_batch_norm_legit_no_stats",
-            "_batch_norm_with_update",
-        ),
-        ("input", ("result1", "result2"), _batch_norm),
-    ),
-}
+layer_norm = Recomputed("input", ("result1", "result2"), _layer_norm)
+batch_norm = Recomputed("input", ("result1", "result2"), _batch_norm)
+weight_norm = Recomputed("v", ("result1",), _weight_norm)
 
 
 def outputs_of(op: Operation, given: Named) -> Named:
     """Such outputs of `op` as functions of its arguments, by name; nothing where no derivative of them can be asked
     for."""
-    rule = _RULES.get(op.identifier)
-    if rule is None or not may_follow(given[rule[0]]):
+    rule = op.recomputed
+    if rule is None or not may_follow(given[rule.input]):
         return {}
-    found = rule[2](given)
-    return {} if found is None else dict(zip(rule[1], found, strict=True))
+    found = rule.compute(given)
+    return {} if found is None else dict(zip(rule.outputs, found, strict=True))

@@ -5,14 +5,18 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from types import CodeType
 from typing import Any, TypeVar
 
-from . import autocast, dispatch, dtypes
+from . import dispatch, docstrings, dtypes
+from .autocast import autocasts
 from .class_names import type_name
-from .operation import Operation, operations
+from .inplace import run_inplace
+from .operation import Operation, OperationFunction, operations
 from .state import thread_state
 from .tensor import Tensor
-from .views import check_inplace, run_inplace
+from .views import check_inplace
+from .wrapped_numbers import plain_number
 
 functions: dict[str, Callable[..., Any]] = {}
 """`torch.<name>`."""
@@ -24,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def publish(
-    *made: Callable[..., Any],
+    *made: OperationFunction,
     function: bool = True,
     method: bool = True,
     inplace: bool = False,
@@ -32,17 +36,17 @@ def publish(
 ) -> None:
     """Publish operations under their names: as functions, as methods, in place (`name_`), under aliases."""
     for run in made:
-        op: Operation = run.op
-        run = accepting(run, numpy_names(p.name for p in op.schema.parameters))
+        op = run.op
+        public = accepting(run, numpy_names(p.name for p in op.schema.parameters))
         if function:
-            run.__module__ = _PUBLIC  # where pickles find it
+            public.__module__ = _PUBLIC  # where pickles find it
         for name in (op.name, *aliases):
             if function:
-                functions[name] = run
+                functions[name] = public
             if method:
-                methods[name] = run
+                methods[name] = public
             if inplace:
-                methods[f"{name}_"] = twin(op)
+                methods[f"{name}_"] = in_place_variant(op)
                 if function:
                     functions[f"{name}_"] = methods[f"{name}_"]
 
@@ -58,7 +62,7 @@ def numpy_names(parameters: Iterable[str]) -> dict[str, str]:
 
 
 def _parameters(run: Callable[..., Any]) -> tuple[str, ...]:
-    code = inspect.unwrap(run).__code__
+    code: CodeType = inspect.unwrap(run).__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
@@ -84,19 +88,18 @@ def accepting(run: Callable[..., Any], names: dict[str, str], starred: str | Non
             args = (*args, kwargs.pop(starred))
         return run(*args, **(_renamed(names, kwargs) if kwargs else kwargs))
 
-    renamed.without_keywords = run
+    vars(renamed)["without_keywords"] = run
     return renamed
 
 
-def twin(op: Operation) -> Callable[..., Any]:
+def in_place_variant(op: Operation) -> Callable[..., Any]:
     """The in-place form of an operation."""
     bind = op.bind
 
     def run(*args: Any, **kwargs: Any) -> Any:
         return run_inplace(op, bind(*args, **kwargs))
 
-    run.__name__ = run.__qualname__ = f"{op.name}_"
-    return run
+    return docstrings.documented(run, docstrings.in_place(op.name), f"{op.name}_")
 
 
 def in_place_operator(op: Operation) -> Callable[[Tensor, Any], Any]:
@@ -212,7 +215,7 @@ def with_out(
             dispatch.put(target, result._raw)
         return out
 
-    wrapped.without_keywords = run
+    vars(wrapped)["without_keywords"] = run
     return wrapped
 
 
@@ -222,6 +225,7 @@ def overloaded(
     inplace: bool = True,
     out: bool | str = True,
     aliases: Iterable[str] = (),
+    autocast: str = "",
 ) -> Callable[[F], Callable[..., Any]]:
     """Publish a function that chooses an operation and its arguments: it returns (operation, *arguments)."""
 
@@ -234,9 +238,9 @@ def overloaded(
             try:
                 return chosen(*given)
             except dtypes.NoPlainNumber:
-                return chosen(*map(dispatch.plain_number, given))
+                return chosen(*map(plain_number, given))
 
-        run = autocast.autocasts(name)(run) if name in autocast.LISTED else run
+        run = autocasts(autocast)(run) if autocast else run
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:
@@ -245,6 +249,8 @@ def overloaded(
             chosen, *given = choose(*args, **kwargs)
             defaults = (p.default for p in chosen.op.schema.parameters[len(given) :])
             return run_inplace(chosen.op, (*given, *defaults))
+
+        run_in_place.__doc__ = docstrings.in_place(name)
 
         public = with_out(run, str(out).split(), choose) if out else accepting(run, numpy_names(_parameters(choose)))
         for known in (name, *aliases):

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .backward_pass import run
 from .device_dispatch import beside, kernels
-from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here
+from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here, interprets
 from .node import LEAF, AccumulateGrad, Node, edge_of, shown
 from .operation import operations, table
-from .state import thread_state
-from .tensor import Tensor, Wrapped, make
+from .state import BackwardCall, thread_state
+from .tensor import Tensor, Wrapped, make, share
 from .transforms import Batched, Dual, batched, core, detached, dual, plain_parts, top_level, zeros_like
-from .views import share
 
 
 class GradCall:
@@ -38,10 +38,11 @@ class GradCall:
 
     def run(self) -> list[Tensor | None]:
         """The gradients; None where a target was not reached."""
-        from .backward import gradients
-
         level = top_level((*self.roots, *self.targets)) if thread_state.levels else None
-        return gradients(self) if level is None else level.grad(self)
+        if level is not None:
+            return level.grad(self)
+        call = BackwardCall("grad", self.roots, self.targets, self.retain_graph, self.create_graph)
+        return run(call, self.cotangents)
 
     def of(self, roots: Any, targets: Any, cotangents: Any, retain_graph: bool = True) -> list[Tensor | None]:
         """The gradients of other tensors, as this call wants its own."""
@@ -58,6 +59,7 @@ def backward_parts(roots: list[Any], grads: list[Any]) -> tuple[list[Any], list[
 # ---------------------------------------------------------------- duals
 
 
+@interprets(DualLevel, "grad")
 def of_duals(level: DualLevel, call: GradCall) -> list[Tensor | None]:
     """Gradients of the primals, with the derivative of these gradients along the tangents as theirs."""
     roots, root_tangents = zip(*(split(level, x) for x in call.roots), strict=True)
@@ -85,7 +87,7 @@ def _without(tangent: Any, target: Any, g: Any, call: GradCall, roots: Any, cota
     return g if own is None else g - own
 
 
-def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
+def split(level: Level, x: Any) -> tuple[Any, Any]:
     """The primal and the tangent (or None) of `level`, which higher levels may have wrapped."""
     if not isinstance(x, Wrapped) or x._level.depth < level.depth:
         return x, None
@@ -95,7 +97,8 @@ def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
         (p, pt), (t, tt) = split(level, x._primal), split(level, x._tangent)
         tangent = None if pt is None and tt is None else _dual_of(x._level, pt, tt)
         return dual(x._level, p, t), tangent
-    p, t = split(level, x._inner)
+    assert isinstance(x, Batched)
+    p, t = split(level, x._value)
     return batched(x._level, p, x._bdim), None if t is None else batched(x._level, t, x._bdim)
 
 
@@ -121,6 +124,7 @@ def pair(level: DualLevel, p: Tensor, t: Tensor) -> Tensor:
 # ---------------------------------------------------------------- batches
 
 
+@interprets(BatchLevel, "grad")
 def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
     """Gradients for each element of the batch: those of the values, as no element depends on another's."""
     within = [isinstance(x, Batched) and x._level is level for x in call.targets]
@@ -135,11 +139,11 @@ def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
     found = [None if g is None else wrapped(level, g, x._bdim) for g, x in zip(found, call.targets, strict=True)]
     if outer:
-        places = [i for i, inside in enumerate(within) if not inside]
+        positions = [i for i, inside in enumerate(within) if not inside]
         others = call.of(
-            [r for r, _ in outer], [call.targets[i] for i in places], [c for _, c in outer], call.retain_graph
+            [r for r, _ in outer], [call.targets[i] for i in positions], [c for _, c in outer], call.retain_graph
         )
-        for i, g in zip(places, others, strict=True):
+        for i, g in zip(positions, others, strict=True):
             found[i] = g
     return found
 
@@ -202,7 +206,7 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
     return belongs_here(made)
 
 
-def _own_alias(x: Tensor) -> Any:
+def _own_alias(x: Tensor) -> Tensor:
     made = operations.alias(x)
     edge = edge_of(made)
     if edge is not None:
@@ -214,7 +218,9 @@ def _own_alias(x: Tensor) -> Any:
 def _own_alias_node() -> type[Node]:
     """The node of an alias by which a transform differentiates."""
     node = table["alias"].node
-    return type(node)(node.__name__, (node,), {"__slots__": (), "_unseen": True})
+    kind: Any = type(node)
+    made: type[Node] = kind(node.__name__, (node,), {"__slots__": (), "_unseen": True})
+    return made
 
 
 def _innermost_batch(depth: int) -> BatchLevel | None:
@@ -223,7 +229,7 @@ def _innermost_batch(depth: int) -> BatchLevel | None:
 
 def own_leaves(inputs: list[Tensor]) -> set[Any]:
     """The nodes of those of a transform's `fresh` inputs that are leaves."""
-    return {edge_of(x)[0] for x in map(core, inputs) if x._edge is LEAF}
+    return {edge[0] for x in map(core, inputs) if x._edge is LEAF and (edge := edge_of(x))}
 
 
 def settle(x: Tensor, own: set[Any]) -> Tensor:

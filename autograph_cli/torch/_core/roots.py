@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched
 from . import dtypes
 from .device_dispatch import filled, like_is_meta
-from .dispatched import Dispatched
-from .gradients import like_at
-from .node import Edge, Node, edge_of, like_of, shape_dtype
+from .gradients import output_meta_at
+from .node import Edge, Node, edge_of, output_meta, shape_dtype
 from .operation import operations
 from .registry import functions
 from .size import Size
@@ -62,7 +62,7 @@ def root_gradients(roots: list[Any], grads: list[Any], _argument: str) -> list[T
 
 
 def _root_gradient(i: int, root: Any, g: Any) -> Any:
-    like = _like_of(root)
+    like = _root_meta(root)
     shape, kind = shape_dtype(like)
     if g is None:
         if isinstance(root, Tensor) and not root.requires_grad:
@@ -84,8 +84,8 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
             f"{Size(shape)}."
         )
     if process_state.reserved and g.is_meta is not like_is_meta(like):
-        places = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
-        raise RuntimeError(f"invalid gradient at index {i} - expected device {places[0]} but got {places[1]}")
+        positions = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
+        raise RuntimeError(f"invalid gradient at index {i} - expected device {positions[0]} but got {positions[1]}")
     if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
         raise RuntimeError(
             f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
@@ -94,15 +94,15 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
     return g if g._raw.dtype == kind else operations._to_copy(g, kind)
 
 
-def _like_of(root: Any) -> Any:
+def _root_meta(root: Any) -> Any:
     """What a gradient of a root must look like."""
     if isinstance(root, GradientEdge):
-        return like_at((root.node, root.output_nr))
+        return output_meta_at((root.node, root.output_nr))
     if not isinstance(root, Tensor):
         raise AssertionError("Expected output to be a torch.Tensor")
-    return like_of(root._raw)
+    return output_meta(root._raw)
 
 
 def root_shape(root: Any) -> tuple[int, ...]:
     """The shape of a root."""
-    return shape_dtype(_like_of(root))[0]
+    return shape_dtype(_root_meta(root))[0]

@@ -13,6 +13,10 @@ import numpy as np
 
 from .dims import Given, GivenSizes
 from .node import Node
+from .saved_tensors import SavedList, SavedTensor, freed, unpack
+from .state import thread_state
+from .tensor import make
+from .wrapped_numbers import number_of
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -69,7 +73,7 @@ def members(op: Operation) -> dict[str, Any]:
     return found
 
 
-def _places(op: Operation) -> list[int]:
+def _positions(op: Operation) -> list[int]:
     """Where what is no tensor stands among the things that are saved."""
     return [i for i, name in enumerate(op.saved_names) if not op.is_tensor(name)]
 
@@ -81,12 +85,14 @@ def _optional(op: Operation) -> list[int]:
 
 def _keeper(op: Operation) -> Any:
     """What of the saved things outlives the tensors; None if there is nothing."""
-    places, optional = _places(op), _optional(op)
-    if not (places or optional):
+    positions, optional = _positions(op), _optional(op)
+    if not (positions or optional):
         return None
     if not optional:
-        return itemgetter(*places, places[0])  # twice the first one: of a single place there is a tuple then, too
-    return staticmethod(lambda saved: (*[saved[i] for i in places], frozenset(i for i in optional if saved[i] is None)))
+        return itemgetter(*positions, positions[0])  # twice the first one: of a single place there is a tuple then, too
+    return staticmethod(
+        lambda saved: (*[saved[i] for i in positions], frozenset(i for i in optional if saved[i] is None))
+    )
 
 
 def _item(node: Node, op: Operation, name: str) -> Any:
@@ -94,7 +100,7 @@ def _item(node: Node, op: Operation, name: str) -> Any:
     index = op.saved_names.index(name)
     if node._saved is not None:
         return node._saved[index]
-    return node._kept[_places(op).index(index)]
+    return node._kept[_positions(op).index(index)]
 
 
 def _in_pytorchs_form(value: Any) -> Any:
@@ -117,9 +123,6 @@ def _made(op: Operation, show: Callable[..., Any], given: tuple[str, ...]) -> pr
 
 
 def _tensor(index: int) -> property:
-    from .dispatch import number_of
-    from .saved_tensors import SavedList, unpack
-    from .tensor import make
 
     def get(node: Node) -> Any:
         if node._saved is None:
@@ -135,10 +138,9 @@ def _tensor(index: int) -> property:
 
 def _freed(node: Node, index: int) -> None:
     """None for what was None; PyTorch's error for what was freed."""
-    from .saved_tensors import freed
 
     op = node._operation
-    guard = op.guards[op.saved_names[index]]
+    guard = op.required_edges[op.saved_names[index]]
     if guard is not None and guard < len(node._edges) and node._edges[guard] is None:
         return
     if index in _optional(op) and index in node._kept[-1]:
@@ -148,14 +150,12 @@ def _freed(node: Node, index: int) -> None:
 
 def _derived(op: Operation, show: Callable[..., Any]) -> property:
     """A tensor that the formulas do not need, worked out from those that they do."""
-    from .saved_tensors import freed, unpack
-    from .state import thread_state
 
     def get(node: Node) -> Any:
-        places = map(op.saved_names.index, needs(show))
+        positions = map(op.saved_names.index, needs(show))
         if node._saved is None:
             raise freed()
-        found = [unpack(node, i).detach() for i in places]
+        found = [unpack(node, i).detach() for i in positions]
         before, thread_state.grad = thread_state.grad, False
         try:
             return show(*found)
@@ -166,11 +166,10 @@ def _derived(op: Operation, show: Callable[..., Any]) -> property:
 
 
 def _raw_tensor(index: int, derived: str = "") -> property:
-    from .saved_tensors import SavedList, SavedTensor, freed
 
     def get(node: Node) -> Any:
         if node._saved is not None and isinstance(node._saved[index], SavedList):
-            return tuple(SavedTensor(node, index, place) for place in range(len(node._saved[index]._items)))
+            return tuple(SavedTensor(node, index, position) for position in range(len(node._saved[index]._items)))
         if node._saved is None and any(
             p.is_list and p.name == node._item_names[index] for p in node._operation.tensors
         ):

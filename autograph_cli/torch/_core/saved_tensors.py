@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .._kernels.lazy import Lazy, resolved
+from .._arrays.lazy import Lazy, resolved
+from .dtypes import FROM_NUMPY, type_name
 from .interrupts import contextmanager
-from .node import LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
+from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
 from .state import thread_state
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
+from .tensor import Tensor, make
+from .wrapped_numbers import is_wrapped_number
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -20,9 +20,6 @@ FREED = (
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
     "after calling backward."
 )
-
-INFERENCE = [0]
-"""The version counter of all tensors that were made in inference mode: nobody counts."""
 
 
 def inference_saved() -> RuntimeError:
@@ -143,8 +140,6 @@ def check_versions(node: Node, opens: bool = False) -> None:
 
 def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeError:
     """PyTorch's sentence for a saved tensor that was changed in place."""
-    from .dtypes import FROM_NUMPY, type_name
-
     hint = (
         "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
         "was changed in there or anywhere later. Good luck!"
@@ -179,15 +174,14 @@ def short_name(node: Node) -> str:
 
 def unpack(node: Node, index: int) -> Any:
     """The saved tensor at `index` with its history, as a tensor of the graph."""
-    from .tensor import make
-
     if node._saved is None:
         raise freed()
     item = node._saved[index]
     if item is None:
         return None
     if item.__class__ is Packed:
-        return _with_history(item.tensor(), item.edge if item.edge is not OWN else (node, node._item_results[index]))
+        edge: Any = item.edge if item.edge is not OWN else (node, node._item_results[index])
+        return _with_history(item.tensor(), edge)
     check_version(node, index)
     if isinstance(item, SavedResult):
         number = node._item_results[index]
@@ -210,8 +204,6 @@ OWN = "own"
 
 def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
     """The same memory under the history that it had when it was saved."""
-    from .tensor import make
-
     if edge is not None and edge_of(tensor) == edge:
         return tensor
     if edge is not None and edge[0].__class__ is AccumulateGrad:
@@ -288,12 +280,10 @@ def _packing_order(node: Node, count: int) -> list[int]:
 
 
 def _pack(node: Node, item: Any, index: int) -> Any:
-    from .dispatch import is_wrapped_number
-    from .tensor import Tensor, make
-
     if isinstance(item, SavedList):
         item._items = [_pack(node, t, index) for t in item._items]
         return item
+    edge: Any
     if isinstance(item, SavedResult):
         given, edge = make(item._raw, (node, node._item_results[index])), OWN
     elif isinstance(item, Tensor) and not is_wrapped_number(item):
@@ -317,18 +307,18 @@ def _pack(node: Node, item: Any, index: int) -> Any:
 
 
 class SavedTensor:
-    """One saved tensor of one node; `place` is its place in a saved list, `derived` the name of what is only worked out
-    from it."""
+    """One saved tensor of one node; `position` is its index in a saved list, `derived` the name of what is only worked
+    out from it."""
 
-    def __init__(self, node: Node, index: int, place: int | None = None, derived: str = "") -> None:
+    def __init__(self, node: Node, index: int, position: int | None = None, derived: str = "") -> None:
         self._derived = derived
         self._node = node
         self._index = index
-        self._place = place
+        self._position = position
 
     def register_hooks(self, pack: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Replace what is saved by `pack(tensor)`, to be had back by `unpack_hook`."""
-        node, index, place = self._node, self._index, self._place
+        node, index, position = self._node, self._index, self._position
         if self._derived:
             raise NotImplementedError(
                 f"register_hooks: _saved_{self._derived} is not kept by autograph's engine but worked out from "
@@ -336,7 +326,7 @@ class SavedTensor:
             )
         if node._saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
-        item = node._saved[index] if place is None else node._saved[index]._items[place]
+        item = node._saved[index] if position is None else node._saved[index]._items[position]
         if isinstance(item, Packed) and item.hooked:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
@@ -344,10 +334,10 @@ class SavedTensor:
             )
         if item is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        tensor = unpack(node, index) if place is None else node._saved[index].tensors()[place]
+        tensor = unpack(node, index) if position is None else node._saved[index].tensors()[position]
         packed = Packed(pack(tensor), unpack_hook, edge_of(tensor))
-        if place is not None:
-            node._saved[index]._items[place] = packed
+        if position is not None:
+            node._saved[index]._items[position] = packed
             return
         items = list(node._saved)
         items[index] = packed

@@ -5,24 +5,22 @@ The memory is a file without a name: it is gone with the last process that holds
 
 from __future__ import annotations
 
-import functools
 import gc
 import mmap
 import os
 import sys
 import tempfile
-from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import bits_of, flip, memory_of
-from .._ops.legacy import instance
-from ..utils.data.worker import get_worker_info
-from .node import LEAF
-from .storages import address, offset_in, owner, window
-from .tensor import Tensor
-from .views import materialize, strides_of
+from .._arrays.lazy import bits_of, flip, memory_of
+from .._arrays.storages import address, owner, window
+from .memory_format import strides_of
+from .tensor import Tensor, materialize
+
+register: Any = None
+"""From now on tensors travel between processes as shared memory (_reductions.py puts it here)."""
 
 
 class SharedMemory(mmap.mmap):
@@ -90,44 +88,3 @@ def _owns(root: Any, raw: Any) -> bool:
 
 
 # ---------------------------------------------------------------- to another process
-
-
-@functools.cache
-def register() -> None:
-    """From now on tensors travel between processes as what they are: shared memory."""
-    pending = [Tensor]
-    while pending:
-        cls = pending.pop()
-        ForkingPickler.register(cls, reduced)
-        pending += cls.__subclasses__()
-
-
-def reduced(tensor: Tensor) -> Any:
-    """What is sent of a tensor to another process: the file descriptor of its memory, and where it lies in it."""
-    if tensor.requires_grad and not tensor.is_leaf:
-        raise RuntimeError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
-            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
-            "serializing (e.g., putting it on the queue)."
-        )
-    if tensor.is_meta or tensor.is_sparse or not tensor.numel() or get_worker_info() is not None:
-        # The worker of a DataLoader may be gone before its batch is looked at.
-        return tensor.__reduce_ex__(2)
-    share(tensor)
-    raw = tensor._raw
-    memory = shared_memory_of(raw)
-    assert memory is not None
-    place = (len(memory), raw.shape, strides_of(raw), offset_in(raw), raw.dtype)
-    cls = None if type(tensor) is Tensor else type(tensor)
-    return _rebuilt, (DupFd(memory.descriptor), place, bits_of(raw), cls, tensor.requires_grad, dict(tensor.__dict__))
-
-
-def _rebuilt(
-    descriptor: Any, place: Any, bits: Any, cls: Any, requires_grad: bool, attributes: dict[str, Any]
-) -> Tensor:
-    size, shape, strides, offset, dtype = place
-    memory = np.frombuffer(SharedMemory.of(descriptor.detach(), size), np.uint8)
-    made: Tensor = instance(cls or Tensor, flip(window(memory, shape, strides, offset, dtype), *bits))
-    made._edge = LEAF if requires_grad else None
-    made.__dict__.update(attributes)
-    return made

@@ -19,9 +19,9 @@ class Size(tuple[int, ...]):
     def __new__(cls, lengths: Iterable[Any] = ()) -> Size:
         """TypeError for what is no whole number."""
         given = tuple(lengths)
-        for place, n in enumerate(given):
+        for position, n in enumerate(given):
             if n.__class__ is not int and (n.__class__ is bool or not hasattr(n, "__index__")):
-                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {place} is '{type_name(n)}')")
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type_name(n)}')")
         return tuple.__new__(cls, given if all(n.__class__ is int for n in given) else map(index, given))
 
     def numel(self) -> int:

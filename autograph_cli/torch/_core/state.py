@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -31,7 +30,7 @@ class Observer(Protocol):
         """The backward call is over, also when it failed; `call.ran` are the nodes that it ran, in order."""
 
 
-class Witness(Protocol):
+class OpHook(Protocol):
     """Sees an operation that has just been computed, recorded or not."""
 
     def __call__(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor], nanoseconds: int) -> None: ...
@@ -40,7 +39,7 @@ class Witness(Protocol):
 class BackwardCall:
     """What an observer is told of one `backward` or `grad` call."""
 
-    __slots__ = ("create_graph", "inputs", "keeps_graph", "kind", "ran", "roots", "watch")
+    __slots__ = ("create_graph", "found", "inputs", "keeps_graph", "kind", "ran", "roots", "watch")
 
     def __init__(self, kind: str, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool) -> None:
         self.kind = kind
@@ -49,6 +48,8 @@ class BackwardCall:
         self.keeps_graph = keeps_graph
         self.create_graph = create_graph
         self.ran: list[Node] = []
+        self.found: list[Tensor | None] = []
+        """The gradients of `inputs`."""
         self.watch: Callable[[Node, Any], None] | None = None
         """Called with each node that is about to run and the gradient that it is given; an observer may put it here."""
 
@@ -62,19 +63,22 @@ class ProcessState:
         "default_device",
         "default_dtype",
         "dispatched",
+        "float8",
         "lazy",
         "observer",
+        "op_hook",
         "reserved",
         "sparse",
         "special",
         "without_grad",
-        "witness",
     )
 
     def __init__(self) -> None:
         self.special = 0
         self.reserved = 0
         """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
+        self.float8 = False
+        """Whether a script has asked for a dtype of 8 bits; counts in `reserved` and `special` from then on."""
         self.sparse = 0
         """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
         self.dispatched = 0
@@ -87,7 +91,7 @@ class ProcessState:
         self.without_grad = 0
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
-        self.witness: Witness | None = None
+        self.op_hook: OpHook | None = None
         """Sees every operation, on the general way only: who sets it counts `special` up as well."""
         self.default_dtype = np.dtype(np.float32)
         self.default_device: Any = None
@@ -119,7 +123,7 @@ class ThreadState(threading.local):
     before_change: Any = None
     """Called with each tensor that is about to be changed in place."""
     levels: tuple[Any, ...] = ()
-    """The transforms that are running, the outermost first (`Level`s of transforms.py)."""
+    """The transforms that are running, the outermost first (`Level`s of interpreter_stack.py)."""
     wrapping: bool = False
     """Whether one of the transforms wraps tensors: those of reverse mode do not."""
     forward: bool = True
@@ -181,43 +185,3 @@ process_state = ProcessState()
 thread_state = ThreadState()
 next_sequence_nr = itertools.count().__next__
 next_call_nr = itertools.count().__next__
-
-
-_MODES = (
-    "grad",
-    "inference",
-    "saved_hooks",
-    "saved_hooks_disabled",
-    "anomaly",
-    "check_nan",
-    "levels",
-    "forward",
-    "autocast",
-    "wrapping",
-    "function_modes",
-    "overrides_off",
-)
-
-
-@contextlib.contextmanager
-def kept() -> Iterator[None]:
-    """Whatever default or mode the block changes is put back after it."""
-    from .autocast import settings as casting
-
-    settings, casts = (
-        (
-            process_state.default_dtype,
-            process_state.default_device,
-            process_state.special - process_state.reserved - process_state.lazy - process_state.dispatched,
-        ),
-        dict(vars(casting)),
-    )
-    modes = [getattr(thread_state, name) for name in _MODES]
-    try:
-        yield
-    finally:
-        process_state.default_dtype, process_state.default_device, special = settings
-        process_state.special = special + process_state.reserved + process_state.lazy + process_state.dispatched
-        for name, mode in zip(_MODES, modes, strict=True):
-            setattr(thread_state, name, mode)
-        vars(casting).update(casts)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from .._kernels.meta import Meta
+import numpy as np
+
+from .._arrays import dispatched
+from .._arrays.dispatched import Dispatched
+from .._arrays.meta import Meta
+from .._arrays.sparse import Coo, Csr
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
-from .dispatched import Dispatched
 from .layout import sparse_coo, sparse_csr, strided
 from .node import (
+    INFERENCE,
     LEAF,
     AccumulateGrad,
     Handle,
@@ -26,16 +31,29 @@ from .node import (
     marks_leaf,
     shown,
 )
-from .saved_tensors import INFERENCE
 from .size import Size, of_shape
-from .sparse_arrays import Coo, Csr
 from .state import process_state, thread_state
 from .user_warnings import warn
+
+construct: Any = None
+"""What a call of a class of tensors makes (_ops/legacy.py puts it here)."""
+function_default: Any = None
+"""What a subclass does when it is asked instead of a function (overrides.py puts it here)."""
+run_backward: Any = None
+"""`Tensor.backward` (backward.py puts it here)."""
+subclassed: list[Callable[[type], None]] = []
+"""Called with each new subclass of `Tensor`."""
 
 
 def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """The `__torch_function__` of a class that is not asked instead of functions."""
     return func(*args, **(kwargs or {}))
+
+
+if TYPE_CHECKING:
+    from .tensor_methods import Methods
+else:
+    Methods = object
 
 
 class TensorMeta:
@@ -53,7 +71,7 @@ class TensorMeta:
         self.accumulator_extra: Any = None
 
 
-class Tensor(metaclass=Named):
+class Tensor(Methods, metaclass=Named):
     """An n-dimensional array that autograd can follow.
 
     >>> from autograph_cli import torch
@@ -67,43 +85,33 @@ class Tensor(metaclass=Named):
     """A NumPy scalar (0-d, nothing shares its memory) or an array of the device's backend."""
     _edge: Any
     """None, an edge (node, output number), LEAF, or a `View`."""
-    _counter: list[int] | None
+    _counter: Any
     """Counts in-place changes; shared with views; None while nobody counts."""
     _meta: TensorMeta | None
     _born: Any
     """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
-    _legacy_new: ClassVar[Callable[..., Any]]
-    """What a call of the class makes (see _ops/legacy.py)."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return Tensor._legacy_new(cls, *args, **kwargs)
+        return construct(cls, *args, **kwargs)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """A class that may be asked instead of functions makes them look."""
         super().__init_subclass__(**kwargs)
         if dispatches(cls):
-            from ..utils import _python_dispatch  # noqa: F401
-
             for name in [n for n, x in vars(cls).items() if inspect.ismemberdescriptor(x)]:
                 delattr(cls, name)  # so that what is kept there is shared with copies, as all attributes are
-        if cls.__torch_function__ is not disabled:
-            from .overrides import activate
-
-            activate()
+        for notice in subclassed:
+            notice(cls)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What operations on instances of a subclass give: instances of it."""
-        from .overrides import default
-
-        return default(cls, func, types, args, kwargs)
+        return function_default(cls, func, types, args, kwargs)
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What an operation gives on the memory of instances."""
-        from ..utils._python_dispatch import default
-
-        return default(func, args, kwargs)
+        return dispatched.default(func, args, kwargs)
 
     def meta(self) -> TensorMeta:
         """The tensor's `TensorMeta`, made at first need."""
@@ -115,32 +123,37 @@ class Tensor(metaclass=Named):
 
     @property
     def dtype(self) -> dtypes.dtype:
+        """The type of the elements."""
         return dtypes.FROM_NUMPY[self._raw.dtype]
 
     @property
     def shape(self) -> Size:
+        """The size of each dimension."""
         return of_shape(self._raw.shape)
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return int(self._raw.ndim)
 
     @property
     def device(self) -> Any:
+        """`cpu`, or `meta` for a tensor without memory."""
         return META if self._raw.__class__ is Meta else CPU
 
     @property
     def layout(self) -> Any:
+        """`torch.strided`, or the layout of a sparse tensor."""
         return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
 
-    is_sparse = property(lambda self: self._raw.__class__ is Coo)
-    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr)
-    is_meta = property(lambda self: self._raw.__class__ is Meta)
-    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False)
-    is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = property(lambda self: False)
-    is_cpu = property(lambda self: self._raw.__class__ is not Meta)
-    itemsize = property(lambda self: self.dtype.itemsize)
-    nbytes = property(lambda self: self._raw.size * self.dtype.itemsize)
+    is_sparse = property(lambda self: self._raw.__class__ is Coo, doc="Whether the layout is `torch.sparse_coo`.")
+    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr, doc="Whether the layout is `torch.sparse_csr`.")
+    is_meta = property(lambda self: self._raw.__class__ is Meta, doc="Whether the tensor has no memory.")
+    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False, doc="False in this engine.")
+    is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = is_cuda
+    is_cpu = property(lambda self: self._raw.__class__ is not Meta, doc="Whether the elements are in main memory.")
+    itemsize = property(lambda self: self.dtype.itemsize, doc="The bytes of one element.")
+    nbytes = property(lambda self: self._raw.size * self.dtype.itemsize, doc="The bytes of all elements.")
 
     @property
     def _version(self) -> int:
@@ -151,12 +164,17 @@ class Tensor(metaclass=Named):
 
     @property
     def name(self) -> str | None:
+        """The name that was given to this tensor, or None."""
         return None if self._meta is None else self._meta.name
 
     # -- the graph
 
     @property
     def requires_grad(self) -> bool:
+        """Whether gradients with respect to this tensor are computed.
+
+        Setting it is an error for what an operation made, and for integers and booleans.
+        """
         edge = self._edge
         if edge.__class__ is View:
             # Also a view made without recording, which has no history, asks for what its base does.
@@ -188,19 +206,19 @@ class Tensor(metaclass=Named):
         if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING and requires_grad:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if thread_state.levels and requires_grad:
-            from .interpreter_stack import refuse_call
-
-            refuse_call("requires_grad_")
+            thread_state.levels[-1].refuse_call("requires_grad_")
         if not requires_grad or has_no_history(self):
             self.requires_grad = requires_grad
         return self
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor: its gradient is accumulated in `grad`."""
         return has_no_history(self) if self._edge.__class__ is not View else self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
+        """The node of the graph that made this tensor; None for a leaf."""
         edge = self._edge
         if edge is None or marks_leaf(edge):
             return None
@@ -209,11 +227,13 @@ class Tensor(metaclass=Named):
 
     @property
     def output_nr(self) -> int:
+        """Which output of `grad_fn` this tensor is."""
         edge = None if marks_leaf(self._edge) else edge_of(self)
         return 0 if edge is None else shown(edge)[1]
 
     @property
     def grad(self) -> Tensor | None:
+        """The gradient that backward passes have accumulated for this leaf; None before the first."""
         meta = self._meta
         found = None if meta is None else meta.grad
         if found is None and not has_no_history(self) and not (meta is not None and meta.retains):
@@ -234,12 +254,12 @@ class Tensor(metaclass=Named):
 
     @property
     def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this tensor, which is no leaf."""
         return self._meta is not None and self._meta.retains
 
     @property
     def data(self) -> Tensor:
-        from .views import share
-
+        """The same memory outside of the graph; changes of it are not seen by version checks."""
         return share(self, counts=False)
 
     @data.setter
@@ -259,10 +279,9 @@ class Tensor(metaclass=Named):
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
-        from .views import share
 
         if process_state.special and thread_state.watcher is not None:
-            found = thread_state.watcher.detached(self)
+            found: Tensor | None = thread_state.watcher.detached(self)
             if found is not None:
                 return found
         return share(self, counts=True)
@@ -270,9 +289,7 @@ class Tensor(metaclass=Named):
     def detach_(self) -> Tensor:
         """Leave the graph; a view cannot."""
         if thread_state.levels:
-            from .interpreter_stack import refuse_captured
-
-            refuse_captured(self, "detach_")
+            thread_state.levels[-1].refuse_captured(self, "detach_")
         if self._edge.__class__ is View:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
@@ -294,6 +311,7 @@ class Tensor(metaclass=Named):
         warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
 
     def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
         return self._counter is INFERENCE
 
     @property
@@ -315,9 +333,7 @@ class Tensor(metaclass=Named):
         >>> x.grad
         tensor(6.)
         """
-        from .backward import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     # -- hooks
 
@@ -352,13 +368,13 @@ class Tensor(metaclass=Named):
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if thread_state.levels:
-            from .interpreter_stack import refuse_call
-
-            refuse_call("retain_grad")
+            thread_state.levels[-1].refuse_call("retain_grad")
         if has_no_history(self) or self.retains_grad:
             return
         self.meta().retains = True
-        node, number = edge_of(self)
+        edge = edge_of(self)
+        assert edge is not None
+        node, number = edge
         extra = extra_of(node)
         extra.retained = {} if extra.retained is None else extra.retained
         extra.retained[number] = weakref.ref(self)
@@ -377,9 +393,11 @@ class Wrapped(Tensor):
     transforms.py)."""
 
     __slots__ = ()
-    __torch_function__ = disabled
+    __torch_function__: Any = disabled
 
     _level: Any
+    _inner: Any
+    """The tensor of a lower level that it looks like."""
 
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:
         """The same wrapper over the lower tensors after `change`."""
@@ -418,6 +436,9 @@ def make(raw: Any, edge: Any = None) -> Tensor:
     tensor._counter = None
     tensor._meta = None
     return tensor
+
+
+dispatched.make = make
 
 
 def inference_result(tensor: Tensor) -> Tensor:
@@ -476,3 +497,34 @@ def _warn_non_leaf_grad() -> None:
         "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
         "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
     )
+
+
+def materialize(tensor: Tensor) -> Any:
+    """The tensor's memory as an array that others may share."""
+    if isinstance(tensor._raw, np.generic):
+        tensor._raw = np.array(tensor._raw)
+    return tensor._raw
+
+
+def counter(tensor: Tensor) -> list[int]:
+    """The tensor's version counter, made at first need."""
+    if tensor._counter is None:
+        tensor._counter = [0]
+    found: list[int] = tensor._counter
+    return found
+
+
+def share(tensor: Tensor, counts: bool) -> Tensor:
+    """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
+    if isinstance(tensor, Wrapped):
+        alias = tensor._shared(counts)
+    else:
+        raw = materialize(tensor)
+        alias = make(raw if raw.__class__ is not Dispatched else raw.detached(tensor))
+        if counts:
+            alias._counter = counter(tensor)
+        if tensor.is_inference():
+            alias._counter = INFERENCE
+    if thread_state.levels:
+        alias._born = getattr(tensor, "_born", None)
+    return alias

@@ -7,19 +7,15 @@ Reverse mode needs no wrapper: see reverse.py.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import dispatch
+from .._arrays.stand_in import NO_MEMORY, StandIn
 from .device_dispatch import kernels
-from .interpreter_stack import BatchLevel, Level, belongs_here, below, born_with, new, refuse_call, refuse_captured
+from .interpreter_stack import BatchLevel, Level, new, refuse_call
 from .node import View
-from .op_traits import RANDOM
-from .stand_in import NO_MEMORY, StandIn
 from .state import thread_state
-from .tensor import Tensor, Wrapped, make
-from .views import share
+from .tensor import Tensor, Wrapped, make, share
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -70,7 +66,7 @@ class Dual(Wrapped):
     def demote(self) -> None:
         """Be a plain tensor again."""
         primal = self._primal
-        self.__class__ = Tensor
+        self.__class__ = Tensor  # type: ignore[assignment]
         for name in _SLOTS:
             setattr(self, name, getattr(primal, name))
         del self._level, self._primal, self._tangent
@@ -127,7 +123,7 @@ class Batched(Wrapped):
         refuse_call("retain_grad")
         raise NotImplementedError("retain_grad of a tensor under vmap is not available in autograph's engine")
 
-    @property
+    @property  # type: ignore[misc]
     def data(self) -> Tensor:
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
 
@@ -188,38 +184,6 @@ def inplace_name(op: Operation) -> str:
     """How PyTorch names the in-place form of an operation: `add_.Tensor`."""
     overload = op.schema.overload or ("Tensor" if op.promotes and len(op.tensors) > 1 else "")
     return f"{op.name.rstrip('_')}_.{overload}".rstrip(".")
-
-
-def interpret(op: Operation, args: tuple[Any, ...], *, inplace: bool = False) -> Any:
-    """`op` by the highest level among its arguments, into the first one if `inplace`; NotImplemented if there is
-    none."""
-    if inplace:
-        refuse_captured(args[0], inplace_name(op))
-    if op.identifier in RANDOM:
-        from . import randomness
-
-        found = randomness.run(op, args, inplace=inplace)
-        if found is not NotImplemented:
-            return found if inplace else belongs_here(found)
-    level = top_level(args)
-    if level is None:
-        return NotImplemented
-    with below(level):
-        found = level.inplace(op, args) if inplace else level.run(op, args)
-    return found if inplace else born_with(args[0], found) if op.view else belongs_here(found)
-
-
-def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
-    """NotImplemented where no level is among the arguments; else the error that `out=` is not for it."""
-    level = top_level((*args, out))
-    if level is None:
-        return NotImplemented
-    raise level.refuse_out(op.name)
-
-
-dispatch.Transforms.operation = staticmethod(interpret)
-dispatch.Transforms.inplace = staticmethod(functools.partial(interpret, inplace=True))
-dispatch.Transforms.out = staticmethod(interpret_out)
 
 
 def core(x: Tensor) -> Tensor:

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import functools
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._kernels.lazy import bits_of, flip, memory_of
-from .._kernels.meta import Meta
-from . import dtypes
-from .dispatched import Dispatched
+from .._arrays.lazy import bits_of, flip, memory_of
+from .._arrays.meta import Meta
+from .._arrays.sparse import Sparse
+from .._arrays.storages import address, as_strided_raw, empty_strided, offset_in, owner
 from .memory_format import strides_of
-from .node import LEAF, Edge, Node, View, edge_of, extra_of, like_of
-from .saved_tensors import INFERENCE, Packed, SavedResult, SavedView, freed, short_name
-from .sparse_arrays import Sparse
+from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, output_meta
+from .op_namespace import operations, table
+from .saved_tensors import SavedResult, SavedView, freed, short_name
 from .state import next_sequence_nr, process_state, thread_state
-from .storages import address, offset_in, owner, window
-from .tensor import Tensor, Wrapped, make
+from .tensor import Tensor, Wrapped, counter, make
 
 if TYPE_CHECKING:
     from .operation import Operation
-
-
-def materialize(tensor: Tensor) -> Any:
-    """The tensor's memory as an array that others may share."""
-    if isinstance(tensor._raw, np.generic):
-        tensor._raw = np.array(tensor._raw)
-    return tensor._raw
-
-
-def counter(tensor: Tensor) -> list[int]:
-    """The tensor's version counter, made at first need."""
-    if tensor._counter is None:
-        tensor._counter = [0]
-    return tensor._counter
 
 
 def make_view(
@@ -65,7 +48,7 @@ def make_view(
 
 def along(path: tuple[Any, ...], base: Tensor) -> Tensor:
     """A view of `base`, or of memory that lies like it, by the operations and windows by which another one was made."""
-    f, found, start = _operations(), base, address(base._raw)
+    f, found, start = operations, base, address(base._raw)
     for step in path:
         if isinstance(step, tuple):
             shape, strides, offset = step
@@ -77,22 +60,6 @@ def along(path: tuple[Any, ...], base: Tensor) -> Tensor:
 
 
 MULTIPLE, NO_GRAD, INFERENCE_MODE, CUSTOM = "multiple", "no_grad", "inference", "custom"
-
-
-def share(tensor: Tensor, counts: bool) -> Tensor:
-    """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
-    if isinstance(tensor, Wrapped):
-        alias = tensor._shared(counts)
-    else:
-        raw = materialize(tensor)
-        alias = make(raw if raw.__class__ is not Dispatched else raw.detached(tensor))
-        if counts:
-            alias._counter = counter(tensor)
-        if tensor.is_inference():
-            alias._counter = INFERENCE
-    if thread_state.levels:
-        alias._born = getattr(tensor, "_born", None)
-    return alias
 
 
 # ---------------------------------------------------------------- histories
@@ -107,78 +74,43 @@ def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], in
     return view.shape, strides_of(view), apart // view.itemsize
 
 
-NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
-"""Whether NumPy warns where the shape of an array is set, which takes half as long as `reshape`."""
-
-
-def in_shape(raw: Any, size: tuple[int, ...]) -> Any:
-    """The array in another shape, in the same memory; AttributeError or ValueError where it would need a copy."""
-    if NEVER_SET:
-        return raw.reshape(size, copy=False)
-    window = raw.view()
-    window.shape = size
-    return window
-
-
-def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
-    """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if
-    given."""
-    return window(raw, shape, strides, offset, dtype)
-
-
-def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
-    """How many elements of memory, from its beginning, a window needs."""
-    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
-
-
-def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, on_meta: bool = False) -> Any:
-    """New memory with the given strides (in elements)."""
-    if on_meta:
-        return Meta(shape, dtype, [s * np.dtype(dtype).itemsize for s in strides])
-    if not all(shape):
-        return np.empty(shape, dtype)
-    flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
-    return np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in strides])
-
-
-def view_edge(tensor: Tensor, place: Any = None) -> Edge | None:
+def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
     """The edge of a view; when its memory changed since, an AsStridedBackward0 on its base's new history.
 
-    `place` is its `geometry` in its base, if that is known.
+    `position` is its `geometry` in its base, if that is known.
     """
     view: View = tensor._edge
-    version = tensor._counter[0]
+    version: int = tensor._counter[0]
+    edge: Edge | None = view.edge
     if view.version == version:
-        return view.edge
+        return edge
     base_edge = edge_of(view.base)
-    if base_edge is None and view.edge is None and not view.base.requires_grad:
+    if base_edge is None and edge is None and not view.base.requires_grad:
         return None
     if view.creation:
-        _refuse(view.edge, view.creation, "its base or another view of its base has been")
-    before = view.edge if view.edge.__class__ is tuple else None
+        _refuse(edge, view.creation, "its base or another view of its base has been")
+    before = edge if edge.__class__ is tuple else None
     if view.path is not None:
-        view.edge, view.version = edge_of(along(view.path, view.base)), version
+        edge = edge_of(along(view.path, view.base))
+        view.edge, view.version = edge, version
         move_retained(tensor, before)
-        return view.edge
-    node: Node = object.__new__(_as_strided_node())
-    shape, strides, offset = place or geometry(tensor._raw, view.base._raw)
+        return edge
+    node: Node = object.__new__(table["as_strided"].node)
+    shape, strides, offset = position or geometry(tensor._raw, view.base._raw)
     node._edges = (base_edge,)
     node._saved = (shape, strides, offset, view.base._raw.shape, strides_of(view.base._raw))
-    node._like = like_of(tensor._raw)
+    node._output_meta = output_meta(tensor._raw)
     node._seq = next_sequence_nr()
     node._extra = None
-    view.edge, view.version = (node, 0), version
+    edge = (node, 0)
+    view.edge, view.version = edge, version
     if process_state.observer is not None:
         process_state.observer.created(node, (view.base,), (tensor,))
     move_retained(tensor, before)
-    return view.edge
+    return edge
 
 
-@functools.cache
-def _as_strided_node() -> type[Node]:
-    from .operation import table
-
-    return table["as_strided"].node
+operations.view_edge = view_edge
 
 
 class CopySlices(Node):
@@ -196,7 +128,7 @@ class CopySlices(Node):
         self.bits = (now[0] is not before[0], now[1] is not before[1])
         self._edges = (edge_of(base), *function._edges[1:])
         self._saved = (function,)
-        self._like = like_of(base._raw)
+        self._output_meta = output_meta(base._raw)
         self._seq = next_sequence_nr()
         self._extra = None
 
@@ -238,10 +170,10 @@ class CopySlices(Node):
                 "a change in place through view_as_real or view_as_complex under a transform of functions"
             )
         shape = self.base[0]
-        places = empty_strided(*self.base, np.dtype(np.int64))
-        places[...] = np.arange(places.size).reshape(shape)
-        changed = make(np.ascontiguousarray(as_strided_raw(places, *self.view)).reshape(-1))
-        flat = f.reshape(grad, (places.size,))
+        positions = empty_strided(*self.base, np.dtype(np.int64))
+        positions[...] = np.arange(positions.size).reshape(shape)
+        changed = make(np.ascontiguousarray(as_strided_raw(positions, *self.view)).reshape(-1))
+        flat = f.reshape(grad, (positions.size,))
         part = self._read(f, f.reshape(f.index_select(flat, 0, changed), self.view[0]))
         grads = self.function()._run_recorded(f, part)
         if grads[0] is None:
@@ -263,7 +195,7 @@ class CopySlices(Node):
 
 def check_inplace(tensor: Tensor, *others: Any) -> None:
     """Raise PyTorch's error where an in-place change of `tensor`, by a function of it and `others`, is not allowed."""
-    _check_mode(tensor)
+    check_mode(tensor)
     edge = tensor._edge
     if edge.__class__ is tuple or not thread_state.records:
         return
@@ -280,7 +212,7 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def _check_mode(tensor: Tensor) -> None:
+def check_mode(tensor: Tensor) -> None:
     if tensor._counter is INFERENCE and not thread_state.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
@@ -383,31 +315,6 @@ def is_dense(raw: Any) -> bool:
     return True
 
 
-def _is_same(written: Tensor, read: Tensor) -> bool:
-    """Whether two tensors are the same window onto the same memory: there is nothing to copy."""
-    a, b = written._raw, read._raw
-    if written._counter is None or not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
-        return False
-    return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype and address(a) == address(b)
-
-
-_APART = frozenset(("index_put", "index_add", "index_copy", "scatter", "scatter_add"))
-"""What must not read a part of the memory that it writes, not even the same place."""
-_MAY_OVERLAP = frozenset(("masked_scatter", "fill", "masked_fill", "index_fill"))
-_SAME_EVERYWHERE = frozenset(
-    (
-        "fill_Scalar",
-        "zero",
-        "masked_fill_Scalar",
-        "masked_fill_Tensor",
-        "index_fill_int_Scalar",
-        "index_fill_int_Tensor",
-        "index_put",
-    )
-)
-"""What writes one value may write it several times to one place."""
-
-
 def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
     """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own
     place."""
@@ -460,115 +367,6 @@ def move_retained(tensor: Tensor, before: Edge | None) -> None:
         extra.retained[new[1]] = old.retained.pop(before[1])
 
 
-def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
-    """Run `op` and put its result into its first argument."""
-    general = _general()
-    args = general.operands(op, args)
-    if thread_state.levels:
-        found = general.Transforms.inplace(op, args)
-        if found is not NotImplemented:
-            return found
-    target: Tensor = args[0]
-    if op.derivatives:
-        check_inplace(*args)
-    else:
-        _check_mode(target)
-    number = next_sequence_nr()
-    edges = general.edges_of(op, args) if thread_state.records else ()
-    begun = 0 if process_state.witness is None else time.perf_counter_ns()
-    wants = general.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
-    if op.name == "abs" and target._raw.dtype.kind == "c":
-        raise RuntimeError("In-place abs is not supported for complex tensors.")
-    _check_apart(op, args)
-    found = (
-        general.compute(op, args, in_place=True)
-        if thread_state.watcher is None
-        else thread_state.watcher.changed(op, args)
-    )
-    done = bool(process_state.dispatched) and any(
-        isinstance(x, Tensor) and x._raw.__class__ is Dispatched for x in args
-    )
-    result = target._raw if done else _result_for(target, found[0])
-    before = _operations().clone(target) if wants and _saves_first(op, edges) else None
-    if before is not None:
-        args = (before, *args[1:])
-    node = general.attach(op, args, [make(result)], edges, number) if wants and thread_state.saved_hooks else None
-    if done:
-        changes(target)
-        bump(target)
-    else:
-        write(
-            target, result, apart=op.identifier not in _SAME_EVERYWHERE and not (op.name == "copy" and _is_same(*args))
-        )
-    if process_state.witness is not None:
-        process_state.witness(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
-    if wants:
-        if node is None:
-            out = make(target._raw)
-            out._counter = counter(target)
-            node = general.attach(op, args, [out], edges, number)
-        _date_back(node, target, before)
-        if process_state.observer is not None:
-            process_state.observer.created(node, args, (target,))
-        rebase(target, node)
-    return target
-
-
-def _saves_first(op: Operation, edges: tuple[Edge | None, ...]) -> bool:
-    if "self" not in op.saved_names:
-        return False
-    guard = op.guards["self"]
-    return guard is None or edges[guard] is not None
-
-
-def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
-    target = args[0]
-    for x in args[1:]:
-        if isinstance(x, Tensor) and (x is target or x._counter is not None) and op.name not in _MAY_OVERLAP:
-            check_overlap(target._raw, x._raw, op.name in _APART)
-
-
-@functools.cache
-def _operations() -> Any:
-    from .operation import operations as found
-
-    return found
-
-
-@functools.cache
-def _general() -> Any:
-    from . import dispatch
-
-    return dispatch
-
-
-def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
-    """What the node saved was meant as it was before the change."""
-    items = list(node._saved)
-    for i, item in enumerate(items):
-        if item is not None and item is before:
-            items[i] = Packed(item, itself, edge_of(item), hooked=False)
-        elif isinstance(item, Tensor) and item._counter is target._counter:
-            extra_of(node).versions[i] -= 1
-    node._saved = tuple(items)
-
-
 def itself(tensor: Tensor) -> Tensor:
     """How a tensor is opened that was kept as it is."""
     return tensor
-
-
-def _result_for(target: Tensor, raw: Any) -> Any:
-    """The result checked and cast to what fits into `target`."""
-    have = target._raw
-    if raw.shape != have.shape:
-        raise RuntimeError(f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}")
-    if raw.dtype != have.dtype:
-        source, goal = dtypes.FROM_NUMPY[raw.dtype], dtypes.FROM_NUMPY[have.dtype]
-        if not dtypes.can_cast(source, goal):
-            raise RuntimeError(
-                f"result type {dtypes.cpp_name(raw.dtype)} can't be cast to the desired output type "
-                f"{dtypes.cpp_name(have.dtype)}"
-            )
-        raw = raw.astype(have.dtype)
-    return raw

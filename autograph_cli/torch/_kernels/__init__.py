@@ -15,7 +15,6 @@ from .distances import Distances
 from .embedding import Embedding
 from .fourier import Fourier
 from .gaussian import Gaussian
-from .half_precision import widen
 from .indexing import Indexing
 from .interpolate import Sampling
 from .ldl import Symmetric
@@ -77,5 +76,4 @@ class Kernels(
             setattr(self, name, getattr(xp, ufunc))
 
 
-widen(Kernels)
 cpu = Kernels(np)

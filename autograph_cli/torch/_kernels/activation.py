@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .half_precision import widened
+
 
 class Activation:
     """Kernels of activations; `<name>_backward` is the gradient by the input."""
@@ -13,13 +15,16 @@ class Activation:
     where: Any
     sigmoid: Any
     kept: Any
+    held: Any
     conj: Any
     between: Any
     at_most: Any
 
+    @widened
     def silu(self, a: Any) -> Any:
         return a * self.sigmoid(a)
 
+    @widened
     def silu_backward(self, grad: Any, a: Any) -> Any:
         s, one = self.sigmoid(a), self.number(1, a)
         slope = one - s
@@ -31,19 +36,23 @@ class Activation:
     def _tanh_softplus(self, a: Any) -> Any:
         return self.xp.tanh(self.xp.maximum(a, self.number(0, a)) + self.xp.log1p(self.xp.exp(-self.xp.abs(a))))
 
+    @widened
     def mish(self, a: Any) -> Any:
         return a * self._tanh_softplus(a)
 
+    @widened
     def mish_backward(self, grad: Any, a: Any) -> Any:
         t = self._tanh_softplus(a)
         return grad * (t + a * self.sigmoid(a) * (self.number(1, a) - t * t))
 
+    @widened
     def elu(self, a: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
         low = self.xp.expm1(self.at_most(a, self.number(0, a)) * self.number(input_scale, a)) * self.number(
             alpha * scale, a
         )
         return self.where(a <= 0, low, a * self.number(scale, a))
 
+    @widened
     def elu_backward(self, grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
         """`x` is the input, or the result of an in-place call."""
         weight = self.number(alpha * scale, x)
@@ -72,6 +81,7 @@ class Activation:
     def hardsigmoid_backward(self, grad: Any, a: Any) -> Any:
         return self.where((a > -3) & (a < 3), grad * self.number(1 / 6, a), self.number(0, grad))
 
+    @widened
     def hardswish(self, a: Any) -> Any:
         share = self.hardsigmoid(a)
         share *= a
@@ -105,6 +115,7 @@ class Activation:
         above = a > 0
         return self.where(above, grad, weight * grad), self.kept(a * grad, ~above)
 
+    @widened
     def glu(self, a: Any, dim: int) -> Any:
         first, second = self._halves(a, dim)
         return first * self.sigmoid(second)
@@ -114,17 +125,20 @@ class Activation:
         first, second = (*before, slice(None, middle)), (*before, slice(middle, None))
         return a[first], a[second]
 
+    @widened
     def glu_backward(self, grad: Any, a: Any, dim: int) -> Any:
         first, second = self._halves(a, dim)
         s = self.sigmoid(second)
         scaled = grad * s
         return self.xp.concatenate([scaled, scaled * (self.number(1, s) - s) * first], dim)
 
+    @widened
     def log_sigmoid_forward(self, a: Any) -> Any:
         """The logarithm of the sigmoid, and exp(-|x|) for the way back."""
         power = self.xp.exp(-self.xp.abs(a))
         return self.xp.minimum(a, self.number(0, a)) - self.xp.log1p(power), power
 
+    @widened
     def log_sigmoid_backward(self, grad: Any, a: Any, power: Any) -> Any:
         one = self.number(1, a)
         share = power / (one + power)

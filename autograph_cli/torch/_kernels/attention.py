@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .half_precision import widened
+
 
 class Attention:
     """Kernels over (..., positions, features)."""
@@ -16,6 +18,7 @@ class Attention:
     row_sums: Any
     row_products: Any
 
+    @widened
     def _safe_softmax(self, a: Any, dim: int) -> Any:
         """`softmax`, and zeros where everything is minus infinity."""
         if a.ndim == 0 or a.size == 0:
@@ -35,6 +38,7 @@ class Attention:
             scores = self.where(below, scores, self.number(-math.inf, scores))
         return scores, factor
 
+    @widened
     def _scaled_dot_product_flash_attention_for_cpu(
         self, q: Any, k: Any, v: Any, causal: bool, mask: Any, scale: Any
     ) -> Any:
@@ -54,6 +58,7 @@ class Attention:
         """The same array with positions before heads in memory."""
         return self.xp.ascontiguousarray(a.swapaxes(1, 2)).swapaxes(1, 2)
 
+    @widened
     def _scaled_dot_product_flash_attention_for_cpu_backward(
         self, grad: Any, q: Any, k: Any, v: Any, output: Any, log_sum: Any, causal: bool, mask: Any, scale: Any
     ) -> Any:

@@ -34,7 +34,11 @@ class Bessel:
 
     @widened
     def special_i1e(self, x: Any) -> Any:
-        return self.xp.copysign(self._ie(1, abs(x)), x)
+        return self._odd(self._ie(1, abs(x)), x)
+
+    def _odd(self, value: Any, x: Any) -> Any:
+        """The value of an odd function at |x|, with the sign of `x`; 0 has none."""
+        return self.xp.where(x < 0, -value, value)
 
     @widened
     def i0(self, x: Any) -> Any:
@@ -42,7 +46,7 @@ class Bessel:
 
     @widened
     def special_i1(self, x: Any) -> Any:
-        return self.xp.copysign(self._ie(1, abs(x)) * self.xp.exp(abs(x)), x)
+        return self._odd(self._ie(1, abs(x)) * self.xp.exp(abs(x)), x)
 
     special_modified_bessel_i0 = i0
     special_modified_bessel_i1 = special_i1

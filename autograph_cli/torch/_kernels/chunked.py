@@ -17,13 +17,13 @@ class Chunked:
     def _rows(self, tensors: Any, has_bias: bool, has_weight: bool, ignore_index: int) -> Any:
         a, weight, target, *rest = tensors
         scale = rest[-1] if has_weight else None
-        places, each = self._class_weights(
+        positions, each = self._class_weights(
             self.xp.broadcast_to(weight[:, 0], (len(a), len(weight))), target, scale, ignore_index
         )
         each = self.xp.ones(len(a), a.dtype) if each is None else each
-        return a, weight, rest[0] if has_bias else None, places, each
+        return a, weight, rest[0] if has_bias else None, positions, each
 
-    def _chunk(self, rows: Any, weight: Any, bias: Any, places: Any) -> tuple[Any, Any]:
+    def _chunk(self, rows: Any, weight: Any, bias: Any, positions: Any) -> tuple[Any, Any]:
         """Minus the logarithm of each target's probability, and the gradient of it by the scores."""
         scores = rows @ weight.T
         scores = scores if bias is None else scores + bias
@@ -31,19 +31,19 @@ class Chunked:
         power = self.xp.exp(scores)
         total = power.sum(1, keepdims=True)
         lines = self.xp.arange(len(rows))
-        losses = self.xp.log(total[:, 0]) - scores[lines, places]
+        losses = self.xp.log(total[:, 0]) - scores[lines, positions]
         power /= total
-        power[lines, places] -= self.number(1, power)
+        power[lines, positions] -= self.number(1, power)
         return losses, power
 
     def linear_cross_entropy_chunked(
         self, tensors: Any, has_bias: bool, has_weight: bool, reduction: int, ignore_index: int, chunk: int
     ) -> Any:
         """The loss, and the gradients of rows, weight and bias, which a loss of one number determines at once."""
-        a, weight, bias, places, each = self._rows(tensors, has_bias, has_weight, ignore_index)
+        a, weight, bias, positions, each = self._rows(tensors, has_bias, has_weight, ignore_index)
         share = each / each.sum() if reduction == MEAN else each
         losses, by_rows, by_weight, by_bias = self._all_chunks(
-            a, weight, bias, places, share if reduction else None, chunk
+            a, weight, bias, positions, share if reduction else None, chunk
         )
         losses = self.xp.where(each == 0, self.number(0, a), losses * (share if reduction else each))
         return losses.sum() if reduction else losses, by_rows, by_weight, by_bias
@@ -52,16 +52,16 @@ class Chunked:
         self, grad: Any, tensors: Any, has_bias: bool, has_weight: bool, ignore_index: int, chunk: int
     ) -> Any:
         """The gradients of rows, weight and bias from those of the losses of all rows."""
-        a, weight, bias, places, each = self._rows(tensors, has_bias, has_weight, ignore_index)
-        return self._all_chunks(a, weight, bias, places, grad * each, chunk)[1:]
+        a, weight, bias, positions, each = self._rows(tensors, has_bias, has_weight, ignore_index)
+        return self._all_chunks(a, weight, bias, positions, grad * each, chunk)[1:]
 
-    def _all_chunks(self, a: Any, weight: Any, bias: Any, places: Any, share: Any, chunk: int) -> Any:
+    def _all_chunks(self, a: Any, weight: Any, bias: Any, positions: Any, share: Any, chunk: int) -> Any:
         """Losses and, where the share of each row is given, gradients."""
         losses, by_rows = self.xp.zeros(len(a), a.dtype), self.xp.zeros_like(a)
         by_weight, by_bias = self.xp.zeros_like(weight), self.xp.zeros(len(weight), weight.dtype)
         for start in range(0, len(a), chunk):
             rows = slice(start, start + chunk)
-            losses[rows], slope = self._chunk(a[rows], weight, bias, places[rows])
+            losses[rows], slope = self._chunk(a[rows], weight, bias, positions[rows])
             if share is not None:
                 slope *= share[rows, None]
                 by_rows[rows] = slope @ weight

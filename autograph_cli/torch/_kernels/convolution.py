@@ -110,10 +110,10 @@ class Convolution:
         n, c = columns.shape[:2]
         columns = columns.reshape(n, c, *kernel, *out)
         image = self.xp.zeros((n, c, *(m + 2 * p for m, p in zip(size, padding, strict=True))), columns.dtype)
-        for place in itertools.product(*map(range, kernel)):
-            starts = [k * d for k, d in zip(place, dilation, strict=True)]
+        for position in itertools.product(*map(range, kernel)):
+            starts = [k * d for k, d in zip(position, dilation, strict=True)]
             window = (..., *(slice(i, i + (m - 1) * s + 1, s) for i, m, s in zip(starts, out, stride, strict=True)))
-            part = (slice(None), slice(None), *place)
+            part = (slice(None), slice(None), *position)
             image[window] += columns[part]
         inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
         return self.xp.ascontiguousarray(image[inside])
@@ -158,8 +158,8 @@ class Convolution:
         steps = [d * math.prod(wide[i + 1 :]) for i, d in enumerate(dilation)]
         reach = sum((k - 1) * step for k, step in zip(kernel, steps, strict=True))
         image = self.xp.zeros((n, c, max(length + reach, math.prod(wide))), columns.dtype)
-        for i, place in enumerate(itertools.product(*map(range, kernel))):
-            start = sum(k * step for k, step in zip(place, steps, strict=True))
+        for i, position in enumerate(itertools.product(*map(range, kernel))):
+            start = sum(k * step for k, step in zip(position, steps, strict=True))
             image[:, :, start : start + length] += columns[:, :, i]
         inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
         return self.xp.ascontiguousarray(image[:, :, : math.prod(wide)].reshape(n, c, *wide)[inside])
@@ -182,9 +182,9 @@ class Convolution:
 
     def _plane_windows(self, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
         """For each element of the kernel: its place in a weight (C, 1, ...), and the slices that it meets."""
-        for place in itertools.product(*map(range, kernel)):
-            starts = (k * d for k, d in zip(place, dilation, strict=True))
-            tap = (slice(None), 0, *place)
+        for position in itertools.product(*map(range, kernel)):
+            starts = (k * d for k, d in zip(position, dilation, strict=True))
+            tap = (slice(None), 0, *position)
             yield tap, (..., *(slice(i, i + (m - 1) * s + 1, s) for i, m, s in zip(starts, size, stride, strict=True)))
 
     def _correlate_planes(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.sparse_arrays import Coo
-from .meta import readable
+from .._arrays.meta import readable
+from .._arrays.sparse import Coo
 
 SUM, MEAN, MAX = 0, 1, 2
 
@@ -17,16 +17,16 @@ class Embedding:
     number: Any
     added_at: Any
 
-    def rows_added(self, rows: Any, places: Any, count: int) -> Any:
+    def rows_added(self, rows: Any, positions: Any, count: int) -> Any:
         """A table of `count` rows, each the sum of the rows that belong to its place."""
         out = self.xp.zeros((count, *rows.shape[1:]), rows.dtype)
-        if places.size == 0:
+        if positions.size == 0:
             return out
-        self.added_at(out, (places,), rows)
+        self.added_at(out, (positions,), rows)
         return out
 
-    def _per_frequency(self, rows: Any, places: Any, count: int) -> Any:
-        return rows / self.xp.bincount(places, minlength=count)[places][:, None].astype(rows.dtype)
+    def _per_frequency(self, rows: Any, positions: Any, count: int) -> Any:
+        return rows / self.xp.bincount(positions, minlength=count)[positions][:, None].astype(rows.dtype)
 
     def embedding(self, weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
         if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
@@ -36,24 +36,24 @@ class Embedding:
     def embedding_dense_backward(
         self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool
     ) -> Any:
-        places = indices.reshape(-1)
-        rows = grad.reshape(places.size, grad.shape[-1])
+        positions = indices.reshape(-1)
+        rows = grad.reshape(positions.size, grad.shape[-1])
         if padding_idx >= 0:
-            rows, places = rows[places != padding_idx], places[places != padding_idx]
+            rows, positions = rows[positions != padding_idx], positions[positions != padding_idx]
         if scale_grad_by_freq:
-            rows = self._per_frequency(rows, places, count)
-        return self.rows_added(rows, places, count)
+            rows = self._per_frequency(rows, positions, count)
+        return self.rows_added(rows, positions, count)
 
     def embedding_sparse_backward(
         self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool
     ) -> Any:
         if scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
-        places = indices.reshape(-1)
-        rows = grad.reshape(places.size, grad.shape[-1])
+        positions = indices.reshape(-1)
+        rows = grad.reshape(positions.size, grad.shape[-1])
         if padding_idx >= 0:
-            rows, places = rows[places != padding_idx], places[places != padding_idx]
-        return Coo(places.astype("int64")[None], rows, (count, rows.shape[-1]))
+            rows, positions = rows[positions != padding_idx], positions[positions != padding_idx]
+        return Coo(positions.astype("int64")[None], rows, (count, rows.shape[-1]))
 
     def _bag(
         self,
@@ -82,8 +82,8 @@ class Embedding:
         if per_sample is not None:
             rows = rows * per_sample[kept][:, None]
         if mode == MAX:
-            out, places = self._largest(rows, owner, indices[kept], bags)
-            return out, bag_of, sizes, places
+            out, positions = self._largest(rows, owner, indices[kept], bags)
+            return out, bag_of, sizes, positions
         out = self.rows_added(rows, owner, bags)
         if mode == MEAN:
             out = out / self.xp.maximum(sizes, 1)[:, None].astype(out.dtype)
@@ -92,15 +92,15 @@ class Embedding:
 
     def _largest(self, rows: Any, owner: Any, indices: Any, bags: int) -> Any:
         out = self.xp.zeros((bags, rows.shape[1]), rows.dtype)
-        places = self.xp.zeros((bags, rows.shape[1]), "int64")
+        positions = self.xp.zeros((bags, rows.shape[1]), "int64")
         if owner.size:
             starts = self.xp.flatnonzero(self.xp.concatenate([[True], owner[1:] != owner[:-1]]))
             out[owner[starts]] = self.xp.maximum.reduceat(rows, starts, axis=0)
             line = self.xp.arange(owner.size)[:, None]
             first = self.xp.where(rows == out[owner], line, owner.size)
             chosen = self.xp.minimum.reduceat(first, starts, axis=0)
-            places[owner[starts]] = indices[self.xp.minimum(chosen, owner.size - 1)]
-        return out, places
+            positions[owner[starts]] = indices[self.xp.minimum(chosen, owner.size - 1)]
+        return out, positions
 
     def _embedding_bag(self, *args: Any) -> Any:
         return self._bag(*args)
@@ -111,7 +111,7 @@ class Embedding:
         indices: Any,
         bag_of: Any,
         sizes: Any,
-        places: Any,
+        positions: Any,
         count: int,
         scale_grad_by_freq: bool,
         mode: int,
@@ -120,9 +120,9 @@ class Embedding:
     ) -> Any:
         if mode == MAX:
             out = self.xp.zeros((count, grad.shape[1]), grad.dtype)
-            inside = self.xp.broadcast_to(sizes[:, None] > 0, places.shape)
-            columns = self.xp.broadcast_to(self.xp.arange(grad.shape[1]), places.shape)
-            self.xp.add.at(out, (places[inside], columns[inside]), grad[inside])
+            inside = self.xp.broadcast_to(sizes[:, None] > 0, positions.shape)
+            columns = self.xp.broadcast_to(self.xp.arange(grad.shape[1]), positions.shape)
+            self.xp.add.at(out, (positions[inside], columns[inside]), grad[inside])
             return out
         kept = indices != padding_idx if padding_idx >= 0 else self.xp.ones(indices.shape, bool)
         rows, owner = grad[bag_of[kept]], bag_of[kept]

@@ -45,9 +45,9 @@ class Gaussian:
     def _erf_by_table(self, a: Any) -> Any:
         """The Taylor polynomial around the nearest point of a table."""
         near = a.clip(-_REACH, _REACH)
-        place = self.xp.rint(near * _STEP)
-        near -= place * (1 / _STEP)
-        index = self.xp.fmax(place, -_REACH * _STEP).astype("int64")
+        position = self.xp.rint(near * _STEP)
+        near -= position * (1 / _STEP)
+        index = self.xp.fmax(position, -_REACH * _STEP).astype("int64")
         index += _REACH * _STEP
         table = self.xp.asarray(_ERF)
         total = self.xp.take(table[_ORDER], index)

@@ -12,39 +12,6 @@ import numpy as np
 NARROW = frozenset((np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)))
 """The dtypes that are too coarse to add up in."""
 
-IN_FLOAT32 = (
-    "var",
-    "std",
-    "vector_norm",
-    "cumprod",
-    "logcumsumexp",
-    "softmax",
-    "softmax_backward",
-    "log_softmax",
-    "log_softmax_backward",
-    "_safe_softmax",
-    "_scaled_dot_product_flash_attention_for_cpu",
-    "_scaled_dot_product_flash_attention_for_cpu_backward",
-    "native_layer_norm",
-    "native_layer_norm_backward",
-    "native_batch_norm",
-    "native_batch_norm_backward",
-    "native_group_norm",
-    "native_group_norm_backward",
-    "nll_loss_forward",
-    "avg_pool",
-    "avg_pool_backward",
-    "_adaptive_avg_pool2d",
-    "_adaptive_avg_pool2d_backward",
-    "_adaptive_avg_pool3d_backward",
-    "scatter_add",
-    "addmm",
-    "addmv",
-    "baddbmm",
-    "addbmm",
-)
-"""Kernels that run in float32 as a whole."""
-
 
 def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that computes in float32 where its first array is of 16 bits."""
@@ -67,12 +34,3 @@ def _wide(x: Any) -> Any:
 
 def _back(x: Any, dtype: Any) -> Any:
     return x if x is None or x.dtype != np.float32 else x.astype(dtype)
-
-
-def widen(kernels: type) -> None:
-    """Let the kernels that `IN_FLOAT32` names, whatever else they are called, run in float32."""
-    made = {getattr(kernels, name): widened(getattr(kernels, name)) for name in IN_FLOAT32}
-    for name in dir(kernels):
-        method = getattr(kernels, name)
-        if callable(method) and method in made:
-            setattr(kernels, name, made[method])

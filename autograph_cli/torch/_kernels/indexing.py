@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .half_precision import widened
+
 _FEW = 128
 """Elements for which it does not pay to work out where each lies."""
 
@@ -17,6 +19,7 @@ class Indexing:
 
     xp: Any
     chosen: Any
+    held: Any
     cast: Any
 
     def index(self, a: Any, indices: Any) -> Any:
@@ -40,28 +43,28 @@ class Indexing:
         except ValueError:
             shown = ", ".join(str(list(s)) for s in shapes)
             return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shown}")
-        for dim, (places, n) in enumerate(zip(indices, a.shape, strict=False)):
-            wrong = [] if places is None else places[(places < -n) | (places >= n)].ravel().tolist()
+        for dim, (positions, n) in enumerate(zip(indices, a.shape, strict=False)):
+            wrong = [] if positions is None else positions[(positions < -n) | (positions >= n)].ravel().tolist()
             if wrong:
                 return IndexError(f"index {wrong[0]} is out of bounds for dimension {dim} with size {n}")
         return IndexError(f"too many indices for tensor of dimension {a.ndim}")
 
     def index_put(self, a: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
         out = a.copy()
-        places = self._whole(indices)
+        positions = self._whole(indices)
         try:
-            if values.size > 1 and values.shape[0] == 1 and values.ndim > a[places].ndim:
+            if values.size > 1 and values.shape[0] == 1 and values.ndim > a[positions].ndim:
                 raise ValueError
             if accumulate:
-                self.added_at(out, places, values)
+                self.added_at(out, positions, values)
             else:
-                out[places] = values
+                out[positions] = values
         except IndexError:
             raise self._index_error(a, indices) from None
         except ValueError:
             raise RuntimeError(
                 f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
-                f"shape {list(a[places].shape)}"
+                f"shape {list(a[positions].shape)}"
             ) from None
         return out
 
@@ -70,32 +73,33 @@ class Indexing:
     def gather(self, a: Any, dim: int, index: Any) -> Any:
         if not index.size:
             return self.xp.empty(index.shape, a.dtype)
-        row, places = self._row(a), self._places(self._row(index), dim)
-        lie = self._positions(row, places, index.size)
-        found = row[places] if lie is None else row.reshape(-1).take(lie)
+        row, positions = self._row(a), self._indices_along(self._row(index), dim)
+        lie = self._positions(row, positions, index.size)
+        found = row[positions] if lie is None else row.reshape(-1).take(lie)
         return found if index.ndim else found[0]
 
-    def added_at(self, out: Any, places: Any, values: Any) -> None:
-        """`out[places] += values`, also where places repeat: many times faster in one dimension than in several."""
-        lie = self._positions(out, places, values.size) if values.dtype == out.dtype else None
+    def added_at(self, out: Any, positions: Any, values: Any) -> None:
+        """`out[positions] += values`, also where places repeat: many times faster in one dimension than in several."""
+        lie = self._positions(out, positions, values.size) if values.dtype == out.dtype else None
         if lie is None:
-            self.xp.add.at(out, places, values)
+            self.xp.add.at(out, positions, values)
             return
-        lead = [n for p, n in zip(places, out.shape, strict=False) if p.__class__ is slice]
-        there = self.xp.broadcast_shapes(*(p.shape for p in places[len(lead) :]))
-        every = self.xp.broadcast_to(values, (*lead, *there, *out.shape[len(places) :]))
+        lead = [n for p, n in zip(positions, out.shape, strict=False) if p.__class__ is slice]
+        there = self.xp.broadcast_shapes(*(p.shape for p in positions[len(lead) :]))
+        every = self.xp.broadcast_to(values, (*lead, *there, *out.shape[len(positions) :]))
         self.xp.add.at(out.reshape(-1), lie.reshape(-1), every.reshape(-1))
 
-    def _positions(self, a: Any, places: Any, count: int) -> Any:
-        """Where what `a[places]` reads lies in the memory of `a`, with all its elements last; None where that is not
+    def _positions(self, a: Any, positions: Any, count: int) -> Any:
+        """Where what `a[positions]` reads lies in the memory of `a`, with all its elements last; None where that is not
         simple."""
-        lead = sum(1 for p in places if p.__class__ is slice)
-        rest = places[lead:]
+        lead = sum(1 for p in positions if p.__class__ is slice)
+        rest = positions[lead:]
         if count < _FEW or a.__class__ is not np.ndarray or not a.flags.c_contiguous or (lead and len(rest) != 1):
             return None
-        tail = math.prod(a.shape[len(places) :])
-        lie, step = 0, tail
-        for p, n in zip(reversed(rest), a.shape[lead : len(places)][::-1], strict=True):
+        tail = math.prod(a.shape[len(positions) :])
+        lie: Any = 0
+        step = tail
+        for p, n in zip(reversed(rest), a.shape[lead : len(positions)][::-1], strict=True):
             if p.__class__ is not np.ndarray or p.dtype.kind not in "iu" or not p.size or p.min() < -n or p.max() >= n:
                 return None
             p = p % n if p.min() < 0 else p.astype(np.intp, copy=False)
@@ -111,26 +115,26 @@ class Indexing:
         """A number as a row of one."""
         return a if a.ndim else self.xp.reshape(a, (1,))
 
-    def _places(self, index: Any, dim: int) -> Any:
+    def _indices_along(self, index: Any, dim: int) -> Any:
         last = index.ndim - 1
         lines = [self.xp.arange(n).reshape(-1, *[1] * (last - d)) for d, n in enumerate(index.shape)]
         lines[dim] = index
         return tuple(lines)
 
     def _written(self, a: Any, dim: int, index: Any, src: Any, write: Any) -> Any:
-        """A copy of `a`, changed by `write(copy, places, values)`."""
+        """A copy of `a`, changed by `write(copy, positions, values)`."""
         if not index.size:
             return a.copy()
         out = self._row(a.copy())
         index = self._row(index)
         values = self._row(src)[tuple(slice(n) for n in index.shape)] if getattr(src, "ndim", 0) else src
-        write(out, self._places(index, dim), values)
+        write(out, self._indices_along(index, dim), values)
         return out if a.ndim else out[0]
 
-    def _put(self, out: Any, places: Any, values: Any) -> None:
-        lie = self._positions(out, places, getattr(values, "size", 0))
+    def _put(self, out: Any, positions: Any, values: Any) -> None:
+        lie = self._positions(out, positions, getattr(values, "size", 0))
         if lie is None or lie.shape != values.shape:
-            out[places] = values
+            out[positions] = values
         else:
             out.reshape(-1)[lie.reshape(-1)] = values.reshape(-1)
 
@@ -140,21 +144,22 @@ class Indexing:
     def scatter_value(self, a: Any, dim: int, index: Any, value: Any) -> Any:
         return self._written(a, dim, index, self.held(value, a), self._put)
 
+    @widened
     def scatter_add(self, a: Any, dim: int, index: Any, src: Any) -> Any:
         return self._written(a, dim, index, src, self.added_at)
 
     _ufuncs = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
-    def _reduce_into(self, out: Any, places: Any, values: Any, reduce: str, include_self: bool) -> None:
+    def _reduce_into(self, out: Any, positions: Any, values: Any, reduce: str, include_self: bool) -> None:
         if not include_self:
             start = {"prod": 1, "amax": self._lowest(out), "amin": self._highest(out)}.get(reduce, 0)
-            out[places] = start
-        getattr(self.xp, self._ufuncs[reduce]).at(out, places, values)
+            out[positions] = start
+        getattr(self.xp, self._ufuncs[reduce]).at(out, positions, values)
         if reduce == "mean":
             counts = self.xp.ones(out.shape, "int64")
             if not include_self:
-                counts[places] = 0
-            self.xp.add.at(counts, places, 1)
+                counts[positions] = 0
+            self.xp.add.at(counts, positions, 1)
             counts = self.xp.maximum(counts, 1)
             out[...] = out / counts if out.dtype.kind not in "iu" else out // counts
 
@@ -268,5 +273,5 @@ class Indexing:
         return out
 
     def nonzero(self, a: Any) -> Any:
-        places = self.xp.nonzero(a if a.ndim else a.reshape(1))
-        return self.xp.stack(places).T if a.ndim else self.xp.zeros((len(places[0]), 0), "int64")
+        positions = self.xp.nonzero(a if a.ndim else a.reshape(1))
+        return self.xp.stack(positions).T if a.ndim else self.xp.zeros((len(positions[0]), 0), "int64")

@@ -48,23 +48,23 @@ class Sampling:
             return (n - 1) / (m - 1) if m > 1 else 0.0
         return 1.0 / scale if scale is not None and scale > 0 else n / m
 
-    def _nearest_places(self, n: int, m: int, scale: float | None, exact: bool) -> Any:
+    def _nearest_positions(self, n: int, m: int, scale: float | None, exact: bool) -> Any:
         step = self._step(n, m, False, scale)
-        place = (self.xp.arange(m) + (0.5 if exact else 0.0)) * step
-        return self.xp.minimum(self.xp.floor(place).astype("int64"), n - 1)
+        position = (self.xp.arange(m) + (0.5 if exact else 0.0)) * step
+        return self.xp.minimum(self.xp.floor(position).astype("int64"), n - 1)
 
     def _taps(self, mode: str, n: int, m: int, corners: bool, scale: float | None) -> tuple[Any, Any]:
         """The places (m, taps) that make each result, and their weights."""
         step, line = self._step(n, m, corners, scale), self.xp.arange(m)
-        place = line * step if corners else (line + 0.5) * step - 0.5
+        position = line * step if corners else (line + 0.5) * step - 0.5
         if mode == "linear":
-            place = self.xp.maximum(place, 0.0)
-            low = self.xp.minimum(place.astype("int64"), n - 1)
-            rest = self.xp.clip(place - low, 0.0, 1.0)
+            position = self.xp.maximum(position, 0.0)
+            low = self.xp.minimum(position.astype("int64"), n - 1)
+            rest = self.xp.clip(position - low, 0.0, 1.0)
             return self.xp.stack([low, self.xp.minimum(low + 1, n - 1)], 1), self.xp.stack([1 - rest, rest], 1)
-        low = self.xp.floor(place).astype("int64")
+        low = self.xp.floor(position).astype("int64")
         shift = self.xp.arange(-1, 3)
-        weights = cubic((place - low)[:, None] - shift, -0.75, self.xp)
+        weights = cubic((position - low)[:, None] - shift, -0.75, self.xp)
         return self.xp.clip(low[:, None] + shift, 0, n - 1), weights
 
     def _smooth_matrix(self, mode: str, n: int, m: int, corners: bool, scale: float | None) -> Any:
@@ -75,12 +75,12 @@ class Sampling:
         center = (self.xp.arange(m) + 0.5) * step
         first = self.xp.maximum((center - support + 0.5).astype("int64"), 0)
         last = self.xp.minimum((center + support + 0.5).astype("int64"), n)
-        place = self.xp.arange(n)
-        distance = (place + 0.5 - center[:, None]) / width
+        position = self.xp.arange(n)
+        distance = (position + 0.5 - center[:, None]) / width
         weights = (
             self.xp.maximum(1 - self.xp.abs(distance), 0.0) if mode == "linear" else cubic(distance, -0.5, self.xp)
         )
-        weights = self.xp.where((place >= first[:, None]) & (place < last[:, None]), weights, 0.0)
+        weights = self.xp.where((position >= first[:, None]) & (position < last[:, None]), weights, 0.0)
         return weights / weights.sum(1, keepdims=True)
 
     def resizing(self, mode: str, n: int, m: int, corners: bool, scale: float | None, dtype: Any) -> Any:
@@ -89,10 +89,10 @@ class Sampling:
         if mode.endswith("_aa"):
             matrix = self._smooth_matrix(mode[:-3], n, m, corners, scale)
         elif mode.startswith("nearest"):
-            matrix[self.xp.arange(m), self._nearest_places(n, m, scale, mode == "nearest_exact")] = 1.0
+            matrix[self.xp.arange(m), self._nearest_positions(n, m, scale, mode == "nearest_exact")] = 1.0
         else:
-            places, weights = self._taps(mode, n, m, corners, scale)
-            self.xp.add.at(matrix, (self.xp.arange(m)[:, None], places), weights)
+            positions, weights = self._taps(mode, n, m, corners, scale)
+            self.xp.add.at(matrix, (self.xp.arange(m)[:, None], positions), weights)
         return matrix.astype(dtype)
 
     def resize(self, mode: str, a: Any, size: Sizes, corners: bool, scales: Any) -> Any:
@@ -100,7 +100,7 @@ class Sampling:
         lengths = list(zip(a.shape[-dims:], size, scales, strict=True))
         if mode.startswith("nearest"):
             for back, (n, m, scale) in enumerate(reversed(lengths), 1):
-                a = self.xp.take(a, self._nearest_places(n, m, scale, mode == "nearest_exact"), axis=-back)
+                a = self.xp.take(a, self._nearest_positions(n, m, scale, mode == "nearest_exact"), axis=-back)
             return a
         if a.dtype == "uint8":
             return self._resize_bytes(mode, a, lengths, corners)
@@ -157,19 +157,19 @@ class Sampling:
             x, slope = self._bounded(x, n, padding, corners)
             slope = slope * scale
         if mode == NEAREST:
-            places, zero = [xp.rint(x)], xp.zeros_like(x)
+            positions, zero = [xp.rint(x)], xp.zeros_like(x)
             weights = [(xp.ones_like(x), zero, zero)]
         elif mode == BILINEAR:
             low = xp.floor(x)
-            places, zero = [low, low + 1], xp.zeros_like(x)
+            positions, zero = [low, low + 1], xp.zeros_like(x)
             weights = [(low + 1 - x, -slope, zero), (x - low, slope, zero)]
         else:
             low = xp.floor(x)
-            places = [self._bounded(low + k, n, padding, corners)[0] for k in (-1, 0, 1, 2)]
+            positions = [self._bounded(low + k, n, padding, corners)[0] for k in (-1, 0, 1, 2)]
             weights = [self._cubic_tap(x - low - k, scale) for k in (-1, 0, 1, 2)]
-        places = [xp.where(xp.isfinite(p), p, -1.0) for p in places]
-        inside = [(p >= 0) & (p <= n - 1) for p in places]
-        return [xp.where(i, p, 0).astype("int64") for p, i in zip(places, inside, strict=True)], inside, weights
+        positions = [xp.where(xp.isfinite(p), p, -1.0) for p in positions]
+        inside = [(p >= 0) & (p <= n - 1) for p in positions]
+        return [xp.where(i, p, 0).astype("int64") for p, i in zip(positions, inside, strict=True)], inside, weights
 
     def _cubic_tap(self, distance: Any, scale: float, a: float = -0.75) -> tuple[Any, Any, Any]:
         x, sign, near = self.xp.abs(distance), self.xp.sign(distance), self.xp.abs(distance) < 1
@@ -184,12 +184,12 @@ class Sampling:
         flat = grid.reshape(n, -1, len(size))
         lines = [self._line_taps(flat[..., len(size) - 1 - d], m, mode, padding, corners) for d, m in enumerate(size)]
         for taps in itertools.product(*(range(len(line[0])) for line in lines)):
-            place = sum(
+            position = sum(
                 line[0][k] * math.prod(size[d + 1 :]) for d, (line, k) in enumerate(zip(lines, taps, strict=True))
             )
             inside = math.prod(line[1][k] for line, k in zip(lines, taps, strict=True))
             yield (
-                place,
+                position,
                 self.xp.asarray(inside).astype(a.dtype),
                 [line[2][k] for line, k in zip(lines, taps, strict=True)],
             )
@@ -198,23 +198,25 @@ class Sampling:
         """The product of the weights of all dimensions, differentiated by the dimensions `by`."""
         return math.prod(w[by.count(d)] for d, w in enumerate(weights))
 
-    def _read(self, a: Any, place: Any) -> Any:
+    def _read(self, a: Any, position: Any) -> Any:
         """The elements (N, C, points) at flat places (N, points)."""
         flat = a.reshape(*a.shape[:2], math.prod(a.shape[2:]))
-        return self.xp.take_along_axis(flat, self.xp.broadcast_to(place[:, None], (*a.shape[:2], place.shape[1])), 2)
+        return self.xp.take_along_axis(
+            flat, self.xp.broadcast_to(position[:, None], (*a.shape[:2], position.shape[1])), 2
+        )
 
-    def _add_at(self, total: Any, place: Any, values: Any) -> None:
+    def _add_at(self, total: Any, position: Any, values: Any) -> None:
         """Add values (N, C, points) to planes (N * C, ...) laid out flat."""
         n, c, _points = values.shape
         plane = total.size // max(n * c, 1)
         start = (self.xp.arange(n * c) * plane).reshape(n, c, 1)
-        flat = (start + place[:, None]).ravel()
+        flat = (start + position[:, None]).ravel()
         total += self.xp.bincount(flat, values.ravel(), total.size).astype(total.dtype)
 
     def grid_sampler(self, a: Any, grid: Any, mode: int, padding: int, corners: bool) -> Any:
-        out = 0
-        for place, inside, weights in self._corners_of(a, grid, mode, padding, corners):
-            out = out + self._read(a, place) * (self._weight(weights) * inside)[:, None].astype(a.dtype)
+        out: Any = 0
+        for position, inside, weights in self._corners_of(a, grid, mode, padding, corners):
+            out = out + self._read(a, position) * (self._weight(weights) * inside)[:, None].astype(a.dtype)
         return out.reshape(*a.shape[:2], *grid.shape[1:-1])
 
     def grid_sampler_backward(
@@ -224,11 +226,11 @@ class Sampling:
         flat = grad.reshape(*grad.shape[:2], points)
         image = self.xp.zeros(a.size, a.dtype)
         by_grid = self.xp.zeros((grid.shape[0], points, dims), grid.dtype)
-        for place, inside, weights in self._corners_of(a, grid, mode, padding, corners):
+        for position, inside, weights in self._corners_of(a, grid, mode, padding, corners):
             if mask[0]:
-                self._add_at(image, place, flat * (self._weight(weights) * inside)[:, None])
+                self._add_at(image, position, flat * (self._weight(weights) * inside)[:, None])
             if mask[1]:
-                seen = self.xp.add.reduce(self._read(a, place) * flat, axis=1) * inside
+                seen = self.xp.add.reduce(self._read(a, position) * flat, axis=1) * inside
                 for d in range(dims):
                     by_grid[..., dims - 1 - d] += self._weight(weights, d) * seen
         none = self.xp.empty(0, grad.dtype)
@@ -241,25 +243,25 @@ class Sampling:
         dims, points = a.ndim - 2, math.prod(grid.shape[1:-1])
         flat = grad.reshape(*grad.shape[:2], points)
         out, image = self.xp.zeros_like(flat), self.xp.zeros(a.size, a.dtype)
-        places = self.xp.zeros((grid.shape[0], points, dims), grid.dtype)
-        steps = None if by_grid is None else by_grid.reshape(places.shape)[..., ::-1]
-        for place, inside, weights in self._corners_of(a, grid, mode, padding, corners):
+        positions = self.xp.zeros((grid.shape[0], points, dims), grid.dtype)
+        steps = None if by_grid is None else by_grid.reshape(positions.shape)[..., ::-1]
+        for position, inside, weights in self._corners_of(a, grid, mode, padding, corners):
             if by_image is not None:
-                pulled = self._read(by_image, place)
+                pulled = self._read(by_image, position)
                 out += pulled * (self._weight(weights) * inside)[:, None]
                 seen = self.xp.add.reduce(pulled * flat, axis=1) * inside
                 for d in range(dims):
-                    places[..., dims - 1 - d] += self._weight(weights, d) * seen
+                    positions[..., dims - 1 - d] += self._weight(weights, d) * seen
             if steps is not None:
                 move = sum(self._weight(weights, d) * steps[..., d] for d in range(dims)) * inside
-                value = self._read(a, place)
+                value = self._read(a, position)
                 out += value * move[:, None]
-                self._add_at(image, place, flat * move[:, None])
+                self._add_at(image, position, flat * move[:, None])
                 seen = self.xp.add.reduce(value * flat, axis=1) * inside
                 for d in range(dims):
                     bend = sum(self._weight(weights, d, e) * steps[..., e] for e in range(dims))
-                    places[..., dims - 1 - d] += bend * seen
-        return out.reshape(grad.shape), image.reshape(a.shape), places.reshape(grid.shape)
+                    positions[..., dims - 1 - d] += bend * seen
+        return out.reshape(grad.shape), image.reshape(a.shape), positions.reshape(grid.shape)
 
     grid_sampler_2d_backward = grid_sampler_3d_backward = grid_sampler_backward
     grid_sampler_2d_twice = grid_sampler_3d_twice = grid_sampler_twice

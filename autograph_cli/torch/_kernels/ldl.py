@@ -22,8 +22,8 @@ class Symmetric:
         xp, n = self.xp, a.shape[-1]
         factors = xp.tril(a)
         pivots, info = xp.zeros(a.shape[:-1], "int32"), xp.zeros(a.shape[:-2], "int32")
-        for place in xp.ndindex(a.shape[:-2]):
-            info[place] = self._ldl(factors[place], pivots[place], n)
+        for position in xp.ndindex(a.shape[:-2]):
+            info[position] = self._ldl(factors[position], pivots[position], n)
         return factors, pivots, info[()]
 
     def _ldl(self, a: Any, pivots: Any, n: int) -> int:
@@ -85,8 +85,8 @@ class Symmetric:
         x = xp.array(xp.broadcast_to(b, (*batch, *b.shape[-2:])))
         factors = xp.broadcast_to(factors, (*batch, *factors.shape[-2:]))
         pivots = xp.broadcast_to(pivots, (*batch, pivots.shape[-1]))
-        for place in xp.ndindex(batch):
-            self._ldl_solve(factors[place], pivots[place].tolist(), x[place])
+        for position in xp.ndindex(batch):
+            self._ldl_solve(factors[position], pivots[position].tolist(), x[position])
         return self.column_major(x)
 
     column_major: Any

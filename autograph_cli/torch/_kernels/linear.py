@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .half_precision import widened
+
 _BOOL = np.dtype(bool)
 
 
@@ -13,6 +15,7 @@ class Linear:
     """Kernels of linear algebra."""
 
     xp: Any
+    held: Any
     conj: Any
 
     def matmul(self, a: Any, b: Any) -> Any:
@@ -37,6 +40,7 @@ class Linear:
     def ger(self, a: Any, b: Any) -> Any:
         return a[:, None] * b
 
+    @widened
     def addmm(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         product = self.mm(x, y)
         if alpha != 1:
@@ -46,15 +50,18 @@ class Linear:
         product += a if beta == 1 else a * a.dtype.type(beta)
         return product
 
+    @widened
     def addmv(self, a: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         return self._added(a, self.mv(mat, vec), beta, alpha)
 
     def addr(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         return self._added(a, self.ger(x, y), beta, alpha)
 
+    @widened
     def baddbmm(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         return self._added(a, self.bmm(x, y), beta, alpha)
 
+    @widened
     def addbmm(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         return self._added(a, self.bmm(x, y).sum(0, dtype=a.dtype), beta, alpha)
 

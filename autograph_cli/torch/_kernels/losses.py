@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .meta import readable
+from .._arrays.meta import readable
+from .half_precision import widened
 
 MEAN, SUM = 1, 2
 
@@ -98,14 +99,15 @@ class Losses:
                 return target, None
         known = target != ignore_index
         everywhere = not readable(known) or bool(known.all())
-        places = target if everywhere else self.xp.where(known, target, 0)
-        if readable(places) and (places.min() < 0 or places.max() >= a.shape[1]):
-            wrong = places[(places < 0) | (places >= a.shape[1])].ravel()[0]
+        positions = target if everywhere else self.xp.where(known, target, 0)
+        if readable(positions) and (positions.min() < 0 or positions.max() >= a.shape[1]):
+            wrong = positions[(positions < 0) | (positions >= a.shape[1])].ravel()[0]
             raise IndexError(f"Target {wrong} is out of bounds.")
         if everywhere:
-            return places, None if weight is None else weight[places]
-        return places, known.astype(a.dtype) * (self.number(1, a) if weight is None else weight[places])
+            return positions, None if weight is None else weight[positions]
+        return positions, known.astype(a.dtype) * (self.number(1, a) if weight is None else weight[positions])
 
+    @widened
     def nll_loss_forward(self, a: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
         """Minus the entry of each target, and the sum of the weights that the mean divides by."""
         if a.ndim == 1:
@@ -113,8 +115,10 @@ class Losses:
             if reduction == 0:
                 return losses[0], total if weight is None else weight[target]
             return losses, total
-        places, weights = self._class_weights(a, target, weight, ignore_index)
-        losses = -(a[self._lines(a), places] if a.ndim == 2 else self.xp.take_along_axis(a, places[:, None], 1)[:, 0])
+        positions, weights = self._class_weights(a, target, weight, ignore_index)
+        losses = -(
+            a[self._lines(a), positions] if a.ndim == 2 else self.xp.take_along_axis(a, positions[:, None], 1)[:, 0]
+        )
         if weights is not None:
             losses = self.where(weights == 0, self.number(0, a), losses * weights)
         total = self.number(losses.size, a) if weights is None else self.xp.add.reduce(weights, axis=None)
@@ -131,14 +135,14 @@ class Losses:
         if a.ndim == 1:
             grad = grad.reshape(1) if reduction == 0 else grad
             return self.nll_loss_backward(grad, a[None], target.reshape(1), weight, reduction, ignore_index, total)[0]
-        places, weights = self._class_weights(a, target, weight, ignore_index)
+        positions, weights = self._class_weights(a, target, weight, ignore_index)
         each = -grad / total if reduction == MEAN else -grad
         each = each if weights is None else self.where(weights == 0, self.number(0, a), each * weights)
         out = self.xp.zeros(a.shape, grad.dtype)
         if a.ndim == 2:
-            out[self._lines(a), places] = each
+            out[self._lines(a), positions] = each
         else:
-            self.xp.put_along_axis(out, places[:, None], self.xp.broadcast_to(each, target.shape)[:, None], 1)
+            self.xp.put_along_axis(out, positions[:, None], self.xp.broadcast_to(each, target.shape)[:, None], 1)
         return out
 
     def _lines(self, a: Any) -> Any:
@@ -149,31 +153,31 @@ class Losses:
     def _margins(self, a: Any, target: Any, margin: Any) -> tuple[Any, Any, Any]:
         """How far each class comes closer to the target's than the margin, 0 for the target itself."""
         rows = a.reshape(-1, a.shape[-1] if a.ndim else 1)
-        places = target.reshape(-1, 1)
-        if readable(places) and (places.min() < 0 or places.max() >= rows.shape[1]):
+        positions = target.reshape(-1, 1)
+        if readable(positions) and (positions.min() < 0 or positions.max() >= rows.shape[1]):
             raise RuntimeError("target out of range")
-        own = self.xp.take_along_axis(rows, places, 1)
+        own = self.xp.take_along_axis(rows, positions, 1)
         distance = self.xp.maximum(self.number(margin, a) - own + rows, self.number(0, a))
-        self.xp.put_along_axis(distance, places, self.number(0, a), 1)
-        return rows, places, distance
+        self.xp.put_along_axis(distance, positions, self.number(0, a), 1)
+        return rows, positions, distance
 
     def multi_margin_loss(
         self, a: Any, target: Any, p: Any = 1, margin: Any = 1, weight: Any = None, reduction: int = 1
     ) -> Any:
-        rows, places, distance = self._margins(a, target, margin)
+        rows, positions, distance = self._margins(a, target, margin)
         losses = distance if p == 1 else distance * distance
-        losses = losses if weight is None else losses * weight[places]
+        losses = losses if weight is None else losses * weight[positions]
         each = self.xp.add.reduce(losses, axis=1) / self.number(rows.shape[1], a)
         return self.reduced(each if target.ndim else each[0], reduction)
 
     def multi_margin_loss_backward(
         self, grad: Any, a: Any, target: Any, p: Any, margin: Any, weight: Any, reduction: int
     ) -> Any:
-        rows, places, distance = self._margins(a, target, margin)
+        rows, positions, distance = self._margins(a, target, margin)
         slope = (distance > 0).astype(a.dtype) if p == 1 else distance * self.number(2, a)
-        slope = slope if weight is None else slope * weight[places]
+        slope = slope if weight is None else slope * weight[positions]
         slope = slope / self.number(rows.shape[1], a)
-        self.xp.put_along_axis(slope, places, -self.xp.add.reduce(slope, axis=1, keepdims=True), 1)
+        self.xp.put_along_axis(slope, positions, -self.xp.add.reduce(slope, axis=1, keepdims=True), 1)
         return self._each_row(grad, slope, reduction).reshape(a.shape)[()]
 
     def _each_row(self, grad: Any, slope: Any, reduction: int) -> Any:
@@ -220,15 +224,15 @@ class Losses:
         n = a.shape[1]
         lengths = self.xp.asarray(target_lengths, "int64")
         longest = int(lengths.max()) if n else 0
-        place = self.xp.arange(longest)
+        position = self.xp.arange(longest)
         if targets.ndim == 1:
             starts = self.xp.cumsum(lengths) - lengths
-            flat = self.xp.minimum(starts[:, None] + place, max(targets.size - 1, 0))
+            flat = self.xp.minimum(starts[:, None] + position, max(targets.size - 1, 0))
             labels = targets[flat] if targets.size else self.xp.zeros((n, longest), "int64")
         else:
             labels = targets[:, :longest]
         states = self.xp.full((n, 2 * longest + 1), blank, "int64")
-        states[:, 1::2] = self.xp.where(place < lengths[:, None], labels, blank)
+        states[:, 1::2] = self.xp.where(position < lengths[:, None], labels, blank)
         skips = self.xp.zeros(states.shape, bool)
         skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
         inside = self.xp.arange(states.shape[1]) < (2 * lengths + 1)[:, None]
@@ -287,8 +291,8 @@ class Losses:
         ends, rows = self.xp.asarray(input_lengths, "int64"), self.xp.arange(n)
         ahead = self.xp.zeros(skips.shape, bool)
         ahead[:, :-2] = skips[:, 2:]
-        place = self.xp.arange(states.shape[1])
-        final = (place == 2 * lengths[:, None]) | (place == 2 * lengths[:, None] - 1)
+        position = self.xp.arange(states.shape[1])
+        final = (position == 2 * lengths[:, None]) | (position == 2 * lengths[:, None] - 1)
         beta = self.xp.full(states.shape, low, a.dtype)
         out = self.xp.zeros(a.shape, a.dtype)
         ok = ~(self.xp.isinf(loss) & bool(zero_infinity))

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import meta_functions  # noqa: F401  (the rules are found by NumPy's own dispatch)
+from .._arrays.meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .._core.state import thread_state
-from . import Kernels, cpu, meta_functions  # noqa: F401  (the rules are found by NumPy's own dispatch)
+from . import Kernels, cpu
 from .bessel import Bessel
 from .embedding import MAX
-from .meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .polynomials import Polynomials
 from .special import Special
 
@@ -47,12 +48,12 @@ class Module:
     def full(self, shape: Any, value: Any, dtype: Any = None) -> Meta:
         return self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
 
-    def empty_like(self, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Meta:
+    def empty_like(self, a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Any:
         return np.empty_like(_meta(a), dtype=dtype, order=order, shape=shape)
 
     zeros_like = ones_like = empty_like
 
-    def full_like(self, a: Any, value: Any, dtype: Any = None) -> Meta:
+    def full_like(self, a: Any, value: Any, dtype: Any = None) -> Any:
         return self.empty_like(a, dtype)
 
     def eye(self, n: int, m: int | None = None, k: int = 0, dtype: Any = float) -> Meta:
@@ -60,7 +61,7 @@ class Module:
 
     tri = eye
 
-    def take(self, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    def take(self, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
         return np.take(_meta(a), indices, axis, out, mode)
 
     def array(self, a: Any, dtype: Any = None, copy: Any = True, order: str = "K") -> Any:
@@ -122,9 +123,9 @@ class MetaKernels(Kernels):
     def is_singular(self, det: Any) -> bool:
         return False
 
-    def has_zero(self, a: Any) -> bool:
+    def zeros_in(self, a: Any) -> int:
         """The way that is right for all elements, as PyTorch takes it on `meta`."""
-        return True
+        return 1
 
     def distinct(self, index: Any) -> Any:
         return index
@@ -163,18 +164,18 @@ class MetaKernels(Kernels):
         padding_idx: int,
     ) -> Any:
         bags, width = offsets.size - (1 if include_last_offset else 0), weight.shape[1]
-        places = Meta((bags, width) if mode == MAX else (0,), "int64")
-        return Meta((bags, width), weight.dtype), Meta(indices.shape, "int64"), Meta((bags,), "int64"), places
+        positions = Meta((bags, width) if mode == MAX else (0,), "int64")
+        return Meta((bags, width), weight.dtype), Meta(indices.shape, "int64"), Meta((bags,), "int64"), positions
 
     def _embedding_bag_backward(
-        self, grad: Any, indices: Any, bag_of: Any, sizes: Any, places: Any, count: int, *_: Any
+        self, grad: Any, indices: Any, bag_of: Any, sizes: Any, positions: Any, count: int, *_: Any
     ) -> Any:
         return Meta((count, grad.shape[1]), grad.dtype)
 
     def put_planes(self, grad: Any, sizes: Any, indices: Any, dims: int) -> Any:
         return Meta(sizes, grad.dtype)
 
-    def _add_at(self, total: Any, place: Any, values: Any) -> None:
+    def _add_at(self, total: Any, position: Any, values: Any) -> None:
         """Nothing to do: no element is kept."""
 
     def _bounds(self, data: Any, lengths: Any, offsets: Any, axis: int) -> Any:

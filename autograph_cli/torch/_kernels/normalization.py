@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .half_precision import widened
+
 
 class Normalization:
     """Kernels of layers that normalize."""
@@ -16,6 +18,7 @@ class Normalization:
     column_sums: Any
     channel_sums: Any
 
+    @widened
     def native_layer_norm(self, a: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
         lead = a.ndim - len(shape)
         out, mean, rstd = self._normalized(self._in_rows(a, lead), eps)
@@ -58,6 +61,7 @@ class Normalization:
         inner *= rstd
         return inner
 
+    @widened
     def native_layer_norm_backward(
         self, grad: Any, a: Any, shape: Any, mean: Any, rstd: Any, weight: Any, bias: Any, mask: Any
     ) -> Any:
@@ -82,6 +86,7 @@ class Normalization:
     def _by_channel(self, x: Any, a: Any) -> Any:
         return x if a.ndim == 1 else x.reshape(1, -1, *[1] * (a.ndim - 2))
 
+    @widened
     def native_batch_norm(
         self,
         a: Any,
@@ -110,8 +115,10 @@ class Normalization:
         return self._affine(out, weight, bias).astype(a.dtype, copy=False), mean, rstd
 
     def _each_channel(self, a: Any) -> int:
-        return max(a.size // a.shape[1] if a.ndim > 1 and a.shape[1] else a.shape[0], 1)
+        count: int = a.size // a.shape[1] if a.ndim > 1 and a.shape[1] else a.shape[0]
+        return max(count, 1)
 
+    @widened
     def native_batch_norm_backward(
         self,
         grad: Any,
@@ -149,6 +156,7 @@ class Normalization:
 
     batch_norm_backward = native_batch_norm_backward
 
+    @widened
     def native_group_norm(self, a: Any, weight: Any, bias: Any, groups: int, eps: float) -> Any:
         n, _c = a.shape[:2]
         out, mean, rstd = self._normalized(a.reshape(n * groups, a[:1].size // groups), eps)
@@ -156,6 +164,7 @@ class Normalization:
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
         return self._affine(out, weight, bias), mean.reshape(n, groups), rstd.reshape(n, groups)
 
+    @widened
     def native_group_norm_backward(
         self, grad: Any, a: Any, mean: Any, rstd: Any, weight: Any, groups: int, mask: Any
     ) -> Any:

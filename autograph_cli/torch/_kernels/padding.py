@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,7 @@ class Frames:
     """Kernels that pad; `pad` counts from the last dimension, (left, right) each, negative where it crops."""
 
     xp: Any
+    held: Any
     added_at: Any
 
     def constant_pad_nd(self, a: Any, pad: Any, value: Any = 0) -> Any:
@@ -28,29 +29,29 @@ class Frames:
         if a.__class__ is not np.ndarray:
             return self.xp.pad(a, frame, constant_values=value)
         shape = [before + n + behind for (before, behind), n in zip(frame, a.shape, strict=True)]
-        order = "F" if a.flags.fnc else "C"
+        order: Literal["F", "C"] = "F" if a.flags.fnc else "C"
         out = np.full(shape, value, a.dtype, order) if value else np.zeros(shape, a.dtype, order)
         out[tuple([slice(before, before + n) for (before, _), n in zip(frame, a.shape, strict=True)])] = a
         return out
 
     def _reflected(self, n: int, left: int, right: int) -> Any:
-        place = self.xp.abs(self.xp.arange(-left, n + right))
-        return self.xp.where(place >= n, 2 * (n - 1) - place, place)
+        position = self.xp.abs(self.xp.arange(-left, n + right))
+        return self.xp.where(position >= n, 2 * (n - 1) - position, position)
 
     def _replicated(self, n: int, left: int, right: int) -> Any:
         return self.xp.clip(self.xp.arange(-left, n + right), 0, n - 1)
 
-    def _taken(self, a: Any, pad: Any, places: Any) -> Any:
+    def _taken(self, a: Any, pad: Any, positions: Any) -> Any:
         for i in range(len(pad) // 2):
             d = a.ndim - 1 - i
-            a = self.xp.take(a, places(a.shape[d], pad[2 * i], pad[2 * i + 1]), axis=d)
+            a = self.xp.take(a, positions(a.shape[d], pad[2 * i], pad[2 * i + 1]), axis=d)
         return a
 
-    def _put_back(self, grad: Any, sizes: Any, pad: Any, places: Any) -> Any:
+    def _put_back(self, grad: Any, sizes: Any, pad: Any, positions: Any) -> Any:
         for i in range(len(pad) // 2):
             d = grad.ndim - 1 - i
             lines = self.xp.moveaxis(grad, d, 0)
-            found, start, end = places(sizes[d], pad[2 * i], pad[2 * i + 1]), pad[2 * i], pad[2 * i] + sizes[d]
+            found, start, end = positions(sizes[d], pad[2 * i], pad[2 * i + 1]), pad[2 * i], pad[2 * i] + sizes[d]
             if start < 0 or end > len(lines):
                 out = self.xp.zeros((sizes[d], *lines.shape[1:]), grad.dtype)
                 self.added_at(out, (found,), lines)

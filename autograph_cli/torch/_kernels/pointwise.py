@@ -9,10 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import FROM_NUMPY, cast_number, check_held, cpp_name, number_dtype, result_dtype
+from .._arrays.meta import readable
+from .._core.dtypes import (
+    FLOAT8,
+    FROM_NUMPY,
+    cast_number,
+    check_held,
+    cpp_name,
+    number_dtype,
+    result_dtype,
+    to_float8,
+)
 from .._core.memory_format import empty_as
 from .._core.state import process_state
-from .meta import readable
+from .half_precision import widened
 
 _REAL = (np.floating, np.integer, np.bool_)
 _MANY = 4_096
@@ -226,7 +236,7 @@ class Pointwise:
             return a * a
         if exponent == 3:
             return a * a * a
-        if a.dtype.kind in "fc" and a.itemsize > 2 and exponent in (0.5, -0.5, -1):
+        if a.dtype.kind in "fcV" and a.dtype.char != "e" and exponent in (0.5, -0.5, -1):
             return self.xp.sqrt(a) if exponent == 0.5 else self.rsqrt(a) if exponent == -0.5 else self.reciprocal(a)
         if a.dtype.kind == "c":
             return self._complex_pow(a, self.number(exponent, a)) if exponent != 0 else self.xp.ones_like(a)
@@ -385,9 +395,11 @@ class Pointwise:
     def rsub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
         return self.sub(b, a, alpha)
 
+    @widened
     def addcmul(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
         return a + (x * y if value == 1 else x * y * self.held(value, a))
 
+    @widened
     def addcdiv(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
         check_addcdiv(x, y)
         return a + (x / y if value == 1 else x / y * self.held(value, a))
@@ -429,12 +441,15 @@ class Pointwise:
         whole = self.xp.dtype(f"i{grad.itemsize}")
         return (grad.view(whole) & self.xp.negative(mask.view("int8")).astype(whole)).view(grad.dtype)
 
+    @widened
     def tanh_backward(self, grad: Any, output: Any) -> Any:
         return grad * self.conj(self.number(1, output) - output * output)
 
+    @widened
     def sigmoid_backward(self, grad: Any, output: Any) -> Any:
         return grad * self.conj((self.number(1, output) - output) * output)
 
+    @widened
     def lerp_Scalar(self, a: Any, end: Any, weight: Any) -> Any:
         w = self.held(weight, a)
         return a + w * (end - a) if abs(weight) < 0.5 else end - (end - a) * (self.number(1, a) - w)
@@ -481,6 +496,8 @@ class Pointwise:
     def cast(self, a: Any, dtype: Any) -> Any:
         if a.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
             a = a.real
+        if np.dtype(dtype) in FLOAT8:
+            return to_float8(a, np.dtype(dtype))
         if 0 not in a.strides:
             return a.astype(dtype)
         made = empty_as(a, dtype)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .meta import readable
+from .._arrays.meta import readable
+from .half_precision import widened
 
 Sizes = tuple[int, ...]
 _FEW = 1 << 10
@@ -20,8 +21,8 @@ def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
     """The spatial shape that pooling gives; with `ceil`, windows may hang over the right edge."""
     out = []
     for n, k, s, p, d in zip(size, kernel, stride, padding, dilation, strict=True):
-        room = n + 2 * p - d * (k - 1) - 1
-        m = (room + (s - 1 if ceil else 0)) // s + 1
+        span = n + 2 * p - d * (k - 1) - 1
+        m = (span + (s - 1 if ceil else 0)) // s + 1
         out.append(m - 1 if ceil and (m - 1) * s >= n + p else m)
     return tuple(out)
 
@@ -30,10 +31,10 @@ def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
 def _windows(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> list[Any]:
     """For each element of the window: its place, and the slices that take it from every window at once."""
     found = []
-    for place in itertools.product(*map(range, kernel)):
-        starts = (k * d for k, d in zip(place, dilation, strict=True))
+    for position in itertools.product(*map(range, kernel)):
+        starts = (k * d for k, d in zip(position, dilation, strict=True))
         slices = (slice(i, i + (m - 1) * s + 1, s) for i, s, m in zip(starts, stride, out, strict=True))
-        found.append((place, (..., *slices)))
+        found.append((position, (..., *slices)))
     return found
 
 
@@ -44,14 +45,16 @@ def _inside(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation:
     for step in itertools.product(*map(range, kernel)):
         whole = np.ones(out, bool)
         for i, (n, k, s, p, d, m) in enumerate(zip(size, step, stride, padding, dilation, out, strict=True)):
-            place = np.arange(m) * s - p + k * d
-            whole &= ((place >= 0) & (place < n)).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
+            position = np.arange(m) * s - p + k * d
+            whole &= ((position >= 0) & (position < n)).reshape(*[1] * i, m, *[1] * (len(out) - i - 1))
         found.append(whole)
     return found
 
 
 @functools.lru_cache(maxsize=16)
-def _places(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> tuple[Any, Any]:
+def _positions(
+    size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> tuple[Any, Any]:
     """How far each element of a window lies from its first one in the flat image, and where that one lies."""
     lines = [math.prod(size[i + 1 :]) for i in range(len(size))]
     shifts = [
@@ -90,8 +93,8 @@ def _bins(n: int, m: int) -> tuple[Any, Any]:
 def _averaging(n: int, m: int, dtype: Any) -> Any:
     """The matrix (m, n) whose rows average the bins."""
     start, end = _bins(n, m)
-    place = np.arange(n)
-    inside = (place >= start[:, None]) & (place < end[:, None])
+    position = np.arange(n)
+    inside = (position >= start[:, None]) & (position < end[:, None])
     return (inside / (end - start)[:, None]).astype(dtype)
 
 
@@ -121,13 +124,13 @@ class Pooling:
         if a.__class__ is np.ndarray and candidates[0].size < _FEW:
             found = self._max_of_few(candidates, framed is a)
             if found is not None:
-                shifts, corners = _places(size, kernel, stride, padding, dilation, out)
+                shifts, corners = _positions(size, kernel, stride, padding, dilation, out)
                 return found[0], shifts[found[1]] + corners
         best = candidates[0].copy()
         for candidate in candidates[1:]:
             self.xp.maximum(best, candidate, out=best)
         inside = _inside(size, kernel, stride, padding, dilation, out) if framed is not a else None
-        shifts, corners = _places(size, kernel, stride, padding, dilation, out)
+        shifts, corners = _positions(size, kernel, stride, padding, dilation, out)
         return best, self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
 
     def _max_of_few(self, candidates: list[Any], whole: bool) -> Any:
@@ -153,7 +156,7 @@ class Pooling:
             match = match if inside is None else match & inside[k]
             self.xp.maximum(code, match * kind(many - k), out=code)
         code = kind(many) - code
-        if best.dtype.kind == "f" and readable(best) and np.isnan(np.add.reduce(best, axis=None)):
+        if best.dtype.kind in "fV" and readable(best) and np.isnan(np.add.reduce(best, axis=None)):
             for k, candidate in enumerate(candidates):
                 code = self.xp.where(self.xp.isnan(candidate), kind(k), code)
         return code
@@ -196,6 +199,7 @@ class Pooling:
 
     # ---------------------------------------------------------------- averages
 
+    @widened
     def avg_pool(
         self, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
@@ -209,6 +213,7 @@ class Pooling:
 
     avg_pool2d = avg_pool3d = avg_pool
 
+    @widened
     def avg_pool_backward(
         self, grad: Any, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
@@ -234,12 +239,15 @@ class Pooling:
                 a = self.xp.moveaxis(self.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)
         return self.xp.ascontiguousarray(a)
 
+    @widened
     def _adaptive_avg_pool2d(self, a: Any, size: Any) -> Any:
         return self.along(a, [_averaging(n, m, a.dtype) for n, m in zip(a.shape[-len(size) :], size, strict=True)])
 
+    @widened
     def _adaptive_avg_pool2d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 2)
 
+    @widened
     def _adaptive_avg_pool3d_backward(self, grad: Any, a: Any) -> Any:
         return self._averaged_back(grad, a, 3)
 
@@ -266,22 +274,25 @@ class Pooling:
         """The largest element of each window; `lines[d]` (windows, elements) holds its places along dimension d."""
         dims = len(lines)
         spatial = a.shape[-dims:]
-        places = self.xp.zeros((1,) * (2 * dims), "int64")
+        positions = self.xp.zeros((1,) * (2 * dims), "int64")
         for i, line in enumerate(lines):
             shape = [1] * (2 * dims)
             shape[i], shape[dims + i] = line.shape[-2:]
-            places = places + line.reshape(*line.shape[:-2], *shape) * math.prod(spatial[i + 1 :])
-        out = places.shape[-2 * dims : -dims]
-        places = places.reshape(*places.shape[: -2 * dims], *out, math.prod(places.shape[-dims:]))
+            positions = positions + line.reshape(*line.shape[:-2], *shape) * math.prod(spatial[i + 1 :])
+        out = positions.shape[-2 * dims : -dims]
+        positions = positions.reshape(*positions.shape[: -2 * dims], *out, math.prod(positions.shape[-dims:]))
         flat = a.reshape(*a.shape[:-dims], math.prod(spatial))
-        if places.ndim == dims + 1:
-            windows = flat[..., places]
+        if positions.ndim == dims + 1:
+            windows = flat[..., positions]
         else:
-            lined = places.reshape(*flat.shape[:-1], math.prod(places.shape[flat.ndim - 1 :]))
-            windows = self.xp.take_along_axis(flat, lined, -1).reshape(places.shape)
+            lined = positions.reshape(*flat.shape[:-1], math.prod(positions.shape[flat.ndim - 1 :]))
+            windows = self.xp.take_along_axis(flat, lined, -1).reshape(positions.shape)
         best = windows.argmax(-1)[..., None]
-        places = self.xp.broadcast_to(places, windows.shape)
-        return (self.xp.take_along_axis(windows, best, -1)[..., 0], self.xp.take_along_axis(places, best, -1)[..., 0])
+        positions = self.xp.broadcast_to(positions, windows.shape)
+        return (
+            self.xp.take_along_axis(windows, best, -1)[..., 0],
+            self.xp.take_along_axis(positions, best, -1)[..., 0],
+        )
 
     def fractional_max_pool2d(self, a: Any, kernel: Any, size: Any, samples: Any) -> Any:
         """Windows at pseudo-random distances; `samples` (N, C, dimensions) holds the last dimension's number first."""

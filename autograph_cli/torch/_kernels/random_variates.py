@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from .._core.generator import Stream, _normal_pairs, _unit53
+from .._core.generator import _normal_pairs, _unit53
+from .._core.stream import Stream
 
 # PyTorch's constants are of single precision, also where it computes in double.
 THIRD = float(np.float32(1.0) / np.float32(3.0))
@@ -101,7 +102,7 @@ def _successes(stream: Stream, count: float, prob: float, narrow: bool) -> float
 
 
 def _few_successes(stream: Stream, count: float, prob: float) -> int:
-    rest, trials, found = math.log1p(-prob), 0, 0
+    rest, trials, found = math.log1p(-prob), 0.0, 0
     while True:
         u = _unit(stream)
         trials += math.ceil(math.log(u) / rest) if u else math.inf

@@ -11,7 +11,7 @@ class Recurrent:
     xp: Any
     number: Any
 
-    def unsafe_split(self: Any, a: Any, split_size: int, dim: int) -> list[Any]:
+    def unsafe_split(self: Any, a: Any, split_size: int, dim: int) -> Any:
         return self.split(a, split_size, dim)
 
     def mkldnn_rnn_layer(
@@ -70,16 +70,16 @@ class Recurrent:
         """The gradients of the seven inputs."""
         steps, batch, n = output.shape
         _, gates, cells = self._workspace(workspace.view(input.dtype), steps, batch, n)
-        slopes, through = self._lstm_slopes(gates, cells, self._earlier(cells, cx, reverse))
+        derivatives, through = self._lstm_derivatives(gates, cells, self._earlier(cells, cx, reverse))
         for t in range(steps) if reverse else reversed(range(steps)):
             top = grad_output[t] + grad_hy
             grad_cy = grad_cy + top * through[t]
-            here = slopes[t]
+            here = derivatives[t]
             here[:, :3] *= grad_cy[:, None]
             here[:, 3] *= top
             grad_hy = here.reshape(batch, 4 * n) @ w_hh
             grad_cy *= gates[t][:, n : 2 * n]
-        flat = slopes.reshape(steps * batch, 4 * n)
+        flat = derivatives.reshape(steps * batch, 4 * n)
         bias = flat.sum(axis=0)
         return (
             (flat @ w_ih).reshape(input.shape),
@@ -100,19 +100,19 @@ class Recurrent:
             before[1:], before[0] = states[:-1], first
         return before
 
-    def _lstm_slopes(self, gates: Any, cells: Any, before: Any) -> tuple[Any, Any]:
+    def _lstm_derivatives(self, gates: Any, cells: Any, before: Any) -> tuple[Any, Any]:
         """The derivative of each step's cell state, and for the last gate of its output, by the four gates before they
         are squashed, (steps, batch, 4, n); and that of the output by the cell state."""
         gates = gates.reshape(*cells.shape[:2], 4, -1)
         one, squashed = self.number(1, cells), self.xp.tanh(cells)
-        slopes = one - gates
-        slopes *= gates
-        slopes[:, :, 2] = one - gates[:, :, 2] * gates[:, :, 2]
+        derivatives = one - gates
+        derivatives *= gates
+        derivatives[:, :, 2] = one - gates[:, :, 2] * gates[:, :, 2]
         for gate, factor in enumerate((gates[:, :, 2], before, gates[:, :, 0], squashed)):
-            slopes[:, :, gate] *= factor
+            derivatives[:, :, gate] *= factor
         through = one - squashed * squashed
         through *= gates[:, :, 3]
-        return slopes, through
+        return derivatives, through
 
     def _pack_padded_sequence(self, input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
         """What is no padding, step by step, and how many sequences each step has; `lengths` do not grow."""

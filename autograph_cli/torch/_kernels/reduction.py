@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .half_precision import NARROW
+from .half_precision import NARROW, widened
 
 LARGE = 1 << 12
 """Elements from which sums are left to BLAS."""
@@ -58,6 +58,7 @@ class Reduction:
 
     mean_dim = mean
 
+    @widened
     def var(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         folded = tuple(range(a.ndim)) if dim is None else tuple(dim)
         count = math.prod([a.shape[d] for d in folded]) if a.ndim else 1
@@ -67,6 +68,7 @@ class Reduction:
         freedom = total.dtype.type(max(count - correction, 0))
         return total / freedom
 
+    @widened
     def std(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         return self.xp.sqrt(self.var(a, dim, correction, keepdim))
 
@@ -79,19 +81,19 @@ class Reduction:
     def _first(self, find: Any, a: Any, dim: Any) -> Any:
         return find(a.reshape(1) if a.ndim == 0 else a, axis=dim, keepdims=True).astype("int64")
 
-    def _at(self, a: Any, places: Any, dim: int, keepdim: bool) -> Any:
+    def _at(self, a: Any, positions: Any, dim: int, keepdim: bool) -> Any:
         if a.ndim == 0:
             return a, self.xp.zeros((), "int64")[()]
-        values = self.xp.take_along_axis(a, places, dim)
-        return (values, places) if keepdim else (values.squeeze(dim)[()], places.squeeze(dim)[()])
+        values = self.xp.take_along_axis(a, positions, dim)
+        return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
     def argmax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self._place(self.xp.argmax, a, dim, keepdim)
+        return self._position(self.xp.argmax, a, dim, keepdim)
 
     def argmin(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return self._place(self.xp.argmin, a, dim, keepdim)
+        return self._position(self.xp.argmin, a, dim, keepdim)
 
-    def _place(self, find: Any, a: Any, dim: Any, keepdim: bool) -> Any:
+    def _position(self, find: Any, a: Any, dim: Any, keepdim: bool) -> Any:
         if a.ndim == 0:
             return self.xp.zeros((), "int64")[()]
         return self.xp.asarray(find(a, axis=dim, keepdims=keepdim)).astype("int64")[()]
@@ -104,6 +106,7 @@ class Reduction:
             return self.cumsum(a, dim, np.dtype(np.float32)).astype(wanted)
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
+    @widened
     def cumprod(self, a: Any, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
@@ -118,19 +121,47 @@ class Reduction:
         total = self.xp.log(self.sum(self.xp.exp(a - top), dim, keepdim))
         return total + (top if keepdim else top.squeeze(dim))
 
+    @widened
     def logcumsumexp(self, a: Any, dim: int) -> Any:
         if a.ndim == 0:
             return a
         if a.dtype.kind == "c":
-            top = a.real.max(axis=dim, keepdims=True) if a.shape[dim] else a.real
-            return self.xp.log(self.xp.cumsum(self.xp.exp(a - top), axis=dim)) + top
+            out = a.copy()
+            rows = self.xp.moveaxis(out, dim, 0)
+            for k in range(len(rows)):
+                rows[k] = self.logaddexp_complex(rows[k - 1] if k else self.xp.full_like(rows[0], -math.inf), rows[k])
+            return out
         return self.xp.logaddexp.accumulate(a, axis=dim)
+
+    def logaddexp_complex(self, a: Any, b: Any) -> Any:
+        """log(exp(a) + exp(b)) by the larger one; of two infinite ones the sum is taken, or none is left."""
+        xp = self.xp
+        low, high = xp.where(a.real < b.real, a, b), xp.where(a.real < b.real, b, a)
+        infinite = ~xp.isfinite(low.real) & (low.real == high.real)
+        apart = xp.log1p(xp.exp(low - high)) + high
+        level = xp.where(low.real < 0, low, xp.log(xp.exp(low) + xp.exp(high)))
+        found = xp.where(infinite, level, apart)
+        return xp.where(xp.isnan(a) | xp.isnan(b), a.dtype.type(complex(math.nan, math.nan)), found)[()]
 
     def cast_like(self, a: Any, like: Any) -> Any:
         return a.astype(like.dtype, copy=False)
 
-    def has_zero(self, a: Any) -> bool:
-        return bool((a == 0).any())
+    def cumprod_around_zeros(self, grad: Any, a: Any, result: Any, dim: int) -> Any:
+        """The gradient of `cumprod` where factors are 0: before the first, and of it; behind it products stay 0."""
+        xp, a, result = self.xp, self.conj(a), self.conj(result)
+        zeros = xp.cumsum(a == 0, axis=dim)
+        none = grad.dtype.type(0)
+        before = xp.where(zeros == 0, result * grad, none)
+        sums = xp.flip(xp.cumsum(xp.flip(before, dim), axis=dim), dim) / xp.where(zeros == 0, a, a.dtype.type(1))
+        first = (zeros == 1) & (a == 0)
+        later = xp.cumprod(xp.where((zeros == 1) & ~first, a, a.dtype.type(1)), axis=dim)
+        later = (later * xp.where(zeros == 1, grad, none)).sum(axis=dim, keepdims=True)
+        at = xp.argmax(first, axis=dim, keepdims=True)
+        level = xp.where(at == 0, a.dtype.type(1), xp.take_along_axis(result, xp.maximum(at - 1, 0), dim))
+        return xp.where(zeros == 0, sums, xp.where(first, later * level, none))
+
+    def zeros_in(self, a: Any) -> int:
+        return int(a.size - self.xp.count_nonzero(a))
 
     def any(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
         return self._as_bytes(a, self.xp.any(a, axis=dim if a.ndim else None, keepdims=keepdim))
@@ -153,6 +184,7 @@ class Reduction:
             return a[()]
         return self.xp.min(a, axis=dim, keepdims=keepdim)
 
+    @widened
     def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is not None:
             a = a.astype(dtype)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
 from .._core.dtypes import result_dtype
-from .._core.views import as_strided_raw, in_shape, spanned
+from .selection import follows, largest_few, ordered, ranks, rejoined
 
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
@@ -42,7 +43,7 @@ class Movement:
         if a.flags.c_contiguous:
             # The constructor takes a fraction of the time of as_strided.
             return self.xp.ndarray(size, a.dtype, a, 0, strides)
-        return self.xp.lib.stride_tricks.as_strided(a, size, strides)
+        return strided(a, size, strides, self.xp)
 
     def permute(self, a: Any, dims: Any) -> Any:
         return a.transpose(dims)
@@ -97,7 +98,7 @@ class Movement:
                 for d in range(a.ndim)
             )
         ]
-        return self.xp.lib.stride_tricks.as_strided(start, window.shape, step)
+        return strided(start, window.shape, step, self.xp)
 
     def diagonal_backward(self, grad: Any, sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
         out = self.xp.zeros(sizes, grad.dtype)
@@ -109,11 +110,11 @@ class Movement:
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         memory = self.xp.zeros(reach, grad.dtype)
-        places = as_strided_raw(self.xp.arange(reach), tuple(size), tuple(stride), offset)
-        if len(set(places.ravel().tolist())) == places.size:
-            memory[places] = grad
+        positions = as_strided_raw(self.xp.arange(reach), tuple(size), tuple(stride), offset)
+        if len(set(positions.ravel().tolist())) == positions.size:
+            memory[positions] = grad
         else:
-            self.xp.add.at(memory, places, grad)
+            self.xp.add.at(memory, positions, grad)
         return as_strided_raw(memory, tuple(sizes), tuple(strides), before)
 
     def select(self, a: Any, dim: int, index: int) -> Any:
@@ -167,7 +168,7 @@ class Movement:
         count = (a.shape[dim] - size) // step + 1
         shape = (*a.shape[:dim], count, *a.shape[dim + 1 :], size)
         strides = (*a.strides[:dim], a.strides[dim] * step, *a.strides[dim + 1 :], a.strides[dim])
-        return self.xp.lib.stride_tricks.as_strided(a, shape, strides)
+        return strided(a, shape, strides, self.xp)
 
     def unfold_backward(self, grad: Any, sizes: Any, dim: int, size: int, step: int) -> Any:
         if not sizes:
@@ -237,23 +238,32 @@ class Movement:
     def sort(self, a: Any, dim: int, descending: bool) -> Any:
         if a.ndim == 0:
             return a, self.xp.zeros((), "int64")[()]
-        # Of bfloat16 NumPy does not know that nan comes last.
-        keys = a.astype("float32") if a.dtype.kind == "V" else a
+        keys = ordered(a)
         if descending:
             back = self.xp.flip(self.xp.argsort(self.xp.flip(keys, dim), axis=dim, kind="stable"), dim)
-            places = a.shape[dim] - 1 - back
+            positions = a.shape[dim] - 1 - back
         else:
-            places = self.xp.argsort(keys, axis=dim, kind="stable")
-        return self.xp.take_along_axis(a, places, dim), places.astype("int64")
+            positions = self.xp.argsort(keys, axis=dim, kind="stable")
+        return self.xp.take_along_axis(a, positions, dim), positions.astype("int64")
 
-    def topk(self, a: Any, k: int, dim: int, largest: bool) -> Any:
+    def topk(self, a: Any, k: int, dim: int, largest: bool, sorted: bool = True) -> Any:
         few = self._few_of_many(a, k, dim, largest)
         if few is not None:
             return few
-        values, places = self.sort(a, dim, largest)
+        values, positions = self.sort(a, dim, largest)
         if a.ndim == 0:
-            return values, places
-        return self.slice(values, dim, 0, k, 1).copy(), self.slice(places, dim, 0, k, 1).copy()
+            return values, positions
+        if k and follows(a) and (not sorted or self._tied(values, k, dim)):
+            keys = -ranks(a, dim) if largest else ranks(a, dim)
+            positions = rejoined([largest_few(row, k, sorted) for row in keys.tolist()], a, dim)
+            return self.xp.take_along_axis(a, positions, dim), positions
+        return self.slice(values, dim, 0, k, 1).copy(), self.slice(positions, dim, 0, k, 1).copy()
+
+    def _tied(self, values: Any, k: int, dim: int) -> bool:
+        """Whether one of the first `k` values, which are in order, equals the next one."""
+        first, second = self.slice(values, dim, 0, k, 1), self.slice(values, dim, 1, k + 1, 1)
+        first = self.slice(first, dim, 0, second.shape[dim], 1)
+        return bool(((first == second) | ((first != first) & (second != second))).any())
 
     def _few_of_many(self, a: Any, k: int, dim: int, largest: bool) -> Any:
         """`topk` by a partition, where that is worth it and no tie lets several answers be right; None otherwise."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .half_precision import widened
+
 
 class Neural:
     """Functions that layers end with."""
@@ -13,6 +15,7 @@ class Neural:
     where: Any
     row_sums: Any
 
+    @widened
     def softmax(self, a: Any, dim: int) -> Any:
         if a.ndim == 0:
             return self.xp.ones_like(a)[()]
@@ -28,6 +31,7 @@ class Neural:
             return self.row_sums(a)
         return self.xp.add.reduce(a, axis=dim, keepdims=True)
 
+    @widened
     def softmax_backward(self, grad: Any, output: Any, dim: int) -> Any:
         if grad.ndim == 0:
             return grad - grad
@@ -35,6 +39,7 @@ class Neural:
         weighted -= output * self._total(weighted, dim)
         return weighted
 
+    @widened
     def log_softmax(self, a: Any, dim: int) -> Any:
         if a.ndim == 0:
             return a - a
@@ -44,6 +49,7 @@ class Neural:
         centered -= self.xp.log(self._total(self.xp.exp(centered), dim))
         return centered
 
+    @widened
     def log_softmax_backward(self, grad: Any, output: Any, dim: int) -> Any:
         if grad.ndim == 0:
             return grad - grad
@@ -51,10 +57,12 @@ class Neural:
         power *= self._total(grad, dim)
         return self.xp.subtract(grad, power, out=power)
 
+    @widened
     def softplus(self, a: Any, beta: Any = 1, threshold: Any = 20) -> Any:
         scaled = a * self.number(beta, a)
         return self.where(scaled > threshold, a, self.xp.log1p(self.xp.exp(scaled)) / self.number(beta, a))
 
+    @widened
     def softplus_backward(self, grad: Any, a: Any, beta: Any, threshold: Any) -> Any:
         power = self.xp.exp(a * self.number(beta, a))
         return self.where(a * self.number(beta, a) > threshold, grad, grad * power / (power + self.number(1, a)))

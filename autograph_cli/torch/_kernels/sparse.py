@@ -7,48 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core.sparse_arrays import Coo, Csr, Sparse, add
+from .._arrays.sparse import Coo, Csr, Sparse, add
 
 rules: dict[str, Callable[..., Any]] = {}
 """By the operation's name: a function of the kernels and of the operation's arguments."""
-ZERO_TO_ZERO = frozenset(
-    [
-        "abs",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "ceil",
-        "erf",
-        "erfinv",
-        "expm1",
-        "floor",
-        "isinf",
-        "isnan",
-        "isneginf",
-        "isposinf",
-        "log1p",
-        "neg",
-        "relu",
-        "round",
-        "sgn",
-        "sign",
-        "sin",
-        "sinh",
-        "sqrt",
-        "square",
-        "tan",
-        "tanh",
-        "trunc",
-    ]
-)
-"""Functions of one number that are zero where it is: they are computed on the values that are kept."""
 
 
 def computed(op: Any, kernels: Any, kernel: Callable[..., Any], raws: list[Any]) -> Any:
     """What an operation makes of arguments of which some are sparse; NotImplementedError where there is no rule."""
-    if op.name in ZERO_TO_ZERO:
-        a = raws[0] if op.name == "neg" or isinstance(raws[0], Csr) else raws[0].coalesce()
+    if op.zero_to_zero:
+        a = raws[0] if op.linear or isinstance(raws[0], Csr) else raws[0].coalesce()
         return a.with_values(kernel(a.values, *raws[1:]))
     rule = rules.get(op.identifier) or rules.get(op.name)
     if rule is None:
@@ -225,12 +193,12 @@ def _index_select(f: Any, a: Any, dim: int, index: Any) -> Any:
     shape = (*a.shape[:dim], index.size, *a.shape[dim + 1 :])
     if dim >= len(a.indices):
         return Coo(a.indices, np.take(a.values, index, dim - len(a.indices) + 1), shape, a.coalesced)
-    place, wanted = np.nonzero(a.indices[dim][:, None] == index.reshape(1, -1))
+    position, wanted = np.nonzero(a.indices[dim][:, None] == index.reshape(1, -1))
     order = np.argsort(wanted, kind="stable")
-    place, wanted = place[order], wanted[order]
-    indices = a.indices[:, place].copy()
+    position, wanted = position[order], wanted[order]
+    indices = a.indices[:, position].copy()
     indices[dim] = wanted
-    return Coo(indices, a.values[place], shape)
+    return Coo(indices, a.values[position], shape)
 
 
 @rule("cat")

@@ -12,6 +12,7 @@ import numpy as np
 from .._core.dtypes import cpp_name
 from .._core.state import process_state
 from . import _series as series
+from . import half_precision
 
 Pieces = tuple[Any, Callable[[Any], Any]]
 BERNOULLI = tuple(
@@ -44,8 +45,7 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
         kinds = [a.dtype for a in arrays if hasattr(a, "dtype")]
         kind = next((k for k in kinds if k.kind not in "biu"), process_state.default_dtype)
         if kind.kind == "c":
-            name = f"{run.__name__}_vml" if run.__name__ in ("erf", "erfc", "erfinv", "lgamma") else run.__name__
-            name = name.removeprefix("special_")
+            name = run.__name__.removeprefix("special_")
             raise NotImplementedError(f""""{name}_cpu" not implemented for '{cpp_name(kind)}'""")
         wide = [self.xp.asarray(a, np.float64) if hasattr(a, "dtype") else a for a in arrays]
         return run(self, *wide).astype(kind, copy=False)[()]
@@ -86,12 +86,13 @@ class Special:
 
     xp: Any
     number: Any
+    where: Any
     error_function: Any
 
-    def piecewise(self, x: Any, *pieces: Pieces) -> Any:
+    def piecewise(self, x: Any, *cases: Pieces) -> Any:
         """A function by pieces, each computed only where its condition holds; nan where none does."""
         out = self.xp.full(x.shape, math.nan)
-        for where, function in pieces:
+        for where, function in cases:
             if where.any():
                 out[where] = function(x[where])
         return out
@@ -182,7 +183,7 @@ class Special:
         low = self.piecewise(
             self.xp.minimum(p, 1 - p), (((p > 0) & (p < 1)), self._ndtri), ((p == 0) | (p == 1), lambda p: p - math.inf)
         )
-        return self.xp.where(p > 0.5, -low, low)
+        return self.xp.where(p < 0.5, low, 0.0 - low)
 
     def _ndtri(self, p: Any) -> Any:
         """Newton's steps on log ndtr(x) = log p, for p <= 1/2, from the left, where they always converge."""
@@ -224,14 +225,10 @@ class Special:
             x if eps is None else self.xp.clip(x, self.number(eps, x), self.number(1 - eps, x)).astype(x.dtype)
         )
 
+    @half_precision.widened
     def sinc(self, x: Any) -> Any:
-        return self._whole_sinc(x).astype(x.dtype)[()] if x.dtype.kind == "c" else self._real_sinc(x)
-
-    def _whole_sinc(self, x: Any) -> Any:
-        turned = math.pi * x
-        return self.xp.where(x == 0, 1.0, self.xp.sin(turned) / turned)
-
-    _real_sinc = widened(_whole_sinc)
+        turned = self.number(math.pi, x) * x
+        return self.where(x == 0, self.number(1, x), self.xp.sin(turned) / turned)
 
     def arange_like(self, start: float, end: float, step: float, like: Any) -> Any:
         return self.xp.arange(start, end, step, like.dtype)
@@ -300,7 +297,7 @@ class Special:
         if n < 2:
             return self._trigamma(x) if n else self.digamma(x)
         zeta = self.special_zeta(
-            self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind == "f" else process_state.default_dtype), x
+            self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind in "fV" else process_state.default_dtype), x
         )
         return zeta * zeta.dtype.type((1 if n % 2 else -1) * math.factorial(n))
 

@@ -44,7 +44,7 @@ def supported(array: Any) -> np.dtype[Any]:
     """The engine's dtype of a NumPy array; TypeError where it has none, ValueError for the other byte order."""
     found = dtypes.FROM_NUMPY.get(array.dtype)
     if found is not None:
-        return found.numpy
+        return dtypes.numpy_dtype(found)
     if array.dtype.newbyteorder("=") in dtypes.FROM_NUMPY:
         raise ValueError(
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
@@ -63,7 +63,7 @@ def cast(array: Any, dtype: np.dtype[Any]) -> Any:
     if array.dtype.kind == "c" and dtypes.CATEGORY[dtype] not in (dtypes.COMPLEX, dtypes.BOOLEAN):
         array = array.real
     with np.errstate(all="ignore"):
-        return array.astype(dtype)
+        return dtypes.cast(array, dtype)
 
 
 # ---------------------------------------------------------------- shape
@@ -130,7 +130,8 @@ def _by_category(category: int) -> np.dtype[Any]:
 
 def _dtype_of(x: Any) -> np.dtype[Any]:
     if isinstance(x, Tensor):
-        return x._raw.dtype
+        found: np.dtype[Any] = x._raw.dtype
+        return found
     if isinstance(x, (np.generic, np.ndarray)):
         return supported(x)
     for kind, category in dtypes.PYTHON_CATEGORY.items():
@@ -170,6 +171,8 @@ def _filled(flat: Sequence[Any], dtype: np.dtype[Any]) -> Any:
 
 def narrow(array: Any, dtype: np.dtype[Any]) -> Any:
     """A cast of floats as C++ makes it: to 16 bits by way of float32."""
+    if dtype in dtypes.FLOAT8:
+        return dtypes.to_float8(array, dtype)
     with np.errstate(over="ignore"):
         return (array.astype(np.float32) if dtype.itemsize == 2 else array).astype(dtype, copy=False)
 

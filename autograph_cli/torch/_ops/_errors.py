@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.class_names import type_name
-from .._core.operation import Formula
 from .._core.tensor import Tensor
 
 
@@ -17,7 +16,7 @@ LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 LinAlgError.__module__ = "torch._C"
 
 
-def not_implemented(name: str) -> Formula:
+def not_implemented(name: str) -> Any:
     """The formula of a derivative that PyTorch does not have either."""
 
     def refuse(f: Any, grad: Any) -> Any:

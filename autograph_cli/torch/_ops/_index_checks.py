@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core.stand_in import whole
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core.tensor import Tensor
-from .._kernels.meta import readable
 
 
 def check_index(name: str, index: Tensor) -> None:

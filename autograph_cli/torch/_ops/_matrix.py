@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
 from .._core import dtypes
+from .._core.inplace import run_inplace
 from .._core.operation import operations
-from .._core.stand_in import whole
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
-from .._kernels.meta import readable
 from . import arithmetic, views
 from ._errors import LinAlgError
 
@@ -105,7 +105,7 @@ def check_info(name: str, info: Any, what: str, error: type[RuntimeError] = LinA
     if not readable(info):
         return
     flat = info.reshape(-1)
-    for i, place in enumerate(flat.tolist()):
-        if place:
+    for i, position in enumerate(flat.tolist()):
+        if position:
             batch = f"(Batch element {i}): " if info.ndim else ""
-            raise error(f"{name}: {batch}{what.format(place)}")
+            raise error(f"{name}: {batch}{what.format(position)}")

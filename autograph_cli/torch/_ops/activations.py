@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .._core import dims, dtypes
+from .._core import batching, dims, dtypes
 from .._core.dtype_checks import no_integers
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -18,25 +19,42 @@ def _mean_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
     return f.div(f.sum_dim_IntList(weights * t, axes, True), f.sum_dim_IntList(weights, axes, True))
 
 
+def softmax_kernel(name: str) -> Callable[[Any, int], str]:
+    """What PyTorch calls the kernel of a softmax: there is another one for the last dimension."""
+    return lambda a, dim: f"{name}{'_lastdim' if dim in (a.ndim - 1, -1) or not a.ndim else ''}_kernel_impl"
+
+
 softmax_op = operation(
     "softmax(Tensor self, int dim)",
     tangent=lambda f, self_t, self, result, dim: result * f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
+    refuses={"biuc": softmax_kernel("softmax")},
+    memory_format="contiguous",
+    batch=batching.leading,
+    aten="_softmax",
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )
 softmax_backward = operation(
     "softmax_backward(Tensor grad_output, Tensor output, int dim)",
     node="SoftmaxBackwardDataBackward0",
+    batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, output, dim: f.softmax_backward(grad, output, dim),
     output=lambda f, grad, grad_output, output, dim: softmax_twice(f, grad, grad_output, output, dim),
 )
 log_softmax_op = operation(
     "log_softmax(Tensor self, int dim)",
     tangent=lambda f, self_t, self, dim: f.sub(self_t, _mean_tangent(f, self_t, self, dim)),
+    refuses={"biuc": softmax_kernel("log_softmax")},
+    memory_format="contiguous",
+    batch=batching.leading,
+    aten="_log_softmax",
     self=lambda f, grad, result, dim: f.log_softmax_backward(grad, result, dim),
 )
 log_softmax_backward = operation(
     "log_softmax_backward(Tensor grad_output, Tensor output, int dim)",
     node="LogSoftmaxBackwardDataBackward0",
+    batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, output, dim: f.sub(grad, f.sum_dim_IntList(grad * f.exp(output), (dim,), True)),
     output=lambda f, grad, grad_output, output, dim: (
         f.neg(f.sum_dim_IntList(grad_output, (dim,), True)) * (f.exp(output) * grad)
@@ -44,10 +62,18 @@ log_softmax_backward = operation(
 )
 softplus_op = operation(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20)",
+    doc=(
+        "`log(1 + exp(beta * input)) / beta`, a smooth `relu`; the input itself where `beta * input` is "
+        "above `threshold`."
+    ),
+    pointwise=True,
+    refuses={"biuc": "softplus_cpu"},
     self=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
 )
 softplus_backward = operation(
     "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)",
+    pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, beta, threshold: f.softplus_backward(grad, self, beta, threshold),
     self=lambda f, grad, grad_output, self, beta, threshold: softplus_twice(
         f, grad * grad_output, self, beta, threshold
@@ -55,10 +81,14 @@ softplus_backward = operation(
 )
 leaky_relu_op = operation(
     "leaky_relu(Tensor self, Scalar negative_slope=0.01)",
+    pointwise=True,
+    refuses={"biuc": "leaky_relu_cpu"},
     self=lambda f, grad, self, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
 )
 leaky_relu_backward = operation(
     "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope)",
+    pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, negative_slope: f.leaky_relu_backward(grad, self, negative_slope),
     self=lambda f, grad: f.zeros_like(grad),
 )

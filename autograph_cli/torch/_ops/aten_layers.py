@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._core.docstrings import documented
 from .._core.dtype_checks import parameters_fit
 from .._core.operation import operations
 from .._core.registry import composite, functions
@@ -176,8 +177,8 @@ def _with_code(run: Callable[..., Tensor], tensors: int, *middle: str) -> Callab
         code = named.pop("reduction", reduction)
         return run(*args[:tensors], reduction=_NAMES[code], **named, **kwargs)
 
-    loss.__name__ = loss.__qualname__ = run.__name__
-    return loss
+    doc = f"`nn.functional.{run.__name__}` with its reduction as a number: 0 none, 1 mean, 2 sum."
+    return documented(loss, doc, run.__name__)
 
 
 for _run, _tensors, *_middle in (

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._core import batching, batching_layers, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
@@ -21,6 +21,7 @@ from .dropout import dropout
 safe_softmax = operation(
     "_safe_softmax(Tensor self, int dim)",
     node="SafeSoftmaxBackward0",
+    batch=batching.leading,
     self=lambda f, grad, result, dim: f.softmax_backward(grad, result, dim),
 )
 KERNELS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
@@ -32,6 +33,7 @@ flash_attention = operation(
     node="ScaledDotProductFlashAttentionForCpuBackward0",
     nondifferentiable=("logsumexp",),
     saved={"dropout_p": lambda: 0.0},
+    batch=batching_layers.attention,
     joint={
         ("query", "key", "value"): lambda f, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale: (
             f._scaled_dot_product_flash_attention_for_cpu_backward(
@@ -43,11 +45,14 @@ flash_attention = operation(
 operation(
     f"{_FLASH}_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor output, Tensor logsumexp, bool "
     "is_causal, Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)",
-    node="NotImplemented",
+    has_derivative=False,
+    batch=batching_layers.attention_backward,
+    saves_all=True,
     **{name: no_derivative(f"{_FLASH}_backward") for name in ("grad_out", "query", "key", "value", "output")},
 )
 trilinear = operation(
     "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim)",
+    linear="each",
     i1=lambda f, grad, i2, i3, expand1, expand2, expand3, sumdim: f._trilinear(
         grad, i2, i3, sumdim, expand2, expand3, expand1
     ),
@@ -136,9 +141,8 @@ def _attend(
     kind = query._raw.dtype
     if dtypes.FROM_NUMPY[kind] in (dtypes.float16, dtypes.bfloat16):
         wide = [operations._to_copy(t, dtypes.float32.numpy) for t in (query, key, value)]
-        return tuple(
-            operations._to_copy(t, kind) for t in _attend(wide[0], wide[1], wide[2], mask, dropout_p, causal, scale)
-        )
+        result, weights = _attend(wide[0], wide[1], wide[2], mask, dropout_p, causal, scale)
+        return operations._to_copy(result, kind), operations._to_copy(weights, kind)
     factor = 1 / math.sqrt(query._raw.shape[-1]) if scale is None else scale
     root = math.sqrt(abs(factor))
     left = operations.mul_Scalar(query, -root if factor < 0 else root)
@@ -154,7 +158,7 @@ def _attend(
     return linear.matmul(weights, value), weights
 
 
-@autocasts("scaled_dot_product_attention")
+@autocasts("lower_precision_fp")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
+from .._arrays.meta import readable
 from .._core import dtypes
+from .._core.dtypes import result_dtype
+from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, overloaded, publish
 from .._core.state import process_state
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
 from . import arithmetic
 from .results import named_result
 
@@ -36,6 +39,27 @@ def _only_integers(name: str) -> Any:
     return run
 
 
+def _gcd(f: Any, a: Any, b: Any) -> Any:
+    """The greatest common divisor; of the smallest number, which has no absolute value, what C's remainders give."""
+    refuse("gcd_cpu", a, "bfcV")
+    if (
+        a.dtype.kind == "u"
+        or not readable(a)
+        or not ((a == np.iinfo(a.dtype).min) | (b == np.iinfo(b.dtype).min)).any()
+    ):
+        return f.xp.gcd(a, b)
+    x, y = f.xp.abs(a), f.xp.abs(b)
+    while x.any():
+        x, y = f.xp.where(x == 0, x, f.xp.fmod(y, f.xp.where(x == 0, 1, x))), f.xp.where(x == 0, y, x)
+    return y
+
+
+def _ldexp(f: Any, a: Any, b: Any) -> Any:
+    power = f.pow_Scalar(2.0, b)
+    kind = result_dtype(a if a.dtype.kind in "fcV" else a.astype(process_state.default_dtype), power)
+    return a.astype(kind) * power.astype(kind)
+
+
 def _with_sign(f: Any, a: Any, b: Any) -> Any:
     return f.xp.copysign(a, b).astype(a.dtype)
 
@@ -45,6 +69,7 @@ copysign_tensor = operation(
     lambda f, a, b: _with_sign(f, *floats(a, b)),
     promotes=True,
     node="CopysignBackward0",
+    vmap_inplace="broadcast",
     self=lambda f, grad, self, result: (
         grad * f.masked_fill_Scalar(f.div(result, self), f.eq(self, f.zeros_like(self)), 0)
     ),
@@ -54,14 +79,18 @@ copysign_scalar = operation(
     "copysign.Scalar(Tensor self, Scalar other)",
     lambda f, a, other: _with_sign(f, floats(a)[0], float(other)),
     node="CopysignBackward1",
+    pointwise=True,
+    vmap_inplace="broadcast",
     self=lambda f, grad, self, result: (
         grad * f.masked_fill_Scalar(f.div(result, self), f.eq(self, f.zeros_like(self)), 0)
     ),
 )
 fmax = operation(
     "fmax(Tensor self, Tensor other)",
+    doc=("The larger element of each pair; where one is nan, the other. Of equal ones `input` gets the gradient."),
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("fmax not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         grad, f.logical_not(f.logical_or(f.ge(self, other), f.isnan(other))), 0
     ),
@@ -69,8 +98,10 @@ fmax = operation(
 )
 fmin = operation(
     "fmin(Tensor self, Tensor other)",
+    doc=("The smaller element of each pair; where one is nan, the other. Of equal ones `input` gets the gradient."),
     promotes=True,
     strict=True,
+    refuses={"c": RuntimeError("fmin not implemented for complex tensors.")},
     self=lambda f, grad, self, other: f.masked_fill_Scalar(
         grad, f.logical_not(f.logical_or(f.le(self, other), f.isnan(other))), 0
     ),
@@ -78,6 +109,8 @@ fmin = operation(
 )
 hypot = operation(
     "hypot(Tensor self, Tensor other)",
+    refuses={"biu": "hypot_cpu"},
+    doc="`sqrt(input ** 2 + other ** 2)`.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, result: f.div(grad * self, result),
@@ -86,15 +119,14 @@ hypot = operation(
 
 
 def _logaddexp(f: Any, a: Any, b: Any) -> Any:
-    if a.dtype.kind != "c":
-        return f.xp.logaddexp(a, b)
-    high, low = f.where(a.real >= b.real, a, b), f.where(a.real >= b.real, b, a)
-    return high + f.xp.log1p(f.xp.exp(low - high))
+    return f.xp.logaddexp(a, b) if a.dtype.kind != "c" else f.logaddexp_complex(a, b)
 
 
 logaddexp = operation(
     "logaddexp(Tensor self, Tensor other)",
     _logaddexp,
+    refuses={"biu": "logaddexp_cpu"},
+    doc="`log(exp(input) + exp(other))`, computed from the larger one so that nothing overflows.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, other: f.div(grad, f.conj(f.add_Scalar(f.exp(f.sub(other, self)), 1))),
@@ -102,6 +134,8 @@ logaddexp = operation(
 )
 logaddexp2 = operation(
     "logaddexp2(Tensor self, Tensor other)",
+    refuses={"biu": "logaddexp2_cpu"},
+    doc="`log2(2 ** input + 2 ** other)`, computed from the larger one so that nothing overflows.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, other: f.div(grad, f.add_Scalar(f.pow_Scalar(2, f.sub(other, self)), 1)),
@@ -109,31 +143,49 @@ logaddexp2 = operation(
 )
 nextafter = operation(
     "nextafter(Tensor self, Tensor other)",
+    refuses={"biu": "nextafter_cpu"},
+    doc="The floating point number that follows each element in the direction of `other`.",
     promotes=True,
     strict=True,
     self=lambda f, grad, self, other: f.where(f.ne(self, other), grad, f.zero_beside(grad)),
     other=lambda f, grad, other: f.zeros_like(other),
 )
-gcd = operation("gcd(Tensor self, Tensor other)", _only_integers("gcd_cpu"), promotes=True, strict=True)
-lcm = operation("lcm(Tensor self, Tensor other)", _only_integers("lcm_cpu"), promotes=True, strict=True)
+gcd = operation(
+    "gcd(Tensor self, Tensor other)",
+    _gcd,
+    doc="The greatest common divisor of each pair of integers, not negative; `gcd(0, 0)` is 0.",
+    promotes=True,
+    strict=True,
+)
+lcm = operation(
+    "lcm(Tensor self, Tensor other)",
+    _only_integers("lcm_cpu"),
+    doc="The least common multiple of each pair of integers, not negative.",
+    promotes=True,
+    strict=True,
+)
 heaviside_op = operation(
     "heaviside(Tensor self, Tensor values)",
     lambda f, a, values: f.xp.where(a == 0, values, (a > 0).astype(a.dtype))[()],
-    node="NotImplemented",
+    has_derivative=False,
+    pointwise=True,
     self=arithmetic.no_derivative("heaviside"),
     values=arithmetic.no_derivative("heaviside"),
 )
 ldexp = operation(
     "ldexp.Tensor(Tensor self, Tensor other)",
-    lambda f, a, b: (a if a.dtype.kind in "fcV" else a.astype(process_state.default_dtype)) * f.pow_Scalar(2.0, b),
+    _ldexp,
     node="LdexpBackward0",
+    pointwise=True,
     self=lambda f, grad, other: grad * f.conj(f.pow_Scalar(2, other)),
     other=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2)),
 )
 lerp_tensor = operation(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
     lambda f, a, end, w: _lerp(f, a, end, w),
+    refuses={"biu": "lerp_kernel_tensor"},
     node="LerpBackward1",
+    pointwise=True,
     self=lambda f, grad, weight: grad * f.conj(f.sub(f.full_like_number(weight, 1), weight)),
     end=lambda f, grad, weight: grad * f.conj(weight),
     weight=lambda f, grad, self, end: grad * f.conj(f.sub(end, self)),
@@ -172,30 +224,38 @@ def _clamped(f: Any, a: Any, low: Any, high: Any) -> Any:
 clamp_tensor = operation(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
     _clamped,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampBackward0",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min, max: _kept(f, _between(f, self, min, max), grad),
     joint={("min", "max"): lambda f, grad, self, min, max, mask: _bounds_gradients(f, grad, self, min, max, mask)},
 )
 clamp_min_tensor = operation(
     "clamp_min.Tensor(Tensor self, Tensor min)",
     lambda f, a, low: _clamped(f, a, low, None),
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampMinBackward1",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min: _kept(f, f.ge(self, min), grad),
     min=lambda f, grad, self, min: _kept(f, f.lt(self, min), grad),
 )
 clamp_max_tensor = operation(
     "clamp_max.Tensor(Tensor self, Tensor max)",
     lambda f, a, high: _clamped(f, a, None, high),
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampMaxBackward1",
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, max: _kept(f, f.le(self, max), grad),
     max=lambda f, grad, self, max: _kept(f, f.gt(self, max), grad),
 )
 deg2rad = operation(
     "deg2rad(Tensor self)",
     lambda f, a: f.mul_Scalar(*floats(a), math.pi / 180),
+    refuses={"c": RuntimeError("deg2rad is not supported for complex tensors.")},
+    doc="Degrees as radians: each element times pi / 180.",
     floating=True,
     node="Deg2RadBackward0",
     self=lambda f, grad: f.mul_Scalar(grad, math.pi / 180),
@@ -203,6 +263,8 @@ deg2rad = operation(
 rad2deg = operation(
     "rad2deg(Tensor self)",
     lambda f, a: f.mul_Scalar(*floats(a), 180 / math.pi),
+    refuses={"c": RuntimeError("rad2deg is not supported for complex tensors.")},
+    doc="Radians as degrees: each element times 180 / pi.",
     floating=True,
     node="Rad2DegBackward0",
     self=lambda f, grad: f.mul_Scalar(grad, 180 / math.pi),
@@ -215,7 +277,7 @@ def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     if a.dtype.kind == "c":
         parts = [_nan_to_num(f, part, nan, posinf, neginf) for part in (a.real, a.imag)]
         return parts[0] + parts[1] * a.dtype.type(1j)
-    limits = np.finfo(a.dtype) if a.dtype.kind == "f" else dtypes.ml_dtypes.finfo(a.dtype)
+    limits = np.finfo(a.dtype) if a.dtype.kind == "f" else ml_dtypes.finfo(a.dtype)
     high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
     out = f.where(f.isnan(a), f.number(nan or 0, a), a)
     out = f.where(out == np.inf, f.number(high, a), out)
@@ -225,6 +287,12 @@ def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
 nan_to_num = operation(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
     _nan_to_num,
+    doc=(
+        "Each nan as `nan`, and the infinities as `posinf` and `neginf`, which default to the largest and "
+        "the smallest finite number.\n\n"
+        "The gradient is zero where an element was replaced."
+    ),
+    pointwise=True,
     self=lambda f, grad, self: grad * f.isfinite(self),
 )
 
@@ -234,7 +302,12 @@ def _signbit(f: Any, a: Any) -> Any:
     return a < 0 if a.dtype.kind in "biu" else f.xp.signbit(a)
 
 
-signbit = operation("signbit(Tensor self)", _signbit)
+signbit = operation(
+    "signbit(Tensor self)",
+    _signbit,
+    doc=("Where the sign bit of an element is set, as booleans: of -0.0 it is. RuntimeError for complex tensors."),
+    pointwise=True,
+)
 
 
 def _frexp(f: Any, a: Any) -> Any:
@@ -249,10 +322,15 @@ frexp_op = operation(
     _frexp,
     node="FrexpBackward0",
     nondifferentiable=("exponent",),
+    pointwise=True,
     self=lambda f, grad, exponent: f.div(grad, f.cast_like(f.exp2(exponent), grad)),
 )
 conj_physically = operation(
-    "_conj_physical(Tensor self)", node="ConjPhysicalBackward0", self=lambda f, grad: f._conj_physical(grad)
+    "_conj_physical(Tensor self)",
+    node="ConjPhysicalBackward0",
+    pointwise=True,
+    linear=True,
+    self=lambda f, grad: f._conj_physical(grad),
 )
 publish(hypot, nextafter, gcd, lcm, nan_to_num, deg2rad, rad2deg, inplace=True)
 publish(conj_physically, logaddexp, logaddexp2, fmax, fmin, signbit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dims
+from .._core import batching, batching_rules, dims
 from .._core.autocast import autocasts
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
@@ -17,7 +17,9 @@ from ._errors import not_implemented
 
 cdist_op = operation(
     "_cdist_forward(Tensor x1, Tensor x2, float p)",
+    refuses={"eE": "cdist"},
     node="CdistBackward0",
+    batch=batching.pointwise,
     x1=lambda f, grad, x1, x2, p, result: f._cdist_backward(f.contiguous(grad), x1, x2, p, result),
     x2=lambda f, grad, x1, x2, p, result: f._cdist_backward(
         f.contiguous(_turned(f, grad)), x2, x1, p, f.contiguous(_turned(f, result))
@@ -26,11 +28,15 @@ cdist_op = operation(
 cdist_backward = operation(
     "_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist)",
     node="CdistBackwardBackward0",
+    batch=batching_rules.cdist_backward,
+    saves_all=True,
     **{name: not_implemented("_cdist_backward") for name in ("grad", "x1", "x2", "cdist")},
 )
 euclidean_dist = operation(
     "_euclidean_dist(Tensor x1, Tensor x2)",
+    refuses={"eE": "cdist"},
     node="EuclideanDistBackward0",
+    batch=batching.pointwise,
     joint={("x1", "x2"): lambda f, grad, x1, x2, result: _euclidean_gradients(f, grad, x1, x2, result)},
 )
 
@@ -51,7 +57,7 @@ def _euclidean_gradients(f: Any, grad: Any, x1: Any, x2: Any, result: Any) -> tu
 
 
 @composite(method=False)
-@autocasts("cdist")
+@autocasts("fp32")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-norm of the difference of each row of `x1` and each row of `x2`, over batches."""
     modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")

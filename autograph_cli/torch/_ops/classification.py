@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import batching_rules
 from .._core.autocast import autocasts
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
@@ -19,13 +20,16 @@ from .losses import MEAN, NONE, SUM, reduced, reduction_code, reduction_name
 from .nonlinear import logsigmoid
 
 
-def _nll(name: str, node: str) -> Any:
+def _nll(name: str, node: str, **traits: Any) -> Any:
     """The negative log likelihood, and its backward."""
     run = operation(
         f"{name}_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> "
         "(Tensor output, Tensor total_weight)",
         node=f"{node}Backward0",
         nondifferentiable=("total_weight",),
+        autocast="fp32",
+        batch=batching_rules.nll,
+        **traits,
         self=lambda f, grad, self, target, weight, reduction, ignore_index, total_weight: getattr(
             f, f"{name}_backward"
         )(grad, self, target, weight, reduction, ignore_index, total_weight),
@@ -34,6 +38,8 @@ def _nll(name: str, node: str) -> Any:
         f"{name}_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int "
         "ignore_index, Tensor total_weight)",
         node=f"{node}BackwardBackward0",
+        batch=batching_rules.nll_backward,
+        saves_all=True,
         grad_output=lambda f, grad, target, weight, reduction, ignore_index: getattr(f, f"{name}_forward")(
             grad, target, weight, reduction, ignore_index
         )[0],
@@ -42,9 +48,12 @@ def _nll(name: str, node: str) -> Any:
     return run
 
 
-nll, nll2d = _nll("nll_loss", "NllLoss"), _nll("nll_loss2d", "NllLoss2D")
+nll = _nll("nll_loss", "NllLoss", refuses={"biuc": "nll_loss_out_frame"})
+nll2d = _nll("nll_loss2d", "NllLoss2D")
 multi_margin = operation(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1)",
+    autocast="fp32",
+    refuses={"biuce": "multi_margin_loss_cpu_kernel"},
     self=lambda f, grad, self, target, p, margin, weight, reduction: f.multi_margin_loss_backward(
         grad, self, target, p, margin, weight, reduction
     ),
@@ -52,7 +61,8 @@ multi_margin = operation(
 operation(
     "multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? "
     "weight, int reduction)",
-    node="NotImplemented",
+    has_derivative=False,
+    saves_all=True,
     grad_output=no_derivative("multi_margin_loss_backward"),
     self=no_derivative("multi_margin_loss_backward"),
 )
@@ -60,13 +70,16 @@ multilabel_margin = operation(
     "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
     node="MultilabelMarginLossBackward0",
     nondifferentiable=("is_target",),
+    autocast="fp32",
+    refuses={"biuce": "multilabel_margin_loss_forward_out_frame"},
     self=lambda f, grad, self, target, reduction, is_target: f.multilabel_margin_loss_backward(
         grad, self, target, reduction, is_target
     ),
 )
 operation(
     "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target)",
-    node="NotImplemented",
+    has_derivative=False,
+    saves_all=True,
     grad_output=no_derivative("multilabel_margin_loss_backward"),
     self=no_derivative("multilabel_margin_loss_backward"),
 )
@@ -105,7 +118,8 @@ ctc = operation(
 operation(
     "_ctc_loss_backward(Tensor grad_output, Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
     "target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity)",
-    node="NotImplemented",
+    has_derivative=False,
+    saves_all=True,
     grad_output=no_derivative("_ctc_loss_backward"),
     log_probs=no_derivative("_ctc_loss_backward"),
     neg_log_likelihood=no_derivative("_ctc_loss_backward"),
@@ -181,7 +195,7 @@ def nll_loss(
     )
 
 
-@autocasts("cross_entropy_loss")
+@autocasts("fp32")
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -262,7 +276,7 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
 # ---------------------------------------------------------------- margins
 
 
-@autocasts("multi_margin_loss")
+@autocasts("fp32")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -311,7 +325,7 @@ def _check_long(target: Tensor) -> None:
         raise RuntimeError(f"expected scalar type Long but found {_kind(target)}")
 
 
-@autocasts("multilabel_margin_loss")
+@autocasts("fp32")
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
@@ -352,7 +366,7 @@ def _lengths(x: Any) -> tuple[int, ...]:
 
 
 @composite(method=False)
-@autocasts("ctc_loss")
+@autocasts("fp32")
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

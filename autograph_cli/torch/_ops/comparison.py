@@ -9,15 +9,16 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from .._core import dtypes
+from .._core import docstrings, dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
-from .._core.dispatch import is_operand, wrap_number
+from .._core.dispatch import is_operand
+from .._core.inplace import run_inplace
 from .._core.operation import camel, operation
 from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
 from .._core.state import process_state
 from .._core.tensor import Tensor
-from .._core.views import run_inplace
+from .._core.wrapped_numbers import wrap_number
 
 # ---------------------------------------------------------------- comparisons
 
@@ -40,12 +41,13 @@ def _kernel(name: str, ordered: bool) -> Callable[..., Any]:
 
 def _comparison(name: str, alias: str, ordered: bool) -> None:
     kernel: Any = _kernel(name, ordered) if ordered else name
-    between = operation(f"{name}(Tensor self, Tensor other)", kernel, promotes=True)
+    between = operation(f"{name}(Tensor self, Tensor other)", kernel, float8=not ordered, promotes=True)
     node = camel(name)
     with_number = operation(
         f"{name}_.Scalar(Tensor self, Scalar other)",
         lambda f, a, other: _kernel(name, ordered)(f, *f.with_number(a, other)),
         node=f"{node}Backward0",
+        pointwise=True,
         self=_zeros,
     )
     with_tensor = operation(
@@ -74,6 +76,7 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
         return found
 
     choose.__name__ = change.__name__ = name
+    change.__doc__ = docstrings.in_place(name)
     choose.__doc__ = f"Where `input {_SYMBOLS[name]} other`, as booleans."
     overloaded(inplace=False, aliases=(alias,))(choose)
     for known in (name, alias):
@@ -104,7 +107,9 @@ def _isclose(f: Any, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) 
 
 
 isclose_op = operation(
-    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", _isclose
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
+    _isclose,
+    pointwise=True,
 )
 
 
@@ -134,10 +139,12 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 @composite()
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether shapes and all elements are the same."""
-    for place, x in enumerate((input, other)):
+    for position, x in enumerate((input, other)):
         if not isinstance(x, Tensor):
-            name = ("input", "other")[place]
-            raise TypeError(f"equal(): argument '{name}' (position {place + 1}) must be Tensor, not {type(x).__name__}")
+            name = ("input", "other")[position]
+            raise TypeError(
+                f"equal(): argument '{name}' (position {position + 1}) must be Tensor, not {type(x).__name__}"
+            )
     a, b = input._raw, other._raw
     if input.is_meta or other.is_meta:
         raise missing("equal")
@@ -146,7 +153,24 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 # ---------------------------------------------------------------- questions about elements
 
-publish(*(operation(f"{name}(Tensor self)") for name in ("isnan", "isinf", "isfinite")))
+publish(
+    operation(
+        "isnan(Tensor self)",
+        zero_to_zero=True,
+        doc="Where an element is nan, as booleans; a complex one is if one of its parts is.",
+        float8=True,
+        pointwise=True,
+    ),
+    operation(
+        "isinf(Tensor self)",
+        zero_to_zero=True,
+        doc="Where an element is infinite, of either sign, as booleans.",
+        pointwise=True,
+    ),
+    operation(
+        "isfinite(Tensor self)", doc="Where an element is neither infinite nor nan, as booleans.", pointwise=True
+    ),
+)
 
 
 def _infinite(sign: int, name: str) -> Callable[..., Any]:
@@ -160,10 +184,26 @@ def _infinite(sign: int, name: str) -> Callable[..., Any]:
 
 publish(
     operation(
-        "isreal(Tensor self)", lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()]
+        "isreal(Tensor self)",
+        lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()],
+        doc="Where the imaginary part of an element is 0, as booleans.",
+        float8=True,
+        pointwise=True,
     ),
-    operation("isposinf(Tensor self)", _infinite(1, "isposinf")),
-    operation("isneginf(Tensor self)", _infinite(-1, "isneginf")),
+    operation(
+        "isposinf(Tensor self)",
+        _infinite(1, "isposinf"),
+        zero_to_zero=True,
+        doc="Where an element is plus infinity, as booleans. RuntimeError for complex tensors.",
+        pointwise=True,
+    ),
+    operation(
+        "isneginf(Tensor self)",
+        _infinite(-1, "isneginf"),
+        zero_to_zero=True,
+        doc="Where an element is minus infinity, as booleans. RuntimeError for complex tensors.",
+        pointwise=True,
+    ),
 )
 
 # ---------------------------------------------------------------- logic
@@ -173,9 +213,27 @@ def _logic(name: str) -> Callable[..., Any]:
     return lambda f, *raws: getattr(f, name)(*(a.astype(bool) for a in raws))
 
 
-for _name in ("logical_and", "logical_or", "logical_xor"):
-    publish(operation(f"{_name}(Tensor self, Tensor other)", _logic(_name)), inplace=True)
-publish(operation("logical_not(Tensor self)", _logic("logical_not")), inplace=True)
+for _name, _where in (
+    ("logical_and", "both elements are not zero"),
+    ("logical_or", "one of both elements, or both, are not zero"),
+    ("logical_xor", "just one of both elements is not zero"),
+):
+    publish(
+        operation(
+            f"{_name}(Tensor self, Tensor other)",
+            _logic(_name),
+            doc=f"Where {_where}, as booleans.",
+            pointwise=True,
+            vmap_inplace="inplace arithmetic",
+        ),
+        inplace=True,
+    )
+publish(
+    operation(
+        "logical_not(Tensor self)", _logic("logical_not"), doc="Where an element is zero, as booleans.", pointwise=True
+    ),
+    inplace=True,
+)
 
 
 def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
@@ -190,10 +248,11 @@ def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
     return run
 
 
-def _bit_operator(name: str, ufunc: str, label: str, symbol: str) -> None:
+def _bit_operator(name: str, ufunc: str, label: str, symbol: str, doc: str) -> None:
     made: Any = operation(
         f"{name}(Tensor self, Tensor other)",
         _bits(ufunc, label, symbol.endswith("shift")),
+        doc=doc,
         promotes=True,
         number_first=True,
     )
@@ -214,14 +273,31 @@ def _wrapped(number: Any, beside: Tensor) -> Tensor:
 
 
 for _row in (
-    ("bitwise_and", "bitwise_and", "bitwise_and", "and"),
-    ("bitwise_or", "bitwise_or", "bitwise_or", "or"),
-    ("bitwise_xor", "bitwise_xor", "bitwise_xor", "xor"),
-    ("bitwise_left_shift", "left_shift", "lshift", "lshift"),
-    ("bitwise_right_shift", "right_shift", "rshift", "rshift"),
+    ("bitwise_and", "bitwise_and", "bitwise_and", "and", "The bits that are set in both integers or booleans."),
+    (
+        "bitwise_or",
+        "bitwise_or",
+        "bitwise_or",
+        "or",
+        "The bits that are set in one of both integers or booleans, or in both.",
+    ),
+    ("bitwise_xor", "bitwise_xor", "bitwise_xor", "xor", "The bits in which both integers or booleans differ."),
+    (
+        "bitwise_left_shift",
+        "left_shift",
+        "lshift",
+        "lshift",
+        "`input * 2 ** other` of integers, without a check for overflow.",
+    ),
+    ("bitwise_right_shift", "right_shift", "rshift", "rshift", "`input / 2 ** other` of integers, rounded down."),
 ):
     _bit_operator(*_row)
-bitwise_not = operation("bitwise_not(Tensor self)", _bits("invert", "bitwise_not"))
+bitwise_not = operation(
+    "bitwise_not(Tensor self)",
+    _bits("invert", "bitwise_not"),
+    doc="The integer with every bit flipped, `-input - 1` of a signed one; of booleans, the logical not.",
+    pointwise=True,
+)
 publish(bitwise_not, inplace=True)
 
 
@@ -302,11 +378,11 @@ class finfo(_Limits):
             )
         limits = ml_dtypes.finfo(kind.numpy)
         self.bits = 8 * kind.itemsize
-        self.eps = float(limits.eps)
+        self.eps = 0.125 if kind.name == "float8_e5m2fnuz" else float(limits.eps)  # as PyTorch has it
         self.max = float(limits.max)
         self.min = float(limits.min)
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
-        self.resolution = 10.0 ** -{"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}[kind.name]
+        self.resolution = 10.0 ** -{"float16": 3, "bfloat16": 2, "float32": 6, "float64": 15}.get(kind.name, 0)
         self.dtype = kind.name
 
     def __repr__(self) -> str:

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes
+from .._arrays.storages import offset_in
+from .._core import batching, dtypes
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, methods
-from .._core.storages import offset_in
 from .._core.tensor import Tensor
 from . import conversion, views
 from . import unary as unary
 
 view_as_real_op = operation(
-    "view_as_real(Tensor self)", view=True, rereads=True, self=lambda f, grad: f.view_as_complex(f.contiguous(grad))
+    "view_as_real(Tensor self)",
+    view=True,
+    rereads=True,
+    batch=batching.leading,
+    self=lambda f, grad: f.view_as_complex(f.contiguous(grad)),
 )
 view_as_complex_op = operation(
     "view_as_complex(Tensor self)",
     view=True,
     rereads=True,
+    autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grad: f.view_as_real(f.resolve_conj(f.contiguous(grad))),
 )
 angle_op = operation(
-    "angle(Tensor self)", lambda f, a: f.angle(a), self=lambda f, grad, self: angle_gradient(f, grad, self)
+    "angle(Tensor self)",
+    lambda f, a: f.angle(a),
+    pointwise=True,
+    self=lambda f, grad, self: angle_gradient(f, grad, self),
 )
 
 
@@ -50,7 +59,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 @composite()
-@autocasts("view_as_complex")
+@autocasts("fp32")
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs of real numbers, in the last dimension, as complex ones."""
     if input.dtype.category != dtypes.FLOATING:

@@ -8,17 +8,25 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import NO_DATA
+from .._core import batching, batching_rules, dims, dispatch, dtypes
 from .._core import device as devices
-from .._core import dims, dispatch, dtypes
 from .._core import layout as layouts
-from .._core.device_dispatch import NO_DATA, without_memory
-from .._core.memory_format import channels_last_order, copied, permuted_strides, settled, suggests_channels_last
+from .._core.device_dispatch import without_memory
+from .._core.docstrings import documented
+from .._core.memory_format import (
+    channels_last_order,
+    copied,
+    permuted_strides,
+    settled,
+    strides_of,
+    suggests_channels_last,
+)
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.size import of_shape
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
-from .._core.views import strides_of
 from . import unary as unary
 from .creation import target_dtype
 
@@ -48,9 +56,19 @@ def _copied(f: Any, a: Any, dtype: Any, memory_format: Any) -> Any:
 to_copy = operation(
     "_to_copy(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)",
     _copied,
+    float8=True,
+    pointwise=True,
+    linear=True,
+    batch=batching_rules.to_copy,
     self=lambda f, grad, self_dtype: _cast_back(f, grad, self_dtype),
 )
-to_copy_plain = operation("_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)", _copied)
+to_copy_plain = operation(
+    "_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)",
+    _copied,
+    float8=True,
+    pointwise=True,
+    batch=batching_rules.to_copy,
+)
 
 
 to_meta_op = operation(
@@ -82,7 +100,14 @@ def _dtype(x: Any) -> Any:
 
 
 clone_in_format = operation(
-    "clone.format(Tensor self, MemoryFormat memory_format)", in_format, node="CloneBackward0", self=lambda f, grad: grad
+    "clone.format(Tensor self, MemoryFormat memory_format)",
+    in_format,
+    float8=True,
+    node="CloneBackward0",
+    pointwise=True,
+    linear=True,
+    batch=batching.folded,
+    self=lambda f, grad: grad,
 )
 
 
@@ -214,30 +239,34 @@ def contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> 
 # ---------------------------------------------------------------- what it is
 
 
-def _fact(name: str, ask: Callable[[Tensor], Any], function: bool = False) -> None:
+def _fact(name: str, ask: Callable[[Tensor], Any], doc: str, function: bool = False) -> None:
     def run(input: Tensor) -> Any:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         return ask(input)
 
-    run.__name__ = run.__qualname__ = name
-    methods[name] = run
+    methods[name] = documented(run, doc, name)
     if function:
         functions[name] = run
 
 
-_fact("is_floating_point", lambda t: t.dtype.is_floating_point, function=True)
-_fact("is_complex", lambda t: t.dtype.is_complex, function=True)
-_fact("is_signed", lambda t: t.dtype.is_signed, function=True)
-_fact("is_conj", unary.is_conj, function=True)
-_fact("is_neg", unary.is_neg, function=True)
-_fact("is_pinned", lambda t: False)
-_fact("numel", lambda t: int(t._raw.size), function=True)
-_fact("nelement", lambda t: int(t._raw.size))
-_fact("dim", lambda t: int(t._raw.ndim))
-_fact("ndimension", lambda t: int(t._raw.ndim))
-_fact("element_size", lambda t: int(t._raw.itemsize))
-_fact("get_device", lambda t: -1, function=True)
+_fact(
+    "is_floating_point",
+    lambda t: t.dtype.is_floating_point,
+    "Whether the elements are real floating point numbers.",
+    function=True,
+)
+_fact("is_complex", lambda t: t.dtype.is_complex, "Whether the elements are complex numbers.", function=True)
+_fact("is_signed", lambda t: t.dtype.is_signed, "Whether the dtype has negative numbers.", function=True)
+_fact("is_conj", unary.is_conj, "Whether this tensor conjugates what it reads from its memory.", function=True)
+_fact("is_neg", unary.is_neg, "Whether this tensor negates what it reads from its memory.", function=True)
+_fact("is_pinned", lambda t: False, "Whether the memory is pinned for a GPU; here it never is.")
+_fact("numel", lambda t: int(t._raw.size), "The number of elements.", function=True)
+_fact("nelement", lambda t: int(t._raw.size), "The number of elements.")
+_fact("dim", lambda t: int(t._raw.ndim), "The number of dimensions.")
+_fact("ndimension", lambda t: int(t._raw.ndim), "The number of dimensions.")
+_fact("element_size", lambda t: int(t._raw.itemsize), "The bytes of one element.")
+_fact("get_device", lambda t: -1, "The number of the GPU that holds the tensor; -1 on the CPU.", function=True)
 functions["is_inference"] = Tensor.is_inference
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching, batching_layers
 from .._core.autocast import autocasts
 from .._core.dims import given_sizes
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import c_name
+from .._core.memory_format import channels_last
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -24,7 +26,16 @@ Sizes = tuple[int, ...]
 convolution = operation(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
     "transposed, int[] output_padding, int groups)",
+    doc=(
+        "A convolution of any number of spatial dimensions, with every option: what `conv1d` to "
+        "`conv_transpose3d` call.\n\n"
+        "Shapes: input (N, C_in, *), weight (C_out, C_in / groups, *) or, if `transposed`, (C_in, C_out / "
+        "groups, *); the result is\n"
+        "(N, C_out, *). RuntimeError if they do not fit."
+    ),
     saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
+    memory_format=lambda result, image, weight, *_: channels_last(result, image, weight),
+    batch=batching_layers.convolution,
     joint={
         (
             "input",
@@ -88,6 +99,7 @@ convolution_backward = operation(
     "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] "
     "dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     node="ConvolutionBackwardBackward0",
+    batch=batching_layers.convolution_backward,
     joint={
         (
             "grad_output",
@@ -104,6 +116,9 @@ im2col = operation(
         "self_sym_argsize_minus_1": lambda self_sizes: self_sizes[-1],
         "self_sym_argsize_minus_2": lambda self_sizes: self_sizes[-2],
     },
+    linear=True,
+    refuses={"iu": "im2col_out_cpu"},
+    batch=batching.folded,
     self=lambda f, grad, self_sizes, kernel_size, dilation, padding, stride: f.col2im(
         grad, self_sizes[-2:], kernel_size, dilation, padding, stride
     ),
@@ -111,6 +126,8 @@ im2col = operation(
 col2im = operation(
     "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",
     node="Col2ImBackward0",
+    linear=True,
+    batch=batching.folded,
     self=lambda f, grad, kernel_size, dilation, padding, stride: f.im2col(grad, kernel_size, dilation, padding, stride),
 )
 
@@ -315,7 +332,7 @@ def _convolve_back(
 
 
 @composite(method=False)
-@autocasts("conv1d")
+@autocasts("lower_precision_fp")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -330,7 +347,7 @@ def conv1d(
 
 
 @composite(method=False)
-@autocasts("conv2d")
+@autocasts("lower_precision_fp")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -350,7 +367,7 @@ def conv2d(
 
 
 @composite(method=False)
-@autocasts("conv3d")
+@autocasts("lower_precision_fp")
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -365,7 +382,7 @@ def conv3d(
 
 
 @composite(method=False)
-@autocasts("conv_transpose1d")
+@autocasts("lower_precision_fp")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -381,7 +398,7 @@ def conv_transpose1d(
 
 
 @composite(method=False)
-@autocasts("conv_transpose2d")
+@autocasts("lower_precision_fp")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -397,7 +414,7 @@ def conv_transpose2d(
 
 
 @composite(method=False)
-@autocasts("conv_transpose3d")
+@autocasts("lower_precision_fp")
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,

@@ -7,21 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
+from .._arrays.sparse import Sparse
+from .._arrays.storages import empty_strided as new_strided
 from .._core import device as devices
 from .._core import dispatch, dtypes
 from .._core import layout as layouts
 from .._core.autocast import autocasts
-from .._core.device_dispatch import formula_kernels, without_memory
+from .._core.device_dispatch import formula_kernels, kernels, without_memory
+from .._core.docstrings import documented
 from .._core.memory_format import empty_as
+from .._core.node import LEAF
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
-from .._core.sparse_arrays import Sparse
 from .._core.state import process_state, thread_state
-from .._core.tensor import LEAF, Tensor, Wrapped, inference_result, make
+from .._core.tensor import Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
-from .._core.views import empty_strided as new_strided
-from .._kernels.meta import Meta
+from .._core.wrapped_numbers import numbers_made
 from ._data import array_of, cast, supported
 
 # ---------------------------------------------------------------- arguments
@@ -77,9 +80,9 @@ def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, .
     else:
         single = len(given) == 1
         given = given if size is None else tuple(size)
-    for place, n in enumerate(given):
+    for position, n in enumerate(given):
         if n.__class__ is not int and not _is_length(n):
-            raise _bad_length(name, n, place, single, len(given))
+            raise _bad_length(name, n, position, single, len(given))
     found = tuple(n if n.__class__ is int else int(n) for n in given)
     if any(n < 0 for n in found):
         if name == "zeros":
@@ -95,33 +98,34 @@ def _is_length(n: Any) -> bool:
     return not isinstance(n, bool) and hasattr(n, "__index__")
 
 
-def _bad_length(name: str, n: Any, place: int, single: bool, count: int) -> TypeError:
+def _bad_length(name: str, n: Any, position: int, single: bool, count: int) -> TypeError:
     kind = type(n).__name__
-    if place == 0 and count > 1:
+    if position == 0 and count > 1:
         return TypeError(f"{name}() takes 1 positional argument but {count} were given")
-    if place == 0:
+    if position == 0:
         found = f"not {kind}" if single else f"but found element of type {kind} at pos 0"
         return TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, {found}")
     return TypeError(
-        f"{name}(): argument 'size' failed to unpack the object at pos {place + 1} with error "
+        f"{name}(): argument 'size' failed to unpack the object at pos {position + 1} with error "
         f'"type must be tuple of ints,but got {kind}"'
     )
 
 
-def number(name: str, argument: str, place: int, x: Any) -> Any:
+def number(name: str, argument: str, position: int, x: Any) -> Any:
     """A Python number from a number or a 0-d tensor; TypeError for anything else."""
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         return x
     if isinstance(x, np.generic) or (isinstance(x, Tensor) and not x._raw.ndim):
         return (x._raw if isinstance(x, Tensor) else x).item()
-    raise TypeError(f"{name}(): argument '{argument}' (position {place}) must be Number, not {type(x).__name__}")
+    raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(x).__name__}")
 
 
 def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
     """The tensor over a new array, or `out` with its values."""
     if out is not None:
         dispatch.put(out, raw[()])
-        return out
+        written: Tensor = out
+        return written
     if process_state.reserved and thread_state.on_meta:
         raw = without_memory(raw)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
@@ -157,7 +161,7 @@ def _of_data(data: Any) -> Any:
 
 def _copied(data: Any, dtype: Any) -> Any:
     if isinstance(data, Tensor):
-        return cast(dispatch.kernels(data._raw).clone(data._raw), dtype or data._raw.dtype)
+        return cast(kernels(data._raw).clone(data._raw), dtype or data._raw.dtype)
     return array_of(data, dtype)
 
 
@@ -233,27 +237,25 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
     if a.__class__ is Meta or (process_state.reserved and thread_state.on_meta):
-        return (dispatch.kernels() if thread_state.on_meta else dispatch.kernels(a)).xp.empty_like(
-            a, dtype=dtype, order="K", subok=False
-        )
-    return empty_as(a, dtype) if a.ndim else dispatch.kernels().xp.empty_like(a, dtype=dtype, subok=False)
+        return (kernels() if thread_state.on_meta else kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
+    return empty_as(a, dtype) if a.ndim else kernels().xp.empty_like(a, dtype=dtype, subok=False)
 
 
 def formatted(shape: tuple[int, ...], dtype: Any, memory_format: Any) -> Any:
     """New memory in a memory format."""
-    places = {layouts.channels_last: (4, (0, 3, 1, 2)), layouts.channels_last_3d: (5, (0, 4, 1, 2, 3))}.get(
+    positions = {layouts.channels_last: (4, (0, 3, 1, 2)), layouts.channels_last_3d: (5, (0, 4, 1, 2, 3))}.get(
         memory_format
     )
-    if places is None:
-        return dispatch.kernels().xp.empty(shape, dtype)
-    rank, order = places
+    if positions is None:
+        return kernels().xp.empty(shape, dtype)
+    rank, order = positions
     if len(shape) != rank:
         raise RuntimeError(f"required rank {rank} tensor to use {memory_format._name} format")
     moved = (shape[0], *shape[2:], shape[1])
-    return dispatch.kernels().xp.empty(moved, dtype).transpose(order)
+    return kernels().xp.empty(moved, dtype).transpose(order)
 
 
-def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
+def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any], content: str) -> None:
     def make_new(
         *size: Any,
         dtype: Any = None,
@@ -300,16 +302,18 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any]) -> None:
         return finish(f"{name}_like", new, requires_grad)
 
     def make_beside(self: Tensor, *size: Any, dtype: Any = None, **keyword: Any) -> Tensor:
-        """Of the dtype of `self`, unless another is asked for."""
         wanted = self.dtype if dtype is None else dtype
         if isinstance(self, Wrapped):
             shape = lengths(name, size, keyword.pop("size", None))
             return beside(self, lambda _, size: make_new(size, dtype=wanted, **keyword), shape)
         return make_new(*size, dtype=wanted, **keyword)
 
-    for public, run in ((name, make_new), (f"{name}_like", make_like), (f"new_{name}", make_beside)):
-        run.__name__ = run.__qualname__ = public
-    functions[name], functions[f"{name}_like"], methods[f"new_{name}"] = make_new, make_like, make_beside
+    like, beside_self = f"{name}_like", f"new_{name}"
+    sizes = "TypeError for a size that is no integer, RuntimeError for a negative one."
+    functions[name] = documented(make_new, f"A tensor of the shape `size` with {content}.\n\n{sizes}", name)
+    functions[like] = documented(make_like, f"A tensor of the shape and dtype of `input` with {content}.", like)
+    doc = f"A tensor of the shape `size` and, unless another is asked for, this dtype with {content}.\n\n{sizes}"
+    methods[beside_self] = documented(make_beside, doc, beside_self)
 
 
 def _tensor(name: str, x: Any) -> Tensor:
@@ -318,9 +322,9 @@ def _tensor(name: str, x: Any) -> Tensor:
     return x
 
 
-_factory("empty", lambda shape, dtype: dispatch.kernels().xp.empty(shape, dtype))
-_factory("zeros", lambda shape, dtype: dispatch.kernels().zeros(shape, dtype))
-_factory("ones", lambda shape, dtype: dispatch.kernels().ones(shape, dtype))
+_factory("empty", lambda shape, dtype: kernels().xp.empty(shape, dtype), "whatever is in its memory")
+_factory("zeros", lambda shape, dtype: kernels().zeros(shape, dtype), "every element 0")
+_factory("ones", lambda shape, dtype: kernels().ones(shape, dtype), "every element 1")
 
 
 @composite(method=False)
@@ -341,9 +345,7 @@ def full(
     value = number("full", "fill_value", 2, fill_value)
     inferred = np.dtype(bool) if isinstance(value, bool) else dtypes.numpy_dtype(type(value))
     wanted = placed("full", dtype, layout, device, pin_memory, inferred, out)
-    return finish(
-        "full", dispatch.kernels().full(lengths("full", (size,)), fitting(value, wanted), wanted), requires_grad, out
-    )
+    return finish("full", kernels().full(lengths("full", (size,)), fitting(value, wanted), wanted), requires_grad, out)
 
 
 @composite(method=False)
@@ -472,6 +474,8 @@ def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
 complex_op = operation(
     "complex(Tensor real, Tensor imag)",
     "from_parts",
+    pointwise=True,
+    linear=True,
     joint={
         ("real", "imag"): lambda f, grad, real, imag, mask: (
             f.real(grad) if mask[0] else None,
@@ -482,6 +486,8 @@ complex_op = operation(
 polar_op = operation(
     "polar(Tensor abs, Tensor angle)",
     lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
+    pointwise=True,
+    autocast="fp32",
     joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
 )
 
@@ -494,7 +500,7 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 
 
 @composite(method=False, out=True)
-@autocasts("polar")
+@autocasts("fp32")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex number of a size and an angle in radians."""
     _check_parts("polar", abs, angle)
@@ -511,8 +517,10 @@ def set_default_dtype(d: Any) -> None:
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
+    if d.numpy in dtypes.FLOAT8:
+        raise TypeError(f"couldn't find storage object {d.legacy.removesuffix('Tensor')}Storage")
     process_state.default_dtype = d.numpy
-    dispatch._numbers.clear()
+    numbers_made.clear()
 
 
 @composite(method=False)

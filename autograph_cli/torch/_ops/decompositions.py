@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dims
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims
 from .._core.autocast import autocasts
-from .._core.device_dispatch import is_meta
-from .._core.dispatch import kernels
+from .._core.device_dispatch import is_meta, kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, may_follow
 from .._core.user_warnings import warn_once
-from .._kernels.meta import readable
 from . import views
 from ._errors import not_implemented
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, row, same_dtype
@@ -22,14 +21,20 @@ from .results import named_result
 cholesky_ex_op = operation(
     "linalg_cholesky_ex(Tensor self, bool upper=False) -> (Tensor L, Tensor info)",
     nondifferentiable=("info",),
+    autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grad, upper, L: cholesky_gradient(f, grad, upper, L),
 )
 cholesky_op = operation(
     "cholesky(Tensor self, bool upper=False)",
+    autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grad, upper, result: cholesky_gradient(f, grad, upper, result),
 )
 cholesky_solve_op = operation(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False)",
+    autocast="fp32",
+    batch=batching.leading,
     joint={
         ("self", "input2"): lambda f, grad, self, input2, result, upper, mask: cholesky_solve_gradients(
             f, grad, input2, result, upper, mask
@@ -38,29 +43,42 @@ cholesky_solve_op = operation(
 )
 cholesky_inverse_op = operation(
     "cholesky_inverse(Tensor self, bool upper=False)",
+    autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grad, self, upper, result: cholesky_inverse_gradient(f, grad, self, upper, result),
 )
 qr_op = operation(
     "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
+    autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grads, Q, R, mode: qr_gradient(f, grads, Q, R, mode),
 )
 svd_op = operation(
     "linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor Vh)",
     saved={"S_sym_argsize_minus_1": lambda A_sizes: min(A_sizes[-2:])},
     node="LinalgSvdBackward0",
+    autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grads, full_matrices, U, S, Vh: svd_gradient(f, grads, full_matrices, U, S, Vh),
 )
 eigh_op = operation(
     "linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
     node="LinalgEighBackward0",
+    autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grads, eigenvalues, eigenvectors: eig_gradient(f, grads, eigenvalues, eigenvectors, True),
 )
 eig_op = operation(
     "linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    autocast="fp32",
+    batch=batching.leading,
     self=lambda f, grads, eigenvalues, eigenvectors: eig_gradient(f, grads, eigenvalues, eigenvectors, False),
 )
 geqrf_op = operation(
-    "geqrf(Tensor self) -> (Tensor a, Tensor tau)", self=lambda f, grads: not_implemented("geqrf")(f, grads)
+    "geqrf(Tensor self) -> (Tensor a, Tensor tau)",
+    autocast="fp32",
+    batch=batching.leading,
+    self=lambda f, grads: not_implemented("geqrf")(f, grads),
 )
 
 
@@ -144,7 +162,7 @@ def svd_gradient(f: Any, grads: Any, full: bool, U: Any, S: Any, Vh: Any) -> Any
     inner = _between(f, by_u, by_v, S)
     if gS is not None:
         inner = f.add(inner, f.diag_embed(gS))
-    if f.is_complex(U) and gU is not None and gVh is not None:
+    if f.is_complex(U) and by_u is not None and gVh is not None:
         diagonal = f.diagonal(_skew(f, by_u), 0, by_u.ndim - 2, by_u.ndim - 1)
         inner = f.add(inner, f.diag_embed(f.div(diagonal, f.mul_Scalar(S, 2))))
     if m > k and gU is not None:
@@ -246,7 +264,7 @@ NOT_POSITIVE = (
 )
 
 
-@autocasts("linalg_cholesky_ex")
+@autocasts("fp32")
 def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """As `linalg.cholesky`, with `info` instead of an error unless `check_errors`."""
     check_matrix("linalg.cholesky", A)
@@ -256,7 +274,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     return cholesky_ex_result(factor, info)
 
 
-@autocasts("linalg_cholesky")
+@autocasts("fp32")
 def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular L with L L**H = A; LinAlgError if A is not positive-definite.
 
@@ -272,7 +290,7 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("cholesky")
+@autocasts("fp32")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The older name of `torch.linalg.cholesky`."""
     warn_once(
@@ -291,7 +309,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("cholesky_solve")
+@autocasts("fp32")
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X with A X = B, from A's Cholesky factor."""
     for x, shown in ((B, "b"), (L, "u")):
@@ -314,14 +332,14 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("cholesky_inverse")
+@autocasts("fp32")
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is given."""
     check_matrix("cholesky_inverse", L)
     return cholesky_inverse_op(L, upper)
 
 
-@autocasts("linalg_qr")
+@autocasts("fp32")
 def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and the upper triangular R with Q R = A."""
     check_matrix("linalg.qr", A, square=False)
@@ -333,7 +351,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
 
 
 @composite(out=True)
-@autocasts("qr")
+@autocasts("fp32")
 def qr(input: Tensor, some: bool = True) -> Any:
     """The older name of `torch.linalg.qr`."""
     warn_once(
@@ -346,7 +364,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     return legacy_qr_result(*qr_op(input, "reduced" if some else "complete"))
 
 
-@autocasts("linalg_svd")
+@autocasts("fp32")
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and Vh with U diag(S) Vh = A, singular values descending.
 
@@ -358,7 +376,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     return svd_result(*svd_op(A, full_matrices, True))
 
 
-@autocasts("linalg_svdvals")
+@autocasts("fp32")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, descending."""
     check_matrix("linalg.svd", A, square=False)
@@ -366,7 +384,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("svd")
+@autocasts("fp32")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """The older form of `torch.linalg.svd`, with V instead of its conjugate transpose."""
     check_matrix("linalg.svd", input, square=False)
@@ -380,7 +398,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return legacy_svd_result(U, S, Vh.mH)
 
 
-@autocasts("linalg_eigh")
+@autocasts("fp32")
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """Eigenvalues, ascending, and eigenvectors of symmetric (Hermitian) matrices; one triangle is read."""
     check_matrix("linalg.eigh", A)
@@ -388,7 +406,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
     return eigh_result(*eigh_op(A, UPLO, True))
 
 
-@autocasts("linalg_eigvalsh")
+@autocasts("fp32")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric (Hermitian) matrices, ascending."""
     check_matrix("linalg.eigvalsh", A)
@@ -401,14 +419,14 @@ def _check_uplo(UPLO: str) -> None:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
 
 
-@autocasts("linalg_eig")
+@autocasts("fp32")
 def eig(A: Tensor) -> Any:
     """Eigenvalues and eigenvectors, complex."""
     _check_finite(A)
     return eig_result(*eig_op(A))
 
 
-@autocasts("linalg_eigvals")
+@autocasts("fp32")
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues, complex."""
     _check_finite(A)
@@ -424,7 +442,7 @@ def _check_finite(A: Tensor) -> None:
 
 
 @composite(out=True)
-@autocasts("geqrf")
+@autocasts("fp32")
 def geqrf(input: Tensor) -> Any:
     """Householder reflectors and R in one matrix, and the reflectors' factors."""
     check_floating("geqrf", input)

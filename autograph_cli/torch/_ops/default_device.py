@@ -7,13 +7,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays import dispatched
+from .._arrays.storages import empty_strided
 from .._core import device as devices
-from .._core import dispatched
 from .._core.device_dispatch import on_meta
 from .._core.registry import functions, methods
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, make
-from .._core.views import empty_strided
 from .conversion import strides, to_meta
 
 Maker = Callable[..., Any]
@@ -68,7 +68,7 @@ def placed_by_default(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    run.__signature__ = inspect.signature(make_new)
+    vars(run)["__signature__"] = inspect.signature(make_new)
     return run
 
 
@@ -83,7 +83,7 @@ def placed_like_first(make_new: Maker) -> Maker:
                 return found
         if "device" not in named and not process_state.reserved:
             return make_new(*args, **named)
-        first = args[0] if args else named.get("input")
+        first: Any = args[0] if args else named.get("input")
         alike = isinstance(first, Tensor) and first.is_meta
         where = named.get("device")
         if where is None and not alike:
@@ -95,7 +95,7 @@ def placed_like_first(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on_meta(make_new, args, named)
 
-    run.__signature__ = inspect.signature(make_new)
+    vars(run)["__signature__"] = inspect.signature(make_new)
     return run
 
 

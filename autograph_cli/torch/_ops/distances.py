@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dims, dtypes
+from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -19,18 +19,22 @@ norm_dim = operation(
     "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[] dim, bool keepdim=False)",
     lambda f, a, p, dim, keepdim: f.vector_norm(a, 2 if p is None else p, dim, keepdim),
     node="NormBackward1",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, p, result, dim, keepdim: reductions.norm_gradient(
         f, grad, self, p, result, dim, keepdim
     ),
 )
 pdist_op = operation(
     "_pdist_forward(Tensor self, float p=2)",
+    refuses={"eE": "pdist"},
     node="PdistBackward0",
     self=lambda f, grad, self, p, result: f._pdist_backward(grad, self, p, result),
 )
 operation(
     "_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist)",
     node="PdistBackwardBackward0",
+    saves_all=True,
     grad_output=undifferentiated("_pdist_backward"),
     self=undifferentiated("_pdist_backward"),
     pdist=undifferentiated("_pdist_backward"),
@@ -93,7 +97,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
 # ---------------------------------------------------------------- losses
 
 
-@autocasts("hinge_embedding_loss")
+@autocasts("fp32")
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -110,7 +114,7 @@ def hinge_embedding_loss(
     return reduced(losses, name)
 
 
-@autocasts("margin_ranking_loss")
+@autocasts("fp32")
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -131,7 +135,7 @@ def margin_ranking_loss(
     return reduced(operations.clamp_min(operations.add_Scalar(product, float(margin)), 0), name)
 
 
-@autocasts("cosine_embedding_loss")
+@autocasts("fp32")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -161,7 +165,7 @@ def cosine_embedding_loss(
     return reduced(losses, name)
 
 
-@autocasts("triplet_margin_loss")
+@autocasts("fp32")
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, generator, randomness
+from .._arrays.meta import Meta
+from .._core import batching, dtypes, generator, randomness
 from .._core.device_dispatch import kernels
+from .._core.docstrings import documented, in_place
 from .._core.operation import operation
 from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
-from .._kernels.meta import Meta
 from . import arithmetic, views
 from .arithmetic import no_derivative
 from .random import in_memory_order, stream_of
@@ -27,6 +28,7 @@ native_dropout_op = operation(
     "native_dropout(Tensor input, Tensor kept, float scale) -> (Tensor result0, Tensor result1)",
     lambda f, a, kept, scale: (a * kept * f.number(scale, a), kept),
     nondifferentiable=("result1",),
+    batch=batching.leading,
     input=lambda f, grad, kept, scale: grad * f.mul_Scalar(f.cast_like(kept, grad), scale),
 )
 
@@ -35,6 +37,8 @@ native_dropout_backward = operation(
     lambda f, grad, kept, scale: grad * kept * f.number(scale, grad),
     node="NativeDropoutBackwardBackward0",
     saved={"grad_output": "grad_output"},
+    pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, mask, scale: grad * f.mul_Scalar(f.cast_like(mask, grad), scale),
     mask=no_derivative("native_dropout_backward: mask"),
 )
@@ -188,30 +192,32 @@ def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
     draw = lambda size: generator.bernoulli(stream_of(None), size, np.dtype(bool), 1 - p)[()]  # noqa: E731
     kept = make(Meta(input._raw.shape, bool)) if input.is_meta else randomness.drawn(input._raw.shape, draw)
-    found: tuple[Tensor, Tensor] = native_dropout_op(input, kept, scale)
-    return found
+    result, mask = native_dropout_op(input, kept, scale)
+    return result, mask
 
 
 def _publish() -> None:
     """`torch.dropout(input, p, train)` and its relatives, in place too."""
-    for name, run in {
-        "dropout": (_drop, False),
-        "feature_dropout": (_drop, True),
-        "alpha_dropout": (_drop_alpha, False),
-        "feature_alpha_dropout": (_drop_alpha, True),
-    }.items():
+    for name, drop, feature, what in (
+        ("dropout", _drop, False, "each element with probability `p` 0, the others divided by 1 - p"),
+        ("feature_dropout", _drop, True, "each channel with probability `p` 0, the others divided by 1 - p"),
+        ("alpha_dropout", _drop_alpha, False, "each element with probability `p` at the lower limit of SELU"),
+        ("feature_alpha_dropout", _drop_alpha, True, "each channel with probability `p` at the lower limit of SELU"),
+    ):
         for changed in (False, True):
-            functions[name + "_" * changed] = _named(name, *run, changed)
+            doc = f"`input` with {what}; as it is unless `train`. RuntimeError unless 0 <= p <= 1."
+            named = name + "_" * changed
+            run = _dropping(drop, feature, changed)
+            functions[named] = documented(run, in_place(name) if changed else doc, named)
 
 
-def _named(name: str, drop: Any, feature: bool, inplace: bool) -> Any:
+def _dropping(drop: Any, feature: bool, inplace: bool) -> Any:
     def run(input: Tensor, p: float, train: bool) -> Tensor:
         if p < 0 or p > 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
         found: Tensor = drop(input, p, train, inplace, feature)
         return found
 
-    run.__name__ = run.__qualname__ = name + "_" * inplace
     return run
 
 

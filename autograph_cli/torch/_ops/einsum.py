@@ -88,49 +88,49 @@ def _contract(inputs: list[list[str]], output: list[str], operands: list[Tensor]
                 f"({x.ndim}) for operand {i} and no ellipsis was given"
             )
         hidden = max(hidden, x.ndim - named) if ELLIPSIS in labels else hidden
-    places = _places(inputs, output, hidden)
+    positions = _positions(inputs, output, hidden)
     kept = sum(hidden if label == ELLIPSIS else 1 for label in output)
-    total = max((p + (hidden if label == ELLIPSIS else 1) for label, p in places.items()), default=0)
+    total = max((p + (hidden if label == ELLIPSIS else 1) for label, p in positions.items()), default=0)
     total = max(total, kept)
-    laid = [_laid_out(x, labels, places, hidden, total) for labels, x in zip(inputs, operands, strict=True)]
-    _check_sizes(laid, places)
+    laid = [_laid_out(x, labels, positions, hidden, total) for labels, x in zip(inputs, operands, strict=True)]
+    _check_sizes(laid, positions)
     return _sum_products(laid, kept, total)
 
 
-def _places(inputs: list[list[str]], output: list[str], hidden: int) -> dict[str, int]:
+def _positions(inputs: list[list[str]], output: list[str], hidden: int) -> dict[str, int]:
     """The first dimension of each label: those of the output first, then those that are summed, in the alphabet's
     order."""
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     every = {label for labels in inputs for label in labels}
     for label in output:
-        if label in places:
+        if label in positions:
             raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
         if label not in every and label != ELLIPSIS:
             raise RuntimeError(
                 f"einsum(): output subscript {label} does not appear in the equation for any input operand"
             )
-        places[label] = sum(hidden if known == ELLIPSIS else 1 for known in places)
-    for label in sorted(every - set(places), key=lambda x: (x != ELLIPSIS, x)):
-        places[label] = sum(hidden if known == ELLIPSIS else 1 for known in places)
-    return places
+        positions[label] = sum(hidden if known == ELLIPSIS else 1 for known in positions)
+    for label in sorted(every - set(positions), key=lambda x: (x != ELLIPSIS, x)):
+        positions[label] = sum(hidden if known == ELLIPSIS else 1 for known in positions)
+    return positions
 
 
-def _laid_out(x: Tensor, labels: list[str], places: dict[str, int], hidden: int, total: int) -> Tensor:
+def _laid_out(x: Tensor, labels: list[str], positions: dict[str, int], hidden: int, total: int) -> Tensor:
     """The operand with a dimension for every label, in the common order."""
     order = [-1] * total
     own = x.ndim - sum(label != ELLIPSIS for label in labels)
     next_dim = 0
     for label in labels:
         if label == ELLIPSIS:
-            start = places[label] + hidden - own
+            start = positions[label] + hidden - own
             for k in range(own):
                 order[start + k] = next_dim
                 next_dim += 1
-        elif order[places[label]] == -1:
-            order[places[label]] = next_dim
+        elif order[positions[label]] == -1:
+            order[positions[label]] = next_dim
             next_dim += 1
         else:
-            first = order[places[label]]
+            first = order[positions[label]]
             n, m = x._raw.shape[first], x._raw.shape[next_dim]
             if n != m:
                 raise RuntimeError(
@@ -145,8 +145,8 @@ def _laid_out(x: Tensor, labels: list[str], places: dict[str, int], hidden: int,
     return views.permute_op(x, tuple(order))
 
 
-def _check_sizes(laid: list[Tensor], places: dict[str, int]) -> None:
-    for label, d in places.items():
+def _check_sizes(laid: list[Tensor], positions: dict[str, int]) -> None:
+    for label, d in positions.items():
         if label == ELLIPSIS:
             continue
         seen = 1

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, batching_layers
 from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.views import bump, changes
-from .._kernels.meta import readable
 from . import views
 from .arithmetic import no_derivative
 from .nonlinear import undifferentiated
@@ -20,7 +21,10 @@ from .ranges import arange
 
 embedding_op = operation(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)",
+    float8=True,
     saved={"weight_sizes": None, "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0]},
+    linear=True,
+    batch=batching_layers.embedding,
     weight=lambda f, grad, indices, weight_sizes, padding_idx, scale_grad_by_freq, sparse: (
         f.embedding_sparse_backward if sparse else f.embedding_dense_backward
     )(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq),
@@ -28,6 +32,8 @@ embedding_op = operation(
 operation(
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool "
     "scale_grad_by_freq)",
+    linear=True,
+    batch=batching_layers.embedding_backward,
     grad_output=lambda f, grad, indices, padding_idx: rows_again(f, grad, indices, padding_idx),
 )
 
@@ -86,6 +92,7 @@ bag_op = operation(
         "weight_sym_argsize_0": lambda weight_sizes: weight_sizes[0],
     },
     nondifferentiable=("offset2bag", "bag_size", "max_indices"),
+    last="per_sample_weights",
     weight=_embedding_bag_weight,
     per_sample_weights=lambda f, grad, weight, indices, offset2bag, padding_idx: f._embedding_bag_per_sample(
         grad, weight, indices, offset2bag, padding_idx
@@ -95,16 +102,19 @@ operation(
     "_embedding_bag_backward(Tensor grad_output, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor "
     "max_indices, int num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx)",
     node="EmbeddingBagBackwardBackward0",
+    saves_all=True,
     grad_output=undifferentiated("_embedding_bag_backward"),
     per_sample_weights=undifferentiated("_embedding_bag_backward"),
 )
 operation(
     "_embedding_bag_per_sample(Tensor grad_output, Tensor weight, Tensor indices, Tensor offset2bag, int padding_idx)",
-    node="NotImplemented",
+    has_derivative=False,
     grad_output=no_derivative("_embedding_bag_per_sample_weights_backward"),
     weight=no_derivative("_embedding_bag_per_sample_weights_backward"),
 )
-one_hot_op = operation("one_hot(Tensor self, int num_classes)", node="NotImplemented")
+one_hot_op = operation(
+    "one_hot(Tensor self, int num_classes)", has_derivative=False, memory_format="contiguous", batch=batching.leading
+)
 
 
 def _padding(padding_idx: int | None, rows: int) -> int:

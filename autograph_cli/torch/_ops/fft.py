@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dims, dtypes
-from .._core.autocast import LISTED, autocasts
-from .._core.dispatch import kernels, put
+from .._core import batching, dims, dtypes
+from .._core.autocast import autocasts
+from .._core.device_dispatch import kernels
+from .._core.dispatch import put
+from .._core.docstrings import documented
+from .._core.inplace import run_inplace
 from .._core.operation import operation, operations
 from .._core.registry import with_out
+from .._core.state import process_state
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
 from . import arithmetic, views
 from . import unary as unary
@@ -22,11 +25,15 @@ from .rearrange import roll_op
 c2c = operation(
     "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward)",
     node="FftC2CBackward0",
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, dim, normalization, forward: f._fft_c2c(grad, dim, normalization, not forward),
 )
 r2c = operation(
     "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
     node="FftR2CBackward0",
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, dim, normalization, onesided, self: f.fft_r2c_backward(
         grad, dim, normalization, onesided, self.shape[dim[-1]]
     ),
@@ -34,6 +41,8 @@ r2c = operation(
 c2r = operation(
     "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size)",
     node="FftC2RBackward0",
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, dim, normalization: f.fft_c2r_backward(grad, dim, normalization),
 )
 
@@ -76,7 +85,7 @@ def _normalization(norm: str | None, forward: bool) -> int:
 
 def _promoted(x: Tensor, complex_wanted: bool = False) -> Tensor:
     """`x` in floating point, or complex."""
-    kind = x.dtype if x.dtype.category >= dtypes.FLOATING else dtypes.FROM_NUMPY[dtypes.process_state.default_dtype]
+    kind = x.dtype if x.dtype.category >= dtypes.FLOATING else dtypes.FROM_NUMPY[process_state.default_dtype]
     if kind in (dtypes.float16, dtypes.bfloat16):
         raise RuntimeError(f"Unsupported dtype {dtypes.cpp_name(kind.numpy)}")
     if complex_wanted:
@@ -142,6 +151,35 @@ def _resized(x: Tensor, sizes: Any, axes: Any) -> Tensor:
 
 
 # ---------------------------------------------------------------- the public functions
+
+_SUMS = {
+    "fft": "The discrete Fourier transform: element j is the sum of `input[k] * exp(-2 pi i j k / n)` over k.",
+    "ifft": "The inverse of `{fft}`: element j is the sum of `input[k] * exp(2 pi i j k / n)` over k, divided by n.",
+    "rfft": "`{fft}` of a real tensor without the redundant half: n // 2 + 1 elements along the last dimension.",
+    "irfft": "The inverse of `{rfft}`: a real tensor from half of its spectrum. Say its length where that is odd.",
+    "hfft": "`{fft}` of a Hermitian signal, given by half of it: a real tensor. Say its length where that is odd.",
+    "ihfft": "The inverse of `{hfft}`: half of the Hermitian signal that has this real spectrum.",
+    "fftshift": "The elements moved so that frequency 0 is in the middle of `dim`, or of every dimension without it.",
+    "ifftshift": "The inverse of `fftshift`: frequency 0 moves from the middle to the front.",
+}
+_OVER = {
+    "": "It runs along `dim`, which is first cut or filled with zeros to `n`.",
+    "2": "It runs over the two dimensions `dim` (the last two), first cut or filled with zeros to the sizes `s`.",
+    "n": "It runs over the dimensions `dim` (all), first cut or filled with zeros to the sizes `s`.",
+}
+_SCALED = (
+    '`norm` says which direction divides by n: "backward" (the inverse only; the default), "forward" or "ortho" (each '
+    "by the square root).\nRuntimeError for a size below 1{}."
+)
+
+
+def _doc(name: str) -> str:
+    """What a transform computes, over which dimensions, and when it fails."""
+    root, many = (name[:-1], name[-1]) if name[-1] in "2n" else (name, "")
+    first = _SUMS[root].format(**{known: known + many for known in _SUMS})
+    if root.endswith("shift"):
+        return first
+    return f"{first}\n\n{_OVER[many]} {_SCALED.format(', or a complex input' * (root in ('rfft', 'ihfft')))}"
 
 
 def _forward_or_back(name: str, forward: bool) -> Callable[..., Tensor]:
@@ -237,7 +275,7 @@ def _hfftn(name: str, default: Any) -> Callable[..., Tensor]:
             x = c2c(x, axes[:-1], how, True)
         return c2r(unary.conj(x), axes[-1:], how, last)
 
-    return _named(run, name)
+    return _named(run, name, autocast="")
 
 
 def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
@@ -250,13 +288,12 @@ def _ihfftn(name: str, default: Any) -> Callable[..., Tensor]:
         half = r2c(_resized(_promoted(input), sizes, axes), axes[-1:], how, True)
         return c2c(conj_physically(half), axes[:-1], how, False) if axes[:-1] else unary.conj(half)
 
-    return _named(run, name)
+    return _named(run, name, autocast="")
 
 
-def _named(run: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
-    run.__name__ = run.__qualname__ = name
-    known = f"fft_{name}"
-    return with_out(autocasts(known)(run) if known in LISTED else run)
+def _named(run: Callable[..., Tensor], name: str, autocast: str = "fp32") -> Callable[..., Tensor]:
+    documented(run, _doc(name), name)
+    return with_out(autocasts(autocast)(run) if autocast else run)
 
 
 def _shift(name: str, extra: int) -> Callable[..., Tensor]:
@@ -264,7 +301,7 @@ def _shift(name: str, extra: int) -> Callable[..., Tensor]:
         axes = tuple(range(input.ndim)) if dim is None else tuple(map(int, dims.wrap_all(dim, input.ndim)))
         return roll_op(input, tuple((input._raw.shape[d] + extra) // 2 for d in axes), axes)
 
-    return _named(run, name)
+    return _named(run, name, autocast="")
 
 
 public: dict[str, Callable[..., Any]] = {
@@ -301,14 +338,21 @@ def frequencies(half: bool) -> Callable[..., Tensor]:
         device: Any = None,
         requires_grad: bool = False,
     ) -> Tensor:
-        kind = dtypes.numpy_dtype(dtype) if dtype is not None else dtypes.process_state.default_dtype
+        kind = dtypes.numpy_dtype(dtype) if dtype is not None else process_state.default_dtype
         made = make(kernels().frequencies(n, d, half, kind))
         if out is not None:
             put(out, made._raw)
-            return out
+            written: Tensor = out
+            return written
         return made.requires_grad_() if requires_grad else made
 
-    return run
+    which = (
+        "0 and the positive ones that `rfft` gives, n // 2 + 1 of them"
+        if half
+        else "those of `fft`, n of them: 0, the positive, then the negative ones"
+    )
+    doc = f"The frequencies of a transform of length `n`, {which}.\n\n`d` is the distance between two measurements."
+    return documented(run, doc, "rfftfreq" if half else "fftfreq")
 
 
 public["fftfreq"], public["rfftfreq"] = frequencies(False), frequencies(True)

@@ -19,7 +19,7 @@ def _part(x: Tensor, dim: int, start: int | None, end: int | None) -> Any:
     return views.slice_op(x, dim, *views.window(start, end, 1, x._raw.shape[dim]))
 
 
-def _even_slopes(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
+def _even_gradient(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
     """Central differences over twice the distance `dx`, one-sided ones at the ends."""
 
     def at(start: int | None, end: int | None) -> Any:
@@ -40,14 +40,14 @@ def _even_slopes(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
     return cat([prepend, div_scalar(center, 2), append], dim)
 
 
-def _uneven_slopes(x: Tensor, dim: int, places: Tensor, edge_order: int) -> Tensor:
+def _uneven_gradient(x: Tensor, dim: int, positions: Tensor, edge_order: int) -> Tensor:
     """Differences of second order between places at any distance."""
 
     def at(start: int | None, end: int | None) -> Any:
         return _part(x, dim, start, end)
 
     shape = [-1 if d == dim else 1 for d in range(x.ndim)]
-    dx: Any = diff(places, 1, 0)
+    dx: Any = diff(positions, 1, 0)
     one, two = _part(dx, 0, 0, -1), _part(dx, 0, 1, None)
     # The graph has the nodes in PyTorch's order: what stands right is made first.
     below = one * (one + two)
@@ -88,7 +88,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
         given = [spacing]
     _check_gradient(input, given, where, edge_order)
     return tuple(
-        _uneven_slopes(input, d, s, edge_order) if isinstance(s, Tensor) else _even_slopes(input, d, s, edge_order)
+        _uneven_gradient(input, d, s, edge_order) if isinstance(s, Tensor) else _even_gradient(input, d, s, edge_order)
         for d, s in zip(where, given, strict=True)
     )
 

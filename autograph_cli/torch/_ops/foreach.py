@@ -60,8 +60,8 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
             key: [x] * len(tensors) for key, x in options.items() if key == "ord"
         }
         made = []
-        for place, tensor in enumerate(tensors):
-            rest, named = [c[place] for c in columns], {_NAMES.get(k, k): c[place] for k, c in options.items()}
+        for position, tensor in enumerate(tensors):
+            rest, named = [c[position] for c in columns], {_NAMES.get(k, k): c[position] for k, c in options.items()}
             if name.startswith(("addcdiv", "addcmul")) and len(rest) > 2:
                 named["value"] = rest.pop()
             made.append(run(rest[0], tensor) if swapped else run(tensor, *rest, **named))

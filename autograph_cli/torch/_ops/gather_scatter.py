@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import Meta, readable
+from .._core import batching, batching_layers, dims, dtypes
 from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import Meta, readable
+from .._kernels.selection import ordered
 from . import indexing, unary, views
 from ._index_checks import along, check_index
 
@@ -24,18 +25,31 @@ from ._index_checks import along, check_index
 index_fill_scalar = operation(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)",
     node="IndexFillBackward0",
+    memory_format="preserve",
+    batch=batching_layers.along_index(batching_layers.filled),
+    overlap="any",
+    internal_overlap=True,
+    vmap_inplace="index_fill_",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
 )
 index_fill_tensor = operation(
     "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)",
     "index_fill_int_Scalar",
     node="IndexFillBackward1",
+    batch=batching_layers.along_index(),
+    overlap="any",
+    internal_overlap=True,
+    vmap_inplace="index_fill_",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     value=lambda f, grad, dim, index: f.sum(f.index_select(grad, dim, f.distinct(index))),
 )
 index_copy_op = operation(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source)",
     saved={"source_dim": lambda source_sizes: len(source_sizes)},
+    linear=True,
+    autocast="promote",
+    batch=batching_layers.along_index(batching_layers.copied),
+    overlap="none",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     source=lambda f, grad, dim, index, source: indexing.read_slices(f, grad, dim, index, source.shape),
 )
@@ -63,7 +77,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     return index_fill_tensor, input, d, index, value
 
 
-@overloaded()
+@overloaded(autocast="promote")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     """Slices of `source` in the places that `index` names."""
     d = dims.wrap(dim, input.ndim)
@@ -103,10 +117,13 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
 
 take_op = operation(
     "take(Tensor self, Tensor index)",
+    linear=True,
+    batch=batching_layers.take,
     self=lambda f, grad, self, index: f.put(f.zeros_of(self.shape, grad), index, grad, True),
 )
 put_op = operation(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False)",
+    linear=True,
     self=lambda f, grad, index, source, accumulate: (
         grad if accumulate else f.put(grad, index, f.zeros_of(source.shape, grad), False)
     ),
@@ -235,7 +252,7 @@ def _product_gradients(
     return mine, f.where(single, at.read(f, grad * without, dim, index), others)
 
 
-def _reducer(name: str, at: Any, schema: str, node: str) -> Any:
+def _reducer(name: str, at: Any, schema: str, node: str, **traits: Any) -> Any:
     other = "src" if at is _Gathered else "source"
     formulas: dict[str, Callable[..., Any]] = {
         "src": lambda f, grad, self, dim, index, src, reduce, include_self, result: _reduced_gradients(
@@ -245,7 +262,7 @@ def _reducer(name: str, at: Any, schema: str, node: str) -> Any:
             f, at, grad, self, dim, index, source, reduce, include_self, result
         ),
     }
-    return operation(schema, name, node=node, joint={("self", other): formulas[other]})
+    return operation(schema, name, node=node, **traits, joint={("self", other): formulas[other]})
 
 
 scatter_reduce_op = _reducer(
@@ -253,12 +270,14 @@ scatter_reduce_op = _reducer(
     _Gathered,
     "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self=True)",
     "ScatterReduceBackward0",
+    batch=batching.leading,
 )
 index_reduce_op = _reducer(
     "index_reduce",
     _Selected,
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, bool include_self=True)",
     "IndexReduceBackward0",
+    batch=batching_layers.along_index(),
 )
 
 
@@ -377,7 +396,10 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Where elements are among others."""
     a, b = (x._raw if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))
-    return make(np.isin(a, b, invert=invert)[()])
+    for raw in (a, b):
+        if raw.dtype.kind in "bc":
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {dtypes.cpp_name(raw.dtype)}")
+    return make(np.isin(ordered(a), ordered(b), invert=invert)[()])
 
 
 @composite()

@@ -9,15 +9,16 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.class_names import type_name
+from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
 from .._core.registry import composite, methods
 from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn
-from .._core.views import check_inplace, run_inplace
+from .._core.views import check_inplace
 from . import indexing, views
 from ._data import array_of
-from .indexing import cast_to, mask_places, rows
+from .indexing import cast_to, mask_positions, rows
 
 # ---------------------------------------------------------------- reading
 
@@ -162,7 +163,10 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
                     f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of "
                     f"the indexed tensor {list(result._raw.shape)} at index {dim + offset}"
                 )
-        picks += [(dim + i, make(places.astype(np.int64))) for i, places in enumerate(mask_places(tensor._raw, writes))]
+        picks += [
+            (dim + i, make(positions.astype(np.int64)))
+            for i, positions in enumerate(mask_positions(tensor._raw, writes))
+        ]
         return result, dim + tensor.ndim
     picks.append((dim, tensor))
     return result, dim + 1
@@ -176,7 +180,8 @@ def _index_tensor(item: Any) -> Tensor:
     if item._raw.dtype == np.uint8:
         warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         item = make(item._raw.astype(bool))
-    return item
+    index: Tensor = item
+    return index
 
 
 def _index_array(item: Any) -> Any:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import readable
+from .._core import batching, batching_rules, dims, dtypes
 from .._core.arg_check import Handed, hands_on
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import readable
+from .._kernels.selection import ordered
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims
 from .results import named_result
@@ -21,6 +22,8 @@ from .results import named_result
 count_nonzero_op = operation(
     "count_nonzero(Tensor self, int[] dim)",
     lambda f, a, dim: f.xp.asarray(f.xp.count_nonzero(a, axis=(dim or None) if a.ndim else None)).astype("int64")[()],
+    memory_format="contiguous",
+    batch=batching.leading,
 )
 
 
@@ -34,8 +37,9 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def _unique(f: Any, a: Any, dim: Any) -> Any:
-    keys = a.astype("float32") if a.dtype.kind == "V" else a  # of bfloat16 NumPy does not know that nan comes last
-    values, inverse, counts = f.xp.unique(keys, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    values, inverse, counts = f.xp.unique(
+        ordered(a), return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+    )
     inverse = inverse.reshape(a.shape if dim is None else (-1,))
     return values.astype(a.dtype, copy=False), inverse.astype("int64"), counts.astype("int64")
 
@@ -58,6 +62,8 @@ def _three(schema: str, kernel: Any, node: str, name: str) -> Any:
         kernel,
         node=node,
         nondifferentiable=("inverse_indices", "counts"),
+        refuses={"c": "unique"},
+        batch=batching_rules.shape_by_values,
         self=no_derivative(name),
     )
 
@@ -170,7 +176,10 @@ def _histc(f: Any, a: Any, bins: int, low: float, high: float) -> Any:
         raise RuntimeError(f"range of [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError("max must be larger than min")
-    return f.xp.histogram(a, bins, (low, high))[0].astype(a.dtype)
+    inside = a[(a >= low) & (a <= high)]
+    # By one product, as PyTorch does it: close to an edge it decides otherwise than a comparison with the edge.
+    place = ((inside - inside.dtype.type(low)) * inside.dtype.type(bins / (high - low))).astype(np.int64)
+    return f.xp.bincount(f.xp.minimum(place, bins - 1), minlength=bins).astype(a.dtype)
 
 
 histc_op = operation("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0)", _histc)
@@ -201,13 +210,13 @@ def _edges(a: Any, bins: Any, limits: Any) -> Any:
 def _counts(rows: Any, edges: list[Any], weight: Any) -> Any:
     """How many rows fall between the edges of each column; a row on the last edge belongs to the last bin."""
     shape = tuple(len(e) - 1 for e in edges)
-    places, inside = [], np.ones(len(rows), bool)
+    positions, inside = [], np.ones(len(rows), bool)
     for column, e in zip(rows.T, edges, strict=True):
-        place = np.searchsorted(e, column, "right") - 1
-        place[column == e[-1]] = len(e) - 2
+        position = np.searchsorted(e, column, "right") - 1
+        position[column == e[-1]] = len(e) - 2
         inside &= (column >= e[0]) & (column <= e[-1])
-        places.append(place)
-    flat = np.ravel_multi_index([p[inside] for p in places], shape, mode="clip")
+        positions.append(position)
+    flat = np.ravel_multi_index([p[inside] for p in positions], shape, mode="clip")
     return np.bincount(flat, None if weight is None else weight[inside], math.prod(shape)).reshape(shape)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
@@ -15,10 +16,14 @@ from .decompositions import linalg_qr, linalg_svd
 
 householder_product_op = operation(
     "linalg_householder_product(Tensor input, Tensor tau)",
+    autocast="fp32",
+    batch=batching.leading,
     joint={("input", "tau"): lambda f, grad, input, tau, result: householder_gradients(f, grad, input, tau)},
 )
 ormqr_op = operation(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False)",
+    autocast="fp32",
+    batch=batching.leading,
     joint={
         ("self", "input2", "input3"): lambda f, grad, self, input2, input3, left, transpose, result: ormqr_gradients(
             f, grad, self, input2, input3, left, transpose
@@ -100,7 +105,7 @@ operations.unit_matrix = unit_matrix
 
 
 @composite(name="orgqr", out=True)
-@autocasts("linalg_householder_product")
+@autocasts("fp32")
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of the reflectors that `geqrf` gave."""
     name = "torch.linalg.householder_product"
@@ -119,7 +124,7 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("ormqr")
+@autocasts("fp32")
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """`other` multiplied by the product of the reflectors that `geqrf` gave, or by its conjugate transpose."""
     if input.ndim < 2 or other.ndim < 2:
@@ -150,6 +155,7 @@ def _difference(A: Tensor, M: Tensor | None, multiply: Any) -> Tensor:
 def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | None = None) -> Tensor:
     """Orthonormal columns whose span approximates that of A - M (Halko and others, 2009, algorithm 4.4)."""
     f = operations
+    Q: Tensor
     R = functions["randn"](A._raw.shape[-1], q, dtype=A.dtype, device=A.device)
     Q = linalg_qr(_difference(A, M, lambda x: f.matmul(x, R))).Q
     for _ in range(2 if niter is None else niter):

@@ -10,27 +10,41 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
-from .._core.device_dispatch import NO_DATA, Meta, is_meta, kernels, without_memory
+from .._arrays.meta import NO_DATA, Meta
+from .._core import batching, batching_layers, batching_rules, dims, dtypes
+from .._core.device_dispatch import is_meta, kernels, without_memory
+from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
+from .._core.memory_format import indexed
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
-from .._core.views import check_inplace, check_overlap, run_inplace
+from .._core.views import check_inplace, check_overlap
 from . import views
 from ._index_checks import along
 from .arithmetic import no_derivative, scaled
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
+    float8=True,
+    linear=True,
+    memory_format=indexed,
+    batch=batching_layers.index,
     self=lambda f, grad, self_sizes, indices: (f.index_put if is_meta(grad) else f.index_put_impl)(
         f.zeros_of(self_sizes, grad), indices, grad, True
     ),
 )
 index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
+    float8=True,
+    linear=True,
+    memory_format="preserve",
+    batch=batching_layers.index_put,
+    overlap="none",
+    internal_overlap=True,
+    vmap_inplace="index_put_",
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
     ),
@@ -40,6 +54,8 @@ index_put_impl = operation(
     "index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
     "index_put",
     node="IndexPutImplBackward0",
+    linear=True,
+    batch=batching_layers.index_put,
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
     ),
@@ -48,17 +64,25 @@ index_put_impl = operation(
 gather_op = operation(
     "gather(Tensor self, int dim, Tensor index)",
     saved={"sparse_grad": lambda: False},
+    linear=True,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, dim, index: f.scatter_add(f.zeros_of(self.shape, grad), dim, index, grad),
 )
 scatter_op = operation(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src)",
     node="ScatterBackward0",
+    linear=True,
+    batch=batching.leading,
+    overlap="none",
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
     src=lambda f, grad, dim, index: f.gather(grad, dim, index),
 )
 scatter_value = operation(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value)",
     node="ScatterBackward1",
+    batch=batching.leading,
+    overlap="none",
     self=lambda f, grad, dim, index: f.scatter_value(grad, dim, index, 0),
 )
 scatter_reduced = operation(
@@ -66,59 +90,103 @@ scatter_reduced = operation(
     lambda f, a, dim, index, src, reduce: f.scatter_reduce_two(
         a, dim, index, src._raw if isinstance(src, Tensor) else src, {"add": "sum", "multiply": "prod"}[reduce]
     ),
-    node="NotImplemented",
+    has_derivative=False,
+    batch=batching.leading,
+    overlap="none",
     self=no_derivative("scatter"),
 )
 scatter_add_op = operation(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src)",
+    linear=True,
+    batch=batching.leading,
+    overlap="none",
+    vmap_inplace="scatter_add_",
     self=lambda f, grad: grad,
     src=lambda f, grad, dim, index: f.gather(grad, dim, index),
 )
 index_select_op = operation(
     "index_select(Tensor self, int dim, Tensor index)",
+    float8=True,
+    linear=True,
+    memory_format="own",
+    batch=batching_layers.along_index(batching_layers.gathered),
     self=lambda f, grad, self_sizes, dim, index: f.index_add(f.zeros_of(self_sizes, grad), dim, index, grad),
 )
 index_add_op = operation(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)",
     saved={"source_dim": lambda source_sizes: len(source_sizes)},
+    linear=True,
+    batch=batching_layers.along_index(batching_layers.added),
+    overlap="none",
+    vmap_inplace="index_add_",
     self=lambda f, grad: grad,
     source=lambda f, grad, dim, index, source, alpha: scaled(f, read_slices(f, grad, dim, index, source.shape), alpha),
 )
 masked_select_op = operation(
     "masked_select(Tensor self, Tensor mask)",
+    float8=True,
+    linear=True,
+    batch=batching_rules.masked_select,
     self=lambda f, grad, self, mask: f.masked_scatter(
         f.zeros_of(dims.broadcast(tuple(self.shape), tuple(mask.shape)), grad), mask, grad
     ),
 )
 masked_scatter_op = operation(
     "masked_scatter(Tensor self, Tensor mask, Tensor source)",
+    linear=True,
+    overlap="any",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     source=lambda f, grad, mask, source_sizes: f.masked_scatter_backward(grad, mask, source_sizes),
 )
 masked_scatter_backward = operation(
     "masked_scatter_backward(Tensor grad_output, Tensor mask, int[] sizes)",
     node="MaskedScatterBackwardBackward0",
+    linear=True,
     grad_output=lambda f, grad, mask, grad_output_sizes: f.masked_scatter(
         f.zeros_of(grad_output_sizes, grad), mask, grad
     ),
 )
 copy_op = operation(
     "copy(Tensor self, Tensor src)",
-    node="CopyBackwards",
+    float8=True,
+    node="torch::autograd::CopyBackwards",
     saved={"src_sizes": None},
+    linear=True,
+    batch=batching_rules.copy,
+    vmap_inplace="inplace arithmetic",
+    overwrites=True,
     self=lambda f, grad: f.zeros_like(grad),
     src=lambda f, grad, src_sizes, src_dtype: f.copied(grad, src_sizes, src_dtype),
 )
 fill_scalar = operation(
-    "fill.Scalar(Tensor self, Scalar value)", node="FillBackward2", self=lambda f, grad: f.zeros_like(grad)
+    "fill.Scalar(Tensor self, Scalar value)",
+    float8=True,
+    node="FillBackward2",
+    pointwise=True,
+    overlap="any",
+    internal_overlap=True,
+    vmap_inplace="fill_",
+    self=lambda f, grad: f.zeros_like(grad),
 )
 fill_tensor = operation(
     "fill.Tensor(Tensor self, Tensor value)",
+    float8=True,
     node="FillBackward3",
+    batch=batching_rules.copy,
+    overlap="any",
+    vmap_inplace="fill_",
     self=lambda f, grad: f.zeros_like(grad),
     value=lambda f, grad: f.sum(grad),
 )
-zero_op = operation("zero(Tensor self)", "zeros_like", node="ZeroBackward0", self=lambda f, grad: f.zeros_like(grad))
+zero_op = operation(
+    "zero(Tensor self)",
+    "zeros_like",
+    float8=True,
+    node="ZeroBackward0",
+    pointwise=True,
+    internal_overlap=True,
+    self=lambda f, grad: f.zeros_like(grad),
+)
 
 
 def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> Any:
@@ -193,6 +261,13 @@ def zero_(input: Tensor) -> Tensor:
 
 @overloaded()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
+    """`input` with `values` at `indices`, as `input[indices] = values` writes them; with `accumulate` they are
+    added.
+
+    `indices` is a sequence of integer or boolean tensors (or None for a whole dimension), which are broadcast
+    against each other.
+    RuntimeError if the dtypes differ, IndexError for more indices than dimensions or one out of range.
+    """
     if input._raw.dtype != values._raw.dtype:
         cast_to(values, input)
         raise _other_dtype(values, input)
@@ -213,7 +288,7 @@ def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
         )
 
 
-def mask_places(mask: Any, writes: int) -> Any:
+def mask_positions(mask: Any, writes: int) -> Any:
     """Where a mask holds; of one without memory, as many places as are written."""
     return [Meta((writes,), np.int64)] * mask.ndim if writes and mask.__class__ is Meta else np.nonzero(mask)
 
@@ -244,7 +319,7 @@ def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
     found: list[Any] = []
     for item in indices:
         if item is not None and item._raw.dtype.kind == "b":
-            found += [make(places.astype(np.int64)) for places in mask_places(item._raw, writes)]
+            found += [make(positions.astype(np.int64)) for positions in mask_positions(item._raw, writes)]
         else:
             found.append(item)
     return found
@@ -252,6 +327,12 @@ def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
 
 @composite(out="apart exact")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """The elements that `index` names along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
+
+    `index` has as many dimensions as `input` and is no longer than it except along `dim`; the result has its
+    shape.
+    RuntimeError otherwise, or for an index out of range.
+    """
     if sparse_grad and input.requires_grad:
         raise NotImplementedError(
             "gather: sparse_grad=True is not available in autograph's engine, whose gradients are dense"
@@ -265,6 +346,13 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Any:
+    """`input` with the elements of `src` (or one `value`) where `index` says along `dim`: the reverse of `gather`.
+
+    Where an index occurs twice, the last element stays. `reduce` ("add", "multiply") combines them with what is
+    there instead.
+    `index` has as many dimensions as `input` and `src`, and is no longer than `src`; RuntimeError otherwise, or
+    for an index out of range.
+    """
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
     given = value if src is None else src
@@ -278,6 +366,10 @@ def scatter(
 
 @overloaded(out="apart")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
+    """`input` with the elements of `src` added where `index` says along `dim`.
+
+    Shapes and errors are those of `scatter`.
+    """
     d = dims.wrap(dim, input.ndim)
     along("scatter", input, d, index, src)
     return scatter_add_op, input, d, index, src
@@ -285,6 +377,10 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
 
 @composite(out="apart")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of `input` along `dim` that the vector `index` names, in its order: a copy.
+
+    RuntimeError for an index that is no int32 or int64; IndexError for one out of range.
+    """
     if index._raw.dtype not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     return index_select_op(input, dims.wrap(dim, input.ndim), index)
@@ -292,6 +388,11 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @overloaded()
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Any:
+    """`input` with `alpha` times the slices of `source` added at `index` along `dim`.
+
+    `source` has the shape of `input` except along `dim`, where it is as long as the vector `index`. IndexError or
+    RuntimeError otherwise.
+    """
     d = dims.wrap(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError("index_add_(): Index should have dimension 1 or 0")
@@ -326,7 +427,7 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: An
     return index_add_op(input, dim, index, source, alpha=alpha)
 
 
-_index_add.op = index_add_op.op
+vars(_index_add)["op"] = index_add_op.op
 
 
 @composite(out=True)
@@ -334,10 +435,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     if as_tuple and input.ndim == 0:
         input = views.unsqueeze_op(input, 0)
-    places = kernels(input._raw).nonzero(input._raw)
+    positions = kernels(input._raw).nonzero(input._raw)
     if not as_tuple:
-        return inference_result(make(places))
-    return tuple(inference_result(make(np.ascontiguousarray(column))) for column in places.T)
+        return inference_result(make(positions))
+    return tuple(inference_result(make(np.ascontiguousarray(column))) for column in positions.T)
 
 
 @composite(out="apart")
@@ -350,6 +451,11 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @overloaded()
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
+    """`input` with the elements of `source`, one after the other, where `mask` holds.
+
+    `mask` is broadcast to `input`. RuntimeError if it is not boolean, if the dtypes differ, or if `source` has
+    too few elements.
+    """
     if mask._raw.dtype != bool:
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.cpp_name(mask._raw.dtype)}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import batching
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
 from .._core.operation import camel, operation, operations
@@ -24,8 +25,8 @@ Sizes = tuple[int, ...]
 # ---------------------------------------------------------------- resizing
 
 
-def _scale(place: int) -> Any:
-    return lambda scales: scales[place]
+def _scale(position: int) -> Any:
+    return lambda scales: scales[position]
 
 
 def _resizing(name: str) -> Any:
@@ -40,6 +41,9 @@ def _resizing(name: str) -> Any:
         f"{name}(Tensor self, int[] output_size, bool align_corners, float[]? scales)",
         node=f"{node}Backward0",
         saved=shown,
+        linear=True,
+        memory_format="channels_last" if dims > 1 and not name.endswith("_aa") else "",
+        batch=batching.folded,
         self=lambda f, grad, self_sizes, align_corners, scales: getattr(f, f"{name}_backward")(
             grad, self_sizes, align_corners, scales
         ),
@@ -47,6 +51,8 @@ def _resizing(name: str) -> Any:
     operation(
         f"{name}_backward(Tensor grad_output, int[] input_size, bool align_corners, float[]? scales)",
         node=f"{node}BackwardBackward0",
+        linear=True,
+        batch=batching.folded,
         grad_output=lambda f, grad, grad_output_sizes, align_corners, scales: getattr(f, name)(
             grad, grad_output_sizes[2:], align_corners, scales
         ),
@@ -174,7 +180,9 @@ def interpolate(
     kind = _MODES[mode][0] + "_aa" * antialias
     if not all(type(n) in (int, float) for n in given or scales):
         corners = () if kind.startswith("nearest") else (bool(align_corners),)
-        parser("nn", _COMPILED[kind, dims]).check((input, given, *corners, scales), {})
+        compiled = parser("nn", _COMPILED[kind, dims])
+        assert compiled is not None
+        compiled.check((input, given, *corners, scales), {})
     output = (
         tuple(int(n * s) for n, s in zip(input._raw.shape[2:], scales, strict=True)) if given is None else tuple(given)
     )
@@ -202,11 +210,13 @@ def upsample(
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The former name of `interpolate` with `mode="nearest"`; it warns."""
     warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The former name of `interpolate` with `mode="bilinear"` and `align_corners=True`; it warns."""
     warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
@@ -219,8 +229,8 @@ _PADDING = {"zeros": 0, "border": 1, "reflection": 2}
 
 def sampled_twice(results: Any, by_grid: Any, mode: int) -> Any:
     """The three gradients; the image has none where the gradient of the grid does not depend on it."""
-    outer, image, places = results
-    return outer, None if by_grid is None or mode == _INTERPOLATION["nearest"] else image, places
+    outer, image, positions = results
+    return outer, None if by_grid is None or mode == _INTERPOLATION["nearest"] else image, positions
 
 
 def _grid_sampler(dims: int) -> Any:
@@ -230,6 +240,8 @@ def _grid_sampler(dims: int) -> Any:
         f"{name}(Tensor input, Tensor grid, {arguments})",
         "grid_sampler",
         node=f"{node}Backward0",
+        autocast="fp32",
+        batch=batching.folded,
         joint={
             ("input", "grid"): lambda f, grad, input, grid, interpolation_mode, padding_mode, align_corners, mask: (
                 wanted(
@@ -246,6 +258,7 @@ def _grid_sampler(dims: int) -> Any:
         "Tensor)",
         "grid_sampler_backward",
         node=f"{node}BackwardBackward0",
+        batch=batching.folded,
         joint={
             (
                 "grad_output",
@@ -267,7 +280,7 @@ def _grid_sampler(dims: int) -> Any:
         f"{name}_twice(Tensor? by_input, Tensor? by_grid, Tensor grad_output, Tensor input, Tensor grid, {arguments}) "
         "-> (Tensor, Tensor, Tensor)",
         "grid_sampler_twice",
-        node="NotImplemented",
+        has_derivative=False,
         **{t: no_derivative(f"{name}_double_backward") for t in tensors},
     )
     return run
@@ -278,6 +291,12 @@ for _sampler in grid_samplers.values():
     composite(method=False, name=_sampler.op.name)(_sampler)
 affine_grid_op = operation(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners)",
+    doc=(
+        "`nn.functional.affine_grid` with all arguments given: the points of an image of shape `size` under "
+        "the maps `theta`."
+    ),
+    linear=True,
+    autocast="lower_precision_result",
     theta=lambda f, grad, size, align_corners: affine_grid_gradient(f, grad, size, align_corners),
 )
 
@@ -348,7 +367,7 @@ def grid_sample(
     return _sampled(input, grid, mode, padding_mode, _corners(align_corners))
 
 
-@autocasts("grid_sampler")
+@autocasts("fp32")
 def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners: bool) -> Tensor:
     _check_grid(input, grid)
     same_scalar(input, grid)
@@ -382,14 +401,23 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
 
 pixel_shuffle_op = operation(
     "pixel_shuffle(Tensor self, int upscale_factor)",
+    linear=True,
+    memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, upscale_factor: f.pixel_unshuffle(grad, upscale_factor),
 )
 pixel_unshuffle_op = operation(
     "pixel_unshuffle(Tensor self, int downscale_factor)",
+    linear=True,
+    memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, downscale_factor: f.pixel_shuffle(grad, downscale_factor),
 )
 channel_shuffle_op = operation(
     "channel_shuffle(Tensor self, int groups)",
+    linear=True,
+    memory_format="channels_last",
+    batch=batching.folded,
     self=lambda f, grad, groups: f.channel_shuffle(grad, grad.shape[1] // groups),
 )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._core import dims
+from .._core import batching, batching_rules, dims
 from .._core.arg_check import Handed, hands_on
+from .._core.memory_format import joined, stacked
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -15,18 +17,30 @@ from ._errors import all_tensors
 
 cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
+    float8=True,
     saved={"tensors_sizes": None},
+    linear=True,
+    autocast="promote",
+    memory_format=joined,
+    batch=batching_rules.cat,
     tensors=lambda f, grad, tensors_sizes, dim: cut(f, grad, tensors_sizes, dim),
 )
 stack_op = operation(
     "stack(Tensor[] tensors, int dim=0)",
+    float8=True,
     saved={"tensors_sizes": None},
+    linear=True,
+    autocast="promote",
+    memory_format=stacked,
+    batch=partial(batching.leading, more=1),
     tensors=lambda f, grad, tensors_sizes, dim: [f.select(grad, dim, i) for i in range(len(tensors_sizes))],
 )
 split_op = operation(
     "split(Tensor self, int split_size, int dim)",
     view=True,
     list_result=True,
+    batch=batching.leading,
+    aten="split.Tensor",
     self=lambda f, grads, split_size, dim, self_sizes: join(
         f, grads, split_lengths(self_sizes[dim], split_size), self_sizes, dim
     ),
@@ -36,6 +50,7 @@ split_with_sizes = operation(
     view=True,
     list_result=True,
     saved={"split_sizes": "split_sizes"},
+    batch=batching.leading,
     self=lambda f, grads, split_sizes, dim, self_sizes: join(f, grads, split_sizes, self_sizes, dim),
 )
 unbind_op = operation(
@@ -43,6 +58,7 @@ unbind_op = operation(
     saved={"self_sizes": None},
     view=True,
     list_result=True,
+    batch=batching.leading,
     self=lambda f, grads, dim, self_sizes: pile(f, grads, self_sizes, dim),
 )
 
@@ -156,7 +172,7 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
             raise RuntimeError(
                 f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._raw.shape[d]}"
             )
-        found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)
+        found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)  # type: ignore[assignment]
         return found
     if isinstance(split_size_or_sections, (np.integer, Tensor)):
         return split(input, int(split_size_or_sections), d)
@@ -170,7 +186,7 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
             f"split_with_sizes expects split_sizes to sum exactly to {input._raw.shape[d]} (input tensor's size at "
             f"dimension {dim}), but got split_sizes={list(sizes)}"
         )
-    parts: tuple[Tensor, ...] = split_with_sizes(input, sizes, d)
+    parts: tuple[Tensor, ...] = split_with_sizes(input, sizes, d)  # type: ignore[assignment]
     return parts
 
 
@@ -191,7 +207,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 @composite()
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of every slice along `dim`."""
-    found: tuple[Tensor, ...] = unbind_op(input, unbind_dim(input, dim))
+    found: tuple[Tensor, ...] = unbind_op(input, unbind_dim(input, dim))  # type: ignore[assignment]
     return found
 
 

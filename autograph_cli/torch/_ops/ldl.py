@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching
 from .._core.operation import operation
 from .._core.tensor import Tensor
 from ._matrix import check_info, check_matrix
@@ -12,13 +13,14 @@ from .results import named_result
 
 ldl_factor_ex_op = operation(
     "linalg_ldl_factor_ex(Tensor self, bool hermitian=False) -> (Tensor LD, Tensor pivots, Tensor info)",
-    node="NotImplemented",
+    has_derivative=False,
     nondifferentiable=("pivots", "info"),
+    batch=batching.leading,
     self=lambda f, grads: no_derivative("linalg_ldl_factor_ex")(f, grads),
 )
 ldl_solve_op = operation(
     "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, bool hermitian=False)",
-    node="NotImplemented",
+    has_derivative=False,
     LD=no_derivative("linalg_ldl_solve"),
     B=no_derivative("linalg_ldl_solve"),
 )

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched, wrapper
+from .._arrays.meta import NO_DATA
 from .._core import device as devices
-from .._core import dtypes
-from .._core.device_dispatch import NO_DATA
-from .._core.dispatched import Dispatched, wrapper
+from .._core import dtypes, tensor
 from .._core.interpreter_stack import new
 from .._core.registry import composite
 from .._core.size import Size
@@ -104,7 +104,8 @@ def _typed(dtype: dtypes.dtype) -> Any:
     return tensortype(dtype.legacy, (), members)
 
 
-TYPED = {t.legacy: _typed(t) for t in dtypes.ALL if not t.is_complex and t.name not in ("uint16", "uint32", "uint64")}
+_UNTYPED = (*dtypes.FLOAT8, *map(np.dtype, ("uint16", "uint32", "uint64")))
+TYPED = {t.legacy: _typed(t) for t in dtypes.ALL if not t.is_complex and t.numpy not in _UNTYPED}
 """`FloatTensor`, `LongTensor` and their kin, by name."""
 
 
@@ -119,10 +120,12 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 def _dtype_of_type(wanted: Any) -> dtypes.dtype:
+    found: dtypes.dtype
     if isinstance(wanted, dtypes.dtype):
         return wanted
     if isinstance(wanted, tensortype):
-        return wanted.dtype
+        found = wanted.dtype
+        return found
     if wanted is Tensor:
         return dtypes.FROM_NUMPY[process_state.default_dtype]
     shown = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", str(wanted))
@@ -131,7 +134,7 @@ def _dtype_of_type(wanted: Any) -> dtypes.dtype:
         return dtypes.FROM_NUMPY[process_state.default_dtype]
     if head != "torch" or tail not in TYPED:
         raise ValueError(f"invalid type: '{shown}'")
-    found: dtypes.dtype = TYPED[tail].dtype
+    found = TYPED[tail].dtype
     return found
 
 
@@ -209,3 +212,6 @@ def set_default_tensor_type(t: Any) -> None:
         "torch.set_default_device() as alternatives."
     )
     set_default_dtype(_dtype_of_type(t))
+
+
+tensor.construct = legacy_constructor

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from .._core import dims
+from .._core import batching_rules, dims
 from .._core.autocast import autocasts
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_product, same_scalar
 from .._core.dtypes import cpp_name
@@ -16,26 +17,40 @@ from . import arithmetic, views
 
 mm = operation(
     "mm(Tensor self, Tensor mat2)",
+    float8="numbers",
+    linear="each",
+    autocast="lower_precision_fp",
+    batch=batching_rules.mm,
     self=lambda f, grad, mat2, self_sizes, self_strides: mm_left(f, grad, mat2, self_sizes, self_strides),
     mat2=lambda f, grad, self, mat2_sizes, mat2_strides: mm_right(f, grad, self, mat2_sizes, mat2_strides),
 )
 mv = operation(
     "mv(Tensor self, Tensor vec)",
+    linear="each",
+    batch=batching_rules.mv,
     self=lambda f, grad, vec: f.ger(grad, f.conj(vec)),
     vec=lambda f, grad, self: f.mv(f.t(f.conj(self)), grad),
 )
 dot = operation(
     "dot(Tensor self, Tensor tensor)",
+    linear="each",
+    refuses={"b": "dot"},
+    batch=batching_rules.dot,
     self=lambda f, grad, tensor: grad * f.conj(tensor),
     tensor=lambda f, grad, self: grad * f.conj(self),
 )
 bmm = operation(
     "bmm(Tensor self, Tensor mat2)",
+    linear="each",
+    autocast="lower_precision_fp",
+    batch=batching_rules.mm,
     self=lambda f, grad, mat2: f.bmm(grad, f.conj(f.transpose(mat2, 1, 2))),
     mat2=lambda f, grad, self: f.bmm(f.conj(f.transpose(self, 1, 2)), grad),
 )
 addmm = operation(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
+    autocast="lower_precision_fp",
+    batch=batching_rules.addmm,
     self=lambda f, grad, beta: arithmetic.scaled(f, grad, beta),
     mat1=lambda f, grad, mat2, mat1_sizes, mat1_strides, alpha: arithmetic.scaled(
         f, mm_left(f, grad, mat2, mat1_sizes, mat1_strides), alpha
@@ -65,7 +80,7 @@ def _column_major(sizes: Any, strides: Any) -> bool:
 
 
 @composite(name="mm", out=True)
-@autocasts("mm")
+@autocasts("lower_precision_fp")
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     if input.ndim != 2:
@@ -128,7 +143,7 @@ def check_dot(input: Tensor, tensor: Tensor) -> None:
 
 
 @composite(name="bmm", out=True)
-@autocasts("bmm")
+@autocasts("lower_precision_fp")
 def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of matrices, batch by batch."""
     if input.ndim != 3 or mat2.ndim != 3:
@@ -154,7 +169,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("matmul")
+@autocasts("lower_precision_fp")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product, composed as PyTorch composes it for each pair of dimensions.
 
@@ -233,7 +248,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 
 
 @composite(name="addmm", out=True)
-@autocasts("addmm")
+@autocasts("lower_precision_fp")
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     if mat1.ndim != 2 or mat2.ndim != 2:
@@ -246,7 +261,7 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
-@autocasts("linear")
+@autocasts("lower_precision_fp")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, composed as PyTorch composes it: one `addmm` where the rows lie one after the other."""
     if bias is None:
@@ -262,6 +277,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return views.view(_addmm(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))
 
 
-_mm, _bmm, _addmm = (run.__wrapped__ for run in (mm_, bmm_, addmm_))
+_mm: Callable[..., Tensor]
+_bmm: Callable[..., Tensor]
+_addmm: Callable[..., Tensor]
+_mm, _bmm, _addmm = (vars(run)["__wrapped__"] for run in (mm_, bmm_, addmm_))
 """As parts of `matmul` and `linear`, which have cast already."""
 operations.ger, operations.matmul = outer, matmul

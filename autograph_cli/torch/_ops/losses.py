@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dims, dtypes
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching_rules, dims, dtypes
 from .._core.autocast import autocasts
-from .._core.dispatch import wrap_number
 from .._core.dtype_checks import no_integers
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
-from .._core.stand_in import whole
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
-from .._kernels.meta import readable
+from .._core.wrapped_numbers import wrap_number
 from . import arithmetic, reductions, views
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -97,6 +97,8 @@ def soft_margin_curve(f: Any, both: Any, x: Any, target: Any, reduction: int) ->
 bce_with_logits = operation(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
     "reduction=1)",
+    autocast="fp32",
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, weight, pos_weight, reduction: logits_gradient(
         f, grad, self, target, weight, pos_weight, reduction
     ),
@@ -106,6 +108,8 @@ bce_with_logits = operation(
 )
 bce = operation(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1)",
+    autocast="fp32",
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, weight, reduction: f.binary_cross_entropy_backward(
         grad, self, target, weight, reduction
     ),
@@ -113,6 +117,8 @@ bce = operation(
 )
 operation(
     "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction)",
+    batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, weight, reduction: folded(
         f, f.binary_cross_entropy_backward(grad, self, target, weight, NONE), reduction
     ),
@@ -126,11 +132,17 @@ operation(
 mse = operation(
     "mse_loss(Tensor self, Tensor target, int reduction=1)",
     promotes=True,
+    pointwise=False,
+    autocast="fp32",
+    refuses={"biuc": "mse_cpu"},
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, self, target, reduction),
     target=lambda f, grad, self, target, reduction: f.mse_loss_backward(grad, target, self, reduction),
 )
 operation(
     "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
+    batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction: folded(
         f, f.mul_Scalar(f.sub(self, target), 2) * grad, reduction
     ),
@@ -145,6 +157,10 @@ smooth_l1 = operation(
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.0)",
     promotes=True,
     node="SmoothL1LossBackward0",
+    pointwise=False,
+    autocast="fp32",
+    refuses={"biuc": "smooth_l1_cpu"},
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(grad, self, target, reduction, beta),
     target=lambda f, grad, self, target, reduction, beta: f.smooth_l1_loss_backward(
         grad, target, self, reduction, beta
@@ -153,6 +169,8 @@ smooth_l1 = operation(
 operation(
     "smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta)",
     node="SmoothL1LossBackwardBackward0",
+    batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction, beta: folded(
         f, f.smooth_l1_loss_backward(grad, self, target, NONE, beta), reduction
     ),
@@ -166,11 +184,17 @@ operation(
 huber = operation(
     "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.0)",
     promotes=True,
+    pointwise=False,
+    autocast="fp32",
+    refuses={"biuc": "huber_cpu"},
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, self, target, reduction, delta),
     target=lambda f, grad, self, target, reduction, delta: f.huber_loss_backward(grad, target, self, reduction, delta),
 )
 operation(
     "huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta)",
+    batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction, delta: folded(
         f, f.huber_loss_backward(grad, self, target, NONE, delta), reduction
     ),
@@ -183,10 +207,14 @@ operation(
 )
 soft_margin = operation(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=1)",
+    autocast="fp32",
+    batch=batching_rules.loss,
     self=lambda f, grad, self, target, reduction: f.soft_margin_loss_backward(grad, self, target, reduction),
 )
 operation(
     "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)",
+    batch=batching_rules.loss_backward,
+    saves_all=True,
     grad_output=lambda f, grad, self, target, reduction: folded(
         f, f.soft_margin_loss_backward(grad, self, target, NONE), reduction
     ),
@@ -277,7 +305,7 @@ def binary_cross_entropy_with_logits(
     return bce_with_logits(input, target, weight, pos_weight, code)
 
 
-@autocasts("binary_cross_entropy")
+@autocasts("fp32")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -321,7 +349,7 @@ def mse_loss(
     return mse(*pair, reduction_code(reduction))
 
 
-@autocasts("l1_loss")
+@autocasts("fp32")
 def _absolute(input: Tensor, target: Tensor) -> Tensor:
     found: Tensor = operations.abs(arithmetic.sub(input, target))
     return found
@@ -379,7 +407,7 @@ def soft_margin_loss(
     return soft_margin(input, target, reduction_code(reduction_name(reduction, size_average, reduce)))
 
 
-@autocasts("kl_div")
+@autocasts("fp32")
 def _divergences(input: Tensor, target: Tensor, log_target: bool) -> Any:
     if log_target:
         difference = arithmetic.sub(target, input)
@@ -414,7 +442,7 @@ def kl_div(
     return reduced(losses, reduction)
 
 
-@autocasts("poisson_nll_loss")
+@autocasts("fp32")
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import operation
@@ -17,12 +18,14 @@ lu_factor_ex_op = operation(
     "linalg_lu_factor_ex(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)",
     saved={"pivot": lambda: True},
     nondifferentiable=("pivots", "info"),
+    batch=batching.leading,
     A=lambda f, grad, LU, pivots: lu_factor_gradient(f, grad, LU, pivots),
 )
 lu_op = operation(
     "linalg_lu(Tensor A, bool pivot=True) -> (Tensor L, Tensor U, Tensor P)",
     saved={"pivot": "pivot"},
     nondifferentiable=("P",),
+    batch=batching.leading,
     A=lambda f, grads, L, U, P: lu_gradient(f, grads[0], grads[1], L, U, P),
 )
 lu_unpack_op = operation(
@@ -34,10 +37,12 @@ lu_unpack_op = operation(
         "LU_data_sym_argsize_minus_1": lambda LU_data_sizes: LU_data_sizes[-1],
         "LU_data_sym_argsize_minus_2": lambda LU_data_sizes: LU_data_sizes[-2],
     },
+    batch=batching.leading,
     LU_data=lambda f, grads, LU_data_sizes: lu_unpack_gradient(f, grads, LU_data_sizes),
 )
 lu_solve_op = operation(
     "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, bool left=True, bool adjoint=False)",
+    batch=batching.leading,
     LU=lambda f, grad, LU, pivots, result, left, adjoint: lu_solve_gradient(f, grad, LU, pivots, result, left, adjoint),
     B=lambda f, grad, LU, pivots, left, adjoint: f.linalg_lu_solve(LU, pivots, grad, left, not adjoint),
 )
@@ -231,7 +236,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
 
 
 @composite(out=True)
-@autocasts("lu_solve")
+@autocasts("fp32")
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The older form of `torch.linalg.lu_solve`."""
     return linalg_lu_solve(LU_data, LU_pivots, b)

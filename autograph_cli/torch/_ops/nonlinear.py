@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, generator
+from .._arrays.meta import Meta
+from .._core import batching, dims, generator
 from .._core.autocast import autocasts
+from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
-from .._core.operation import operation, operations
+from .._core.inplace import run_inplace
+from .._core.operation import Formula, OperationFunction, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.tensor import Tensor, make
-from .._core.views import run_inplace
-from .._kernels.meta import Meta
 from . import activations, views
 from .arithmetic import no_derivative
 from .comparison import finfo
@@ -32,10 +33,13 @@ def undifferentiated(name: str) -> Any:
     return formula
 
 
-def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) -> Any:
+def _with_backward(
+    schema: str, name: str, node: str, needs: str, twice: Formula | None = None, doc: str = "", **traits: Any
+) -> OperationFunction:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
-    `needs`: the further arguments as a schema writes them. The gradient of the backward by `self` is zero unless given.
+    `needs`: the further arguments as a schema writes them. `twice`: the gradient of the backward by `self`, zero
+    unless given.
     """
     rest = [part.split()[-1] for part in needs.split(",") if part.strip()]
     scope: dict[str, Any] = {}
@@ -43,19 +47,16 @@ def _with_backward(schema: str, name: str, node: str, needs: str, **twice: Any) 
     text = f"f.{name}_backward(grad, self{given})"
     exec(f"def formula(f, grad, self{given}): return {text}", scope)
     scope["formula"].text = text
-    run = operation(schema, node=f"{node}Backward0", self=scope["formula"])
+    run = operation(schema, doc=doc, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
+        pointwise=True,
+        saves_all=True,
         grad_output=scope["formula"],
-        **(twice or {"self": lambda f, grad: f.zeros_like(grad)}),
+        self=twice or (lambda f, grad: f.zeros_like(grad)),
     )
     return run
-
-
-def _in_place(schema: str, kernel: str, node: str, formula: Any) -> Any:
-    """The in-place form of an operation that differentiates by its result."""
-    return operation(schema, kernel, node=node, self=formula)
 
 
 # ---------------------------------------------------------------- formulas
@@ -78,12 +79,11 @@ def _gelu_twice(f: Any, grad: Any, grad_output: Any, x: Any, approximate: str) -
 def _elu_twice(
     f: Any, grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any
 ) -> Any:
-    both = f.mul_Scalar(grad * grad_output, input_scale)
-    if is_result:
-        curve = both
-    else:
-        curve = f.mul_Scalar(both * f.exp(f.mul_Scalar(x, input_scale)), input_scale * alpha * scale)
-    return f.masked_fill_Scalar(curve, f.gt(x, f.full_like_number(x, 0)), 0)
+    """The derivative of elu's backward by its input: there is none where elu is straight, 0 included."""
+    curve = f.mul_Scalar(grad * grad_output, input_scale)
+    if not is_result:
+        curve = f.elu_backward(curve, alpha, scale, input_scale, is_result, x)
+    return curve * f.cast_like(f.lt(x, f.full_like_number(x, 0)), grad)
 
 
 def _halves(f: Any, x: Any, dim: int) -> tuple[Any, Any]:
@@ -152,51 +152,98 @@ gelu_op = _with_backward(
     "gelu",
     "Gelu",
     "str approximate",
-    self=lambda f, grad, grad_output, self, approximate: _gelu_twice(f, grad, grad_output, self, approximate),
+    refuses={"biuc": "GeluKernelImpl"},
+    memory_format="preserve",
+    twice=lambda f, grad, grad_output, self, approximate: _gelu_twice(f, grad, grad_output, self, approximate),
 )
-silu_op = operation("silu(Tensor self)", self=lambda f, grad, self: f.silu_backward(grad, self))
-mish_op = operation("mish(Tensor self)", self=lambda f, grad, self: f.mish_backward(grad, self))
+silu_op = operation(
+    "silu(Tensor self)",
+    pointwise=True,
+    refuses={"biu": "silu_cpu"},
+    self=lambda f, grad, self: f.silu_backward(grad, self),
+)
+mish_op = operation(
+    "mish(Tensor self)",
+    pointwise=True,
+    refuses={"biuc": "mish_cpu"},
+    self=lambda f, grad, self: f.mish_backward(grad, self),
+)
 hardtanh_op = _with_backward(
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)",
     "hardtanh",
     "Hardtanh",
     "Scalar min_val, Scalar max_val",
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
 )
-hardshrink_op = _with_backward("hardshrink(Tensor self, Scalar lambd=0.5)", "hardshrink", "Hardshrink", "Scalar lambd")
-softshrink_op = _with_backward("softshrink(Tensor self, Scalar lambd=0.5)", "softshrink", "Softshrink", "Scalar lambd")
+hardshrink_op = _with_backward(
+    "hardshrink(Tensor self, Scalar lambd=0.5)",
+    "hardshrink",
+    "Hardshrink",
+    "Scalar lambd",
+    doc="0 where an element is within `lambd` of 0, the element elsewhere.",
+    refuses={"biuc": "hardshrink_cpu"},
+)
+softshrink_op = _with_backward(
+    "softshrink(Tensor self, Scalar lambd=0.5)",
+    "softshrink",
+    "Softshrink",
+    "Scalar lambd",
+    refuses={"biuc": "softshrink_check"},
+)
 hardswish_op = _with_backward(
     "hardswish(Tensor self)",
     "hardswish",
     "Hardswish",
     "",
-    self=lambda f, grad, grad_output, self: f.masked_fill_Scalar(
-        f.div_Scalar(grad * grad_output, 3), f.ge(f.abs(self), f.full_like_number(self, 3)), 0
+    refuses={"biuc": "hardswish_cpu"},
+    twice=lambda f, grad, grad_output, self: f.where(
+        f.lt(f.abs(self), f.full_like_number(self, 3)), f.div_Scalar(grad * grad_output, 3), f.zeros_of((), grad)
     ),
 )
-glu_op = operation("glu(Tensor self, int dim)", self=lambda f, grad, self, dim: f.glu_backward(grad, self, dim))
+glu_op = operation(
+    "glu(Tensor self, int dim)",
+    refuses={"biuc": "glu_cpu"},
+    batch=batching.leading,
+    self=lambda f, grad, self, dim: f.glu_backward(grad, self, dim),
+)
 operation(
     "glu_backward(Tensor grad_output, Tensor self, int dim)",
+    batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
     self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
 )
-hardsigmoid_op = operation("hardsigmoid(Tensor self)", self=lambda f, grad, self: f.hardsigmoid_backward(grad, self))
+hardsigmoid_op = operation(
+    "hardsigmoid(Tensor self)",
+    pointwise=True,
+    refuses={"biuc": "hardsigmoid_cpu"},
+    self=lambda f, grad, self: f.hardsigmoid_backward(grad, self),
+)
 operation(
     "hardsigmoid_backward(Tensor grad_output, Tensor self)",
-    node="NotImplemented",
+    has_derivative=False,
+    pointwise=True,
+    saves_all=True,
     grad_output=no_derivative("hardsigmoid_backward"),
     self=no_derivative("hardsigmoid_backward"),
 )
 elu_op = operation(
     "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
+    pointwise=True,
+    refuses={"biuc": "elu_cpu"},
     self=lambda f, grad, self, alpha, scale, input_scale: f.elu_backward(grad, alpha, scale, input_scale, False, self),
 )
 celu_op = operation(
     "celu(Tensor self, Scalar alpha=1.0)",
+    pointwise=True,
+    refuses={"biuc": "elu_cpu"},
     self=lambda f, grad, self, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, False, self),
 )
 operation(
     "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
     "self_or_result)",
+    pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, alpha, scale, input_scale, is_result, self_or_result: f.elu_backward(
         grad, alpha, scale, input_scale, is_result, self_or_result
     ),
@@ -206,16 +253,22 @@ operation(
 )
 threshold_op = operation(
     "threshold(Tensor self, Scalar threshold, Scalar value)",
+    pointwise=True,
+    refuses={"bc": "threshold_cpu"},
     self=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
 )
 prelu_op = operation(
     "_prelu_kernel(Tensor self, Tensor weight)",
+    refuses={"biuc": "prelu_cpu"},
     node="PreluKernelBackward0",
+    batch=batching.pointwise,
     joint={("self", "weight"): lambda f, grad, self, weight: f._prelu_kernel_backward(grad, self, weight)},
 )
 operation(
     "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
     node="PreluKernelBackwardBackward0",
+    batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grads, self, weight: _prelu_again(f, grads, self, weight),
     self=lambda f, grads, grad_output, self: _prelu_half(f, grads[1], grad_output, self),
     weight=lambda f, grads, grad_output, self: _prelu_half(f, grads[0], grad_output, self),
@@ -224,15 +277,22 @@ log_sigmoid_op = operation(
     "log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
     node="LogSigmoidBackward0",
     nondifferentiable=("buffer",),
+    refuses={"biuc": "log_sigmoid_cpu"},
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
 )
 operation(
     "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)",
+    pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, buffer: f.log_sigmoid_backward(grad, self, buffer),
     self=lambda f, grad, grad_output, self: _log_sigmoid_twice(f, grad, grad_output, self),
 )
 rrelu_op = operation(
     "rrelu_with_noise(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
+    refuses={"biuc": "leaky_relu_cpu"},
+    batch=batching.leading,
     self=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),
@@ -240,41 +300,55 @@ rrelu_op = operation(
 operation(
     "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool "
     "training)",
+    pointwise=True,
+    batch=batching.leading,
+    saves_all=True,
     grad_output=lambda f, grad, self, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training
     ),
     self=lambda f, grad: f.zeros_like(grad),
 )
 
-elu_in_place = _in_place(
+elu_in_place = operation(
     "elu_(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)",
     "elu",
-    "EluBackward1",
-    lambda f, grad, result, alpha, scale, input_scale: f.elu_backward(grad, alpha, scale, input_scale, True, result),
+    node="EluBackward1",
+    pointwise=True,
+    refuses={"biuc": "elu_cpu"},
+    self=lambda f, grad, result, alpha, scale, input_scale: f.elu_backward(
+        grad, alpha, scale, input_scale, True, result
+    ),
 )
-celu_in_place = _in_place(
+celu_in_place = operation(
     "celu_(Tensor self, Scalar alpha=1.0)",
     "celu",
-    "CeluBackward1",
-    lambda f, grad, result, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, True, result),
+    node="CeluBackward1",
+    pointwise=True,
+    refuses={"biuc": "elu_cpu"},
+    self=lambda f, grad, result, alpha: f.elu_backward(grad, alpha, 1, 1 / alpha, True, result),
 )
-leaky_relu_in_place = _in_place(
+leaky_relu_in_place = operation(
     "leaky_relu_(Tensor self, Scalar negative_slope=0.01)",
     "leaky_relu",
-    "LeakyReluBackward1",
-    lambda f, grad, result, negative_slope: f.leaky_relu_backward(grad, result, negative_slope),
+    node="LeakyReluBackward1",
+    pointwise=True,
+    refuses={"biuc": "leaky_relu_cpu"},
+    self=lambda f, grad, result, negative_slope: f.leaky_relu_backward(grad, result, negative_slope),
 )
-threshold_in_place = _in_place(
+threshold_in_place = operation(
     "threshold_(Tensor self, Scalar threshold, Scalar value)",
     "threshold",
-    "ThresholdBackward1",
-    lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
+    node="ThresholdBackward1",
+    pointwise=True,
+    refuses={"bc": "threshold_cpu"},
+    self=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
 )
-rrelu_in_place = _in_place(
+rrelu_in_place = operation(
     "rrelu_with_noise_(Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training)",
     "rrelu_with_noise",
-    "RreluWithNoiseBackward1",
-    lambda f, grad, result, noise, lower, upper, training: f.rrelu_with_noise_backward(
+    node="RreluWithNoiseBackward1",
+    refuses={"biuc": "leaky_relu_cpu"},
+    self=lambda f, grad, result, noise, lower, upper, training: f.rrelu_with_noise_backward(
         grad, result, noise, lower, upper, training
     ),
 )
@@ -397,7 +471,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 @composite()
-@autocasts("prelu")
+@autocasts("lower_precision_fp")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where it is positive, weight * x elsewhere; one weight for all, or one for each channel (dimension 1)."""
     if input._raw.dtype != weight._raw.dtype:
@@ -428,11 +502,11 @@ def rrelu(
     """`leaky_relu` with a random slope for each element while training, the mean slope otherwise."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    noise = make(_slopes(input._raw, lower, upper) if training else input._raw * 0)
+    noise = make(_negative_slopes(input._raw, lower, upper) if training else input._raw * 0)
     return _apply(rrelu_op, rrelu_in_place, input, noise, lower, upper, training, inplace=inplace)
 
 
-def _slopes(raw: Any, lower: float, upper: float) -> Any:
+def _negative_slopes(raw: Any, lower: float, upper: float) -> Any:
     """1, and a random number for each element that is not positive."""
 
     if raw.__class__ is Meta:
@@ -449,8 +523,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     soft = activations.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
-    places = soft.max(dim, keepdim=True)[1]
-    sharp = operations.scatter_value(operations.zeros_like(logits.detach()), dim % logits.ndim, places, 1.0)
+    positions = soft.max(dim, keepdim=True)[1]
+    sharp = operations.scatter_value(operations.zeros_like(logits.detach()), dim % logits.ndim, positions, 1.0)
     return sharp - soft.detach() + soft
 
 
@@ -461,8 +535,7 @@ def _in_place_of(run: Any) -> Any:
         found: Tensor = run(input, *args, inplace=True, **kwargs)
         return found
 
-    changed.__name__ = changed.__qualname__ = f"{run.__name__}_"
-    return changed
+    return documented(changed, in_place(run.__name__), f"{run.__name__}_")
 
 
 celu_, elu_, hardtanh_, leaky_relu_, rrelu_, selu_, threshold_ = map(

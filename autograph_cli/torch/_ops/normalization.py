@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
+from .._core import batching_layers, dtypes, recomputed
 from .._core.dtype_checks import no_integers, parameters_fit
 from .._core.operation import operation, operations
 from .._core.registry import composite
@@ -26,6 +27,9 @@ layer_norm_op = operation(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
     "(Tensor result0, Tensor result1, Tensor result2)",
     nondifferentiable=("result1", "result2"),
+    refuses={"biuc": "LayerNormKernelImpl"},
+    batch=batching_layers.layer_norm,
+    recomputed=recomputed.layer_norm,
     joint={
         ("input", "weight", "bias"): lambda f, grad, input, normalized_shape, result1, result2, weight, bias, mask: (
             (None,) * 3
@@ -39,6 +43,8 @@ layer_norm_op = operation(
 operation(
     "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, "
     "Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    batch=batching_layers.layer_norm_backward,
+    saves_all=True,
     joint={
         ("grad_out", "input", "weight"): lambda f, grads, grad_out, input, normalized_shape, weight, mean, rstd: (
             layer_norm_twice(f, grads, grad_out, input, normalized_shape, weight, mean, rstd)
@@ -57,6 +63,8 @@ def _batch_norm(name: str, node: str, outputs: str, backward: str, **options: An
         f"float momentum, float eps) -> ({outputs})",
         lambda f, *args: (*f.native_batch_norm(*args), f.xp.zeros(0, "uint8"))[: outputs.count("Tensor")],
         node=node,
+        batch=batching_layers.batch_norm,
+        recomputed=recomputed.batch_norm,
         **options,
         nondifferentiable=("result1", "result2", "result3"),
         joint={
@@ -107,6 +115,8 @@ def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
         f"output_mask{', Tensor? reserve=None' * bool(reserve)}) -> (Tensor, Tensor, Tensor)",
         lambda f, *args: f.native_batch_norm_backward(*args[:10]),
         node=node,
+        batch=batching_layers.batch_norm_backward,
+        saves_all=True,
         joint={
             (
                 "grad_out",
@@ -119,7 +129,13 @@ def _batch_norm_backward(name: str, node: str, reserve: str = "") -> None:
 
 
 _THREE = "Tensor result0, Tensor result1, Tensor result2"
-batch_norm_op = _batch_norm("native_batch_norm", "NativeBatchNormBackward0", _THREE, "native_batch_norm_backward")
+batch_norm_op = _batch_norm(
+    "native_batch_norm",
+    "NativeBatchNormBackward0",
+    _THREE,
+    "native_batch_norm_backward",
+    refuses={"biuc": "batch_norm"},
+)
 batch_norm_legit = _batch_norm(
     "_native_batch_norm_legit", "NativeBatchNormLegitBackward0", _THREE, "native_batch_norm_backward"
 )
@@ -148,6 +164,9 @@ group_norm_op = operation(
         "HxW": lambda input_sizes: math.prod(input_sizes[2:]),
         "eps": "eps",
     },
+    refuses={"biuc": "GroupNormKernelImpl"},
+    memory_format="channels_last",
+    batch=batching_layers.group_norm,
     joint={
         ("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask: (
             group_norm_gradients(f, grads, input, result1, result2, weight, group, mask)
@@ -162,8 +181,8 @@ group_norm_op = operation(
 def normalized_twice(f: Any, by_input: Any, scaled: Any, normal: Any, rstd: Any, axes: Any) -> tuple[Any, Any]:
     """The derivatives of `(scaled - mean(scaled) - normal * mean(scaled * normal)) * rstd` by `scaled` and by the
     input."""
-    mean = lambda t: f.mean_dim(t, axes, True)  # noqa: E731
-    project = lambda t: f.sub(f.sub(t, mean(t)), normal * mean(t * normal))  # noqa: E731
+    mean: Callable[[Any], Any] = lambda t: f.mean_dim(t, axes, True)  # noqa: E731
+    project: Callable[[Any], Any] = lambda t: f.sub(f.sub(t, mean(t)), normal * mean(t * normal))  # noqa: E731
     both = mean(by_input * scaled) - mean(by_input) * mean(scaled) - mean(by_input * normal) * mean(scaled * normal)
     cross = project(by_input) * mean(scaled * normal) + project(scaled) * mean(by_input * normal)
     return project(by_input) * rstd, f.neg(cross + normal * both) * rstd * rstd
@@ -192,8 +211,8 @@ def affine_twice(
     """The second derivatives of `normal * weight + bias`; `shape` lays a weight beside the input, `outer` folds it
     back."""
     by_input, by_weight, by_bias = grads
-    laid = lambda t: None if t is None else f.reshape(t, shape)  # noqa: E731
-    fold = lambda t: f.sum_dim_IntList(t, outer, False) if outer else t  # noqa: E731
+    laid: Callable[[Any], Any] = lambda t: None if t is None else f.reshape(t, shape)  # noqa: E731
+    fold: Callable[[Any], Any] = lambda t: f.sum_dim_IntList(t, outer, False) if outer else t  # noqa: E731
     w = laid(weight)
     scaled = grad if w is None else grad * w
     by_grad, image, kernel = [], [], None
@@ -278,7 +297,10 @@ def _group_norm_image(
 ) -> list[Any]:
     if grad is None:
         return []
-    fold = lambda t: f.unsqueeze_in_place(f.sum_dim_IntList(t if gamma is None else t * gamma, (2,), False), 2)  # noqa: E731
+
+    def fold(t: Any) -> Any:
+        return f.unsqueeze_in_place(f.sum_dim_IntList(t if gamma is None else t * gamma, (2,), False), 2)
+
     product, total = fold(by_product), fold(by_sum)
     slope = rstd if gamma is None else rstd * gamma
     curve = f.mul_Scalar(f.sub(total * mean, product) * cube, 1 / count)
@@ -499,7 +521,9 @@ def instance_norm(
     n, c = input._raw.shape[:2]
     if use_input_stats and math.prod(input._raw.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    many = lambda t: None if t is None else t.repeat(n)  # noqa: E731
+    many: Callable[[Any], Any] = lambda t: None if t is None else t.repeat(n)  # noqa: E731
+    mean: Any
+    var: Any
     mean, var = (None if t is None else many(t.detach()) for t in (running_mean, running_var))
     weight, bias = many(weight), many(bias)
     rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))

@@ -8,7 +8,7 @@ from typing import Any
 from .._core import dims, dtypes
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor, make
@@ -24,6 +24,7 @@ finite_op = operation(
     "nan_to_num.finite(Tensor self, float nan)",
     lambda f, a, nan: f.xp.nan_to_num(a, nan=nan, posinf=math.inf, neginf=-math.inf)[()],
     node="NanToNumBackward0",
+    pointwise=True,
     self=lambda f, grad, self: grad * f.cast_like(f.isfinite(self), grad),
 )
 
@@ -103,7 +104,8 @@ def matrix_norm(
     # Sums over `second`, then an extreme over `first`.
     first -= first > second and not keepdim
     sums = vector_norm_op(A, 1.0, (second,), keepdim, dtype=_numpy(dtype))
-    return functions["amax" if ord > 0 else "amin"](sums, first, keepdim)
+    found: Tensor = functions["amax" if ord > 0 else "amin"](sums, first, keepdim)
+    return found
 
 
 def _spectral(A: Tensor, ord: Any, first: int, second: int, keepdim: bool, dtype: Any) -> Tensor:
@@ -173,15 +175,17 @@ def legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = 
 
 @composite(method=False, out=True)
 def frobenius_norm(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The square root of the sum of squares over `dim`, over all dimensions without one."""
     return vector_norm(input, 2, dim, keepdim)
 
 
 @composite(method=False, out=True)
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of the matrices that the two dimensions `dim` span."""
     return matrix_norm(input, "nuc", dim, keepdim)
 
 
-@autocasts("linalg_cond")
+@autocasts("fp32")
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """How much a solution with A can magnify errors: norm(A) * norm(inverse(A))."""
     check_floating("linalg.cond", A)
@@ -194,9 +198,9 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     check_matrix(f"linalg.cond(ord={p})", A)
     if p == "nuc":
         values = svdvals(A)
-        last = (values.ndim - 1,)
-        inverted = sum_dim(operations.reciprocal(values), last)
-        return arithmetic.mul(sum_dim(values, last), inverted)
+        over = (values.ndim - 1,)
+        inverted = sum_dim(operations.reciprocal(values), over)
+        return arithmetic.mul(sum_dim(values, over), inverted)
     if p not in ("fro", 1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     inverse, info = inv_ex_op(A)
@@ -206,7 +210,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 
 @by_samples
-@autocasts("linalg_matrix_rank")
+@autocasts("fp32")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
     check_matrix("linalg.matrix_rank", A, square=hermitian)

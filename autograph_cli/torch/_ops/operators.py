@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.dispatch import is_operand, plain_number, wrap_number
+from .._core.dispatch import is_operand
 from .._core.registry import in_place_operator, methods
 from .._core.tensor import Tensor
+from .._core.wrapped_numbers import plain_number, wrap_number
 from . import arithmetic, linear
 from . import unary as unary
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import batching
 from .._core.device_dispatch import kernels
 from .._core.operation import operation
 from .._core.registry import functions
@@ -15,29 +16,45 @@ Pad = tuple[int, ...]
 
 constant_pad = operation(
     "constant_pad_nd(Tensor self, int[] pad, Scalar value=0)",
+    doc=(
+        "`input` with `value` around it.\n\n"
+        "`pad` has two lengths, before and after, for each dimension from the last one backwards; a "
+        "negative one cuts.\n"
+        "RuntimeError for more lengths than twice the dimensions, or if a size would become negative."
+    ),
+    float8=True,
+    memory_format="channels_last",
+    batch=batching.leading,
     self=lambda f, grad, pad: f.constant_pad_nd(grad, tuple(-n for n in pad), 0),
 )
 
 
-def _edge_padding(kind: str, dim: int) -> Any:
+def _edge_padding(kind: str, dim: int, autocast: str = "fp32") -> Any:
     """The operation that pads `dim` dimensions, and its backward."""
     name = f"{kind}_pad{dim}d"
     node = f"{kind.capitalize()}Pad{dim}DBackward"
     run = operation(
         f"{name}(Tensor self, int[] padding)",
         node=f"{node}0",
+        linear=True,
+        autocast=autocast,
+        memory_format="channels_last" if dim > 1 else "",
+        batch=batching.folded,
         self=lambda f, grad, self, padding: getattr(f, f"{name}_backward")(grad, self, padding),
     )
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, int[] padding)",
         node=f"{node}Backward0",
+        linear=True,
+        batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, padding: getattr(f, name)(grad, padding),
         self=lambda f, self: f.zeros_like(self),
     )
     return run
 
 
-reflection = {dim: _edge_padding("reflection", dim) for dim in (1, 2, 3)}
+reflection = {dim: _edge_padding("reflection", dim, "fp32" if dim < 3 else "") for dim in (1, 2, 3)}
 replication = {dim: _edge_padding("replication", dim) for dim in (1, 2, 3)}
 
 

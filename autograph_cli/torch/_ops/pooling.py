@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from .._arrays.meta import readable
+from .._core import batching, dtypes
 from .._core import dims as dim_sizes
-from .._core import dtypes
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
@@ -15,7 +16,6 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, inference_result, make
-from .._kernels.meta import readable
 from .._kernels.pooling import pooled_size
 from . import reductions, views
 from . import unary as unary
@@ -44,12 +44,13 @@ def contiguous_as(grad: Tensor, like: Tensor) -> Tensor:
 operations.contiguous_as = contiguous_as
 
 
-def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, ...] = ()) -> Any:
+def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, ...] = (), **traits: Any) -> Any:
     """An operation that picks the largest element of each window, and its backward, which puts gradients back."""
     run = operation(
         f"{name}(Tensor self, {arguments}) {RESULTS}",
         node=f"{node}Backward0",
         nondifferentiable=("indices",),
+        **traits,
         saved={"indices": None, "result1": "indices", **{name: name for name in shown}},
         self=lambda f, grad, self, indices: getattr(f, f"{name}_backward")(grad, self, indices),
     )
@@ -57,13 +58,15 @@ def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, 
         f"{name}_backward(Tensor grad_output, Tensor self, Tensor indices)",
         node=f"{node}BackwardBackward0",
         saved={"self": None},
+        batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, indices: picked_again(f, grad, indices, dims),
         self=lambda f, self: f.zeros_like(self),
     )
     return run
 
 
-def _averaging(dims: int) -> Any:
+def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[str, Any]) -> Any:
     name, node = f"avg_pool{dims}d", f"AvgPool{dims}D"
     arguments = (
         "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
@@ -71,6 +74,9 @@ def _averaging(dims: int) -> Any:
     run = operation(
         f"{name}(Tensor self, {arguments})",
         node=f"{node}Backward0",
+        linear=True,
+        batch=batching.folded,
+        **traits,
         self=lambda f, grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             getattr(f, f"{name}_backward")(
                 grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -80,6 +86,8 @@ def _averaging(dims: int) -> Any:
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self, {arguments})",
         node=f"{node}BackwardBackward0",
+        batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
             getattr(f, name)(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         ),
@@ -89,11 +97,16 @@ def _averaging(dims: int) -> Any:
     adapted = operation(
         f"{adaptive}(Tensor self, int[] output_size)",
         node=f"{adaptive_node}0",
+        linear=True,
+        batch=batching.folded,
+        **adaptive_traits,
         self=lambda f, grad, self: getattr(f, f"{adaptive}_backward")(grad, self),
     )
     operation(
         f"{adaptive}_backward(Tensor grad_output, Tensor self)",
         node=f"{adaptive_node}Backward0",
+        batch=batching.folded,
+        saves_all=True,
         grad_output=lambda f, grad, grad_output_sizes: getattr(f, adaptive)(grad, grad_output_sizes[-dims:]),
         self=lambda f, self: f.zeros_like(self),
     )
@@ -102,9 +115,38 @@ def _averaging(dims: int) -> Any:
 
 _WINDOW = "int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
 _SHOWN = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
-maximal = {n: _picking(f"max_pool{n}d_with_indices", f"MaxPool{n}DWithIndices", _WINDOW, n, _SHOWN) for n in (2, 3)}
+maximal = {
+    n: _picking(
+        f"max_pool{n}d_with_indices",
+        f"MaxPool{n}DWithIndices",
+        _WINDOW,
+        n,
+        _SHOWN,
+        batch=batching.folded,
+        refuses={"bc": f"max_pool{n}d"},
+        memory_format="channels_last",
+    )
+    for n in (2, 3)
+}
 adaptive_maximal = {
-    n: _picking(f"adaptive_max_pool{n}d", f"AdaptiveMaxPool{n}D", "int[] output_size", n) for n in (2, 3)
+    2: _picking(
+        "adaptive_max_pool2d",
+        "AdaptiveMaxPool2D",
+        "int[] output_size",
+        2,
+        batch=batching.folded,
+        refuses={"biuc": "adaptive_max_pool2d"},
+        memory_format="channels_last",
+    ),
+    3: _picking(
+        "adaptive_max_pool3d",
+        "AdaptiveMaxPool3D",
+        "int[] output_size",
+        3,
+        batch=batching.folded,
+        autocast="fp32",
+        refuses={"biuc": "adaptive_max_pool3d_cpu"},
+    ),
 }
 fractional = {
     n: _picking(
@@ -113,14 +155,32 @@ fractional = {
         "int[] kernel_size, int[] output_size, Tensor random_samples",
         n,
         ("kernel_size", "output_size"),
+        autocast="fp32",
+        refuses={"biuc": f"fractional_max_pool{n}d_out_frame"},
     )
     for n in (2, 3)
 }
-average = {n: _averaging(n) for n in (2, 3)}
+average = {
+    2: _averaging(
+        2,
+        {"refuses": {"buc": "avg_pool2d"}, "memory_format": "channels_last"},
+        {"refuses": {"biuc": "adaptive_avg_pool2d"}, "memory_format": "channels_last"},
+    ),
+    3: _averaging(
+        3,
+        {"autocast": "fp32", "refuses": {"buce": "avg_pool3d_out_frame"}},
+        {"refuses": {"biuc": "adaptive_avg_pool3d_cpu"}},
+    ),
+}
 unpooled = {
     n: operation(
         f"max_unpool{n}d(Tensor self, Tensor indices, int[] output_size)",
         node=f"MaxUnpool{n}DBackward0",
+        linear=True,
+        autocast="fp32",
+        refuses={"biuc": f"max_unpool{n}d"},
+        memory_format="channels_last" if n == 2 else "",
+        batch=batching.folded,
         self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),  # noqa: B023
     )
     for n in (2, 3)
@@ -204,7 +264,7 @@ def _empty(input: Tensor, dims: int, name: str) -> None:
 def _line(run: Any, input: Tensor) -> Any:
     """A pooling of one dimension as one of two: the line becomes an image of height 1."""
     found = run(views.unsqueeze(input, -2))
-    flat = lambda t: views.squeeze(t, -2)  # noqa: E731
+    flat: Callable[[Tensor], Tensor] = lambda t: views.squeeze(t, -2)  # noqa: E731
     return tuple(map(flat, found)) if isinstance(found, tuple) else flat(found)
 
 
@@ -301,7 +361,7 @@ def max_pool2d(
     return found if return_indices else found[0]
 
 
-@autocasts("max_pool3d")
+@autocasts("fp32")
 def max_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -413,6 +473,11 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
+    """The largest element of windows at random distances in a volume, (C, D, H, W) or (N, C, D, H, W).
+
+    The result has `output_size`, or `output_ratio` times the sizes of the input; one of both must be given.
+    B. Graham, Fractional Max-Pooling, 2014.
+    """
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
@@ -483,12 +548,22 @@ def max_unpool1d(
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
+    """Elements put back where `max_pool2d` took them from, zeros elsewhere.
+
+    `indices` has the shape of `input`, (C, H, W) or (N, C, H, W). ValueError for an `output_size` that pooling
+    could not have had.
+    """
     return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
+    """Elements put back where `max_pool3d` took them from, zeros elsewhere.
+
+    `indices` has the shape of `input`, (C, D, H, W) or (N, C, D, H, W). ValueError for an `output_size` that
+    pooling could not have had.
+    """
     return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -540,7 +615,7 @@ def avg_pool2d(
     return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@autocasts("avg_pool3d")
+@autocasts("fp32")
 def avg_pool3d(
     input: Tensor,
     kernel_size: Any,
@@ -583,11 +658,15 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of windows chosen so that planes of (C, H, W) or (N, C, H, W) get `output_size`; None keeps a size."""
     return _adaptive_avg(2, input, output_size)
 
 
-@autocasts("adaptive_avg_pool3d")
+@autocasts("fp32")
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of windows chosen so that volumes of (C, D, H, W) or (N, C, D, H, W) get `output_size`; None keeps a
+    size.
+    """
     return _adaptive_avg(3, input, output_size)
 
 
@@ -603,6 +682,7 @@ def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 
 
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The p-norm (`norm_type`) of each window of planes, (C, H, W) or (N, C, H, W)."""
     kernel = several(kernel_size, 2, "lp_pool2d", "kernel_size")
     mean = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
     return _powers(input, norm_type, mean, math.prod(kernel))
@@ -615,8 +695,13 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     return _powers(input, norm_type, mean, math.prod(kernel))
 
 
-for _pool in (max_pool1d, max_pool2d, max_pool3d):
-    functions[_pool.__name__] = _pool
-for _pool in (avg_pool1d, adaptive_avg_pool1d):
-    functions[_pool.__name__] = _pool
-functions["adaptive_max_pool1d"] = lambda input, output_size: adaptive_max_pool1d(input, output_size, True)
+_pools: tuple[Any, ...] = (max_pool1d, max_pool2d, max_pool3d, avg_pool1d, adaptive_avg_pool1d)
+functions.update((_pool.__name__, _pool) for _pool in _pools)
+
+
+def _adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
+    """`nn.functional.adaptive_max_pool1d` and the indices of what it takes: (values, indices)."""
+    return adaptive_max_pool1d(input, output_size, True)
+
+
+functions["adaptive_max_pool1d"] = _adaptive_max_pool1d

@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from .._arrays.sparse import Coo, Sparse
 from .._core import dtypes, formatting
 from .._core.interpreter_stack import DualLevel, Level
 from .._core.registry import composite, methods
 from .._core.reverse import outer_history
-from .._core.sparse_arrays import Coo, Sparse
 from .._core.state import process_state
 from .._core.tensor import Tensor, Wrapped
 from .._core.transforms import Batched, Dual, core
@@ -54,7 +54,7 @@ def text(tensor: Tensor, prefix: str | None = None) -> str:
     return _wrapped(tensor, getattr(tensor, "_born", None), prefix)
 
 
-def _wrapped(x: Tensor, level: Level | None, prefix: str | None, outside: bool = False) -> str:
+def _wrapped(x: Any, level: Level | None, prefix: str | None, outside: bool = False) -> str:
     """`x` as `level` and the transforms around it show it; `outside`: as the outermost of them was given it."""
     while level is not None and not (level.alive and level.follows_all):
         level = level.outer
@@ -134,8 +134,8 @@ methods["__str__"] = lambda self: repr(self)
 
 def _sparse(raw: Any, prefix: str, default_dtype: str, requires_grad: bool, grad_fn_name: str | None) -> str:
     """A sparse tensor: its indices, its values, and the rest."""
-    by_place = isinstance(raw, Coo)
-    parts = {"indices": raw.indices} if by_place else {"crow_indices": raw.crow, "col_indices": raw.columns}
+    by_position = isinstance(raw, Coo)
+    parts = {"indices": raw.indices} if by_position else {"crow_indices": raw.crow, "col_indices": raw.columns}
     lines = []
     for name, array in {**parts, "values": raw.values}.items():
         dtype = dtypes.FROM_NUMPY[array.dtype].name
@@ -149,11 +149,11 @@ def _sparse(raw: Any, prefix: str, default_dtype: str, requires_grad: bool, grad
         raw.shape,
         len(raw.values),
         dtypes.FROM_NUMPY[raw.dtype].name,
-        "sparse_coo" if by_place else "sparse_csr",
+        "sparse_coo" if by_position else "sparse_csr",
         default_dtype=default_dtype,
         requires_grad=requires_grad,
         grad_fn_name=grad_fn_name,
         options=_printing["options"],
         prefix=prefix,
-        newline=by_place,
+        newline=by_position,
     )

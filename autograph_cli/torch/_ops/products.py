@@ -5,34 +5,39 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dims
+from .._core import batching, batching_rules, dims
 from .._core.autocast import autocasts
 from .._core.dispatch import put
+from .._core.docstrings import documented, in_place
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.dtypes import c_name, cpp_name
+from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
-from .._core.views import run_inplace
 from . import arithmetic, linear, views
 from .arithmetic import scaled
 from .reductions import cumprod_op, sum_all, sum_dim
 
 addmv_op = operation(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
+    batch=batching_rules.addmv,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     mat=lambda f, grad, vec, alpha: scaled(f, f.ger(grad, f.conj(vec)), alpha),
     vec=lambda f, grad, mat, alpha: scaled(f, f.mv(f.conj(f.t(mat)), grad), alpha),
 )
 addr_op = operation(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)",
+    batch=batching_rules.addr,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     vec1=lambda f, grad, vec2, alpha: scaled(f, f.mv(grad, f.conj(vec2)), alpha),
     vec2=lambda f, grad, vec1, alpha: scaled(f, f.mv(f.t(grad), f.conj(vec1)), alpha),
 )
 baddbmm_op = operation(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
+    autocast="lower_precision_fp",
+    batch=batching_rules.baddbmm,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, alpha: scaled(f, f.bmm(grad, f.conj(f.transpose(batch2, 1, 2))), alpha),
     batch2=lambda f, grad, batch1, alpha: scaled(f, f.bmm(f.conj(f.transpose(batch1, 1, 2)), grad), alpha),
@@ -46,6 +51,8 @@ addbmm_op = operation(
         "batch1_sym_argsize_1": lambda batch1_sizes: batch1_sizes[1],
         "batch2_sym_argsize_2": lambda batch2_sizes: batch2_sizes[2],
     },
+    autocast="lower_precision_fp",
+    batch=batching_rules.addbmm,
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, batch1_sizes, batch2_sizes, alpha: scaled(
         f, f.bmm(_for_each(f, grad, batch1_sizes, batch2_sizes), f.conj(f.transpose(batch2, 1, 2))), alpha
@@ -56,11 +63,16 @@ addbmm_op = operation(
 )
 vdot_op = operation(
     "vdot(Tensor self, Tensor other)",
+    linear="each",
+    batch=batching_rules.vdot,
+    refuses={"b": "dot"},
     self=lambda f, grad, other: f.conj(grad) * other,
     other=lambda f, grad, self: grad * self,
 )
 cross_op = operation(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1)",
+    linear="each",
+    batch=batching.leading,
     self=lambda f, grad, other, dim: f.linalg_cross(f.conj(other), grad, dim=dim),
     other=lambda f, grad, self, dim: f.linalg_cross(grad, f.conj(self), dim=dim),
 )
@@ -90,14 +102,14 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 @composite(out=True)
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
-    for place, v in enumerate((vec1, vec2), 1):
+    for position, v in enumerate((vec1, vec2), 1):
         if v.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument vec{place}, but got {v.ndim}-D")
+            raise RuntimeError(f"addr: Expected 1-D argument vec{position}, but got {v.ndim}-D")
     return addr_op(input, vec1, vec2, beta=beta, alpha=alpha)
 
 
 @composite(out=True)
-@autocasts("baddbmm")
+@autocasts("lower_precision_fp")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), matrix by matrix."""
     _batches(batch1, batch2)
@@ -106,7 +118,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 
 
 @composite(out=True)
-@autocasts("addbmm")
+@autocasts("lower_precision_fp")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of all products of two matrices."""
     _batches(batch1, batch2)
@@ -115,9 +127,9 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alph
 
 
 def _batches(a: Tensor, b: Tensor) -> None:
-    for place, x in enumerate((a, b), 1):
+    for position, x in enumerate((a, b), 1):
         if x.ndim != 3:
-            raise RuntimeError(f"batch{place} must be a 3D tensor")
+            raise RuntimeError(f"batch{position} must be a 3D tensor")
     (n, _, k), (m, j, _) = a._raw.shape, b._raw.shape
     if n != m or k != j:
         raise RuntimeError(
@@ -136,7 +148,7 @@ for _name, _op in (
     def _in_place(input: Tensor, a: Tensor, b: Tensor, *, beta: Any = 1, alpha: Any = 1, _op: Any = _op) -> Tensor:
         return run_inplace(_op.op, (input, a, b, beta, alpha))
 
-    methods[f"{_name}_"] = _in_place
+    methods[f"{_name}_"] = documented(_in_place, in_place(_name), f"{_name}_")
     if _name == "addmv":
         functions["addmv_"] = _in_place
 
@@ -200,7 +212,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return cross_op(input, other, dim=d)
 
 
-@autocasts("linalg_vecdot")
+@autocasts("lower_precision_fp")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, the first ones conjugated."""
     if x._raw.dtype != y._raw.dtype:
@@ -306,7 +318,8 @@ def _put(result: Tensor, out: Any) -> Tensor:
         return result
 
     put(out, result._raw)
-    return out
+    written: Tensor = out
+    return written
 
 
 @composite(method=False)
@@ -356,9 +369,9 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
     return views.view_op(_multiplied(tensors, order, 0, n - 1), tuple(shape))
 
 
-def _ends(t: Tensor, place: int, name: str) -> None:
+def _ends(t: Tensor, position: int, name: str) -> None:
     if t.ndim not in (1, 2):
-        which = "first" if place == 0 else "last"
+        which = "first" if position == 0 else "last"
         raise RuntimeError(f"{name}(): the {which} tensor must be 1D or 2D but got {t.ndim}D")
 
 
@@ -391,7 +404,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     powers = cumprod_op(views.expand_op(views.unsqueeze(x, -1), (*shape, n - 1)), dims.wrap(-1, x.ndim + 1))
-    return functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
+    found: Tensor = functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
+    return found
 
 
 @composite(method=False, name="vander")

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.dispatched import Dispatched, wrapper
+from .._arrays.lazy import Lazy, resolved
+from .._arrays.sparse import Sparse
+from .._arrays.storages import address, owner, window
 from .._core import dtypes
 from .._core.device import device
-from .._core.dispatched import Dispatched, wrapper
 from .._core.interpreter_stack import is_followed
+from .._core.memory_format import strides_of
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
-from .._core.sparse_arrays import Sparse
 from .._core.state import process_state, thread_state
-from .._core.storages import address, owner, window
-from .._core.tensor import Tensor, Wrapped
+from .._core.tensor import Tensor, Wrapped, materialize
 from .._core.transforms import Batched, Dual
-from .._core.views import materialize, strides_of
-from .._kernels.lazy import Lazy, resolved
 from ._data import warn_scalar
 from .creation import from_numpy
 from .legacy import instance
@@ -72,6 +72,7 @@ methods["__complex__"] = _cast_number(complex, "complex")
 
 
 def _bool(self: Tensor) -> bool:
+    """Whether the one element of a tensor is not zero. RuntimeError for a tensor of none or of several."""
     raw = self._raw
     if raw.size != 1:
         what = "more than one value" if raw.size else "no values"
@@ -105,7 +106,8 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, complex)):
-        return bool((element == self).any().item())
+        equal: Any = element == self
+        return bool(equal.any().item())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
@@ -213,7 +215,7 @@ methods["__reduce_ex__"], methods["__deepcopy__"] = _reduce, _deepcopy
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """The memory of this tensor as a NumPy array; `force` leaves the graph first.
 
-    RuntimeError where a gradient is required, TypeError for bfloat16, which NumPy does not have.
+    RuntimeError where a gradient is required, TypeError for bfloat16 and float8, which NumPy does not have.
     """
     if thread_state.grad and self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -223,8 +225,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise TypeError(
             "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
         )
-    if self._raw.dtype == dtypes.bfloat16.numpy:
-        raise TypeError("Got unsupported ScalarType BFloat16")
+    if self.dtype is dtypes.bfloat16 or self._raw.dtype in dtypes.FLOAT8:
+        raise TypeError(f"Got unsupported ScalarType {dtypes.cpp_name(self._raw.dtype)}")
     if thread_state.levels and is_followed(self):
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
     if force:

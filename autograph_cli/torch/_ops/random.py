@@ -10,22 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.meta import Meta, enlarged, miniature, shape_of
 from .._core import device as devices
 from .._core import dims, dispatch, dtypes, randomness
 from .._core import generator as samplers
 from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
+from .._core.docstrings import documented
+from .._core.inplace import run_inplace
 from .._core.interpreter_stack import below
 from .._core.interrupts import contextmanager
 from .._core.memory_format import slowest_first
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.state import process_state, thread_state
+from .._core.stream import Stream
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched
-from .._core.views import run_inplace
-from .._kernels.meta import Meta, enlarged, miniature, shape_of
 from .creation import finish, lengths, placed
 
 # ---------------------------------------------------------------- generators
@@ -43,10 +45,11 @@ class Generator(metaclass=Named):
 
     def __init__(self, device: Any = "cpu") -> None:
         devices.check(device)
-        self.stream = samplers.Stream()
+        self.stream = Stream()
 
     @property
     def device(self) -> Any:
+        """The device of the generator: the CPU."""
         return devices.CPU
 
     def manual_seed(self, seed: int) -> Generator:
@@ -86,11 +89,11 @@ def _restored(state: Any) -> Generator:
 
 
 default_generator = Generator()
-_UNSEEN = samplers.Stream()
+_UNSEEN = Stream()
 """What tensors without memory draw from, so that nothing changes for others."""
 
 
-def stream_of(generator: Generator | None) -> samplers.Stream:
+def stream_of(generator: Generator | None) -> Stream:
     """The stream to draw from; that of the default generator for None."""
     if process_state.reserved and thread_state.on_meta:
         return _UNSEEN
@@ -190,7 +193,7 @@ def _serially(sampler: Callable[..., Any], serially: bool) -> dict[str, bool]:
     return {"serially": serially} if sampler is samplers.normal else {}
 
 
-def _random(name: str, sampler: Callable[..., Any]) -> None:
+def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
     def run(
         *size: Any,
         generator: Any = None,
@@ -223,14 +226,13 @@ def _random(name: str, sampler: Callable[..., Any]) -> None:
         draw = functools.partial(sampler, **_serially(sampler, samplers.is_permuted(input._raw)))
         return _new_like(name, input, lambda shape: draw(stream_of(generator), shape, wanted), requires_grad)
 
-    run.__name__, like.__name__ = name, f"{name}_like"
-    run.__doc__ = f"Random numbers of a shape; see {_KINDS[name]}."
-    functions[name], functions[f"{name}_like"] = run, like
+    functions[name] = documented(run, f"A tensor of a shape with numbers from {distribution}.", name)
+    doc = f"A tensor of the shape and dtype of `input` with numbers from {distribution}."
+    functions[f"{name}_like"] = documented(like, doc, f"{name}_like")
 
 
-_KINDS = {"rand": "`uniform_`: from 0 up to, not including, 1", "randn": "`normal_`: mean 0, standard deviation 1"}
-_random("rand", samplers.uniform)
-_random("randn", samplers.normal)
+_random("rand", samplers.uniform, "the uniform distribution on [0, 1)")
+_random("randn", samplers.normal, "the standard normal distribution")
 
 
 @composite(method=False)
@@ -309,7 +311,7 @@ def randperm(
 ) -> Tensor:
     """The integers below `n` in random order."""
     wanted = placed("randperm", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
-    draw = lambda: samplers.permutation(stream_of(generator), int(n), wanted)  # noqa: E731
+    draw: Callable[[], Any] = lambda: samplers.permutation(stream_of(generator), int(n), wanted)  # noqa: E731
     if thread_state.levels and out is None:
         return randomness.drawn_each(draw)
     return finish("randperm", draw(), requires_grad, out)
@@ -367,16 +369,17 @@ def _sampler(name: str) -> Callable[..., Any]:
     return run
 
 
-def _fills(schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any]) -> Callable[..., Tensor]:
+def _fills(
+    schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any], doc: str = "", **traits: Any
+) -> Callable[..., Tensor]:
     """A method that draws new elements for its tensor."""
-    made: Any = operation(schema, sampler, node=node, self=_zeros)
+    made: Any = operation(schema, sampler, node=node, random=True, **traits, self=_zeros)
     name = made.op.name
 
     def run(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
         return run_inplace(made.op, (self, *_bound(name, defaults, args, named), generator))
 
-    run.__name__ = run.__qualname__ = name
-    return run
+    return documented(run, doc, name)
 
 
 def _bound(name: str, defaults: dict[str, Any], args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
@@ -393,21 +396,34 @@ def _bound(name: str, defaults: dict[str, Any], args: tuple[Any, ...], named: di
 
 
 _REQUIRED: Any = object()
-_TABLE: dict[str, dict[str, Any]] = {
-    "normal": {"mean": 0.0, "std": 1.0},
-    "uniform": {"from": 0.0, "to": 1.0},
-    "exponential": {"lambd": 1.0},
-    "geometric": {"p": _REQUIRED},
-    "cauchy": {"median": 0.0, "sigma": 1.0},
-    "log_normal": {"mean": 1.0, "std": 2.0},
+_TABLE: dict[str, tuple[dict[str, Any], str]] = {
+    "normal": ({"mean": 0.0, "std": 1.0}, "the normal distribution; RuntimeError for a negative `std`"),
+    "uniform": (
+        {"from": 0.0, "to": 1.0},
+        "the uniform distribution on [`from`, `to`); RuntimeError if they are the wrong way round",
+    ),
+    "exponential": (
+        {"lambd": 1.0},
+        "the exponential distribution of rate `lambd`; RuntimeError unless that is positive",
+    ),
+    "geometric": (
+        {"p": _REQUIRED},
+        "the geometric distribution, the trials up to the first success; RuntimeError unless 0 < p < 1",
+    ),
+    "cauchy": ({"median": 0.0, "sigma": 1.0}, "the Cauchy distribution; RuntimeError unless `sigma` is positive"),
+    "log_normal": (
+        {"mean": 1.0, "std": 2.0},
+        "the exponential of a normal variable; RuntimeError unless `std` is positive",
+    ),
 }
-for _name, _defaults in _TABLE.items():
+for _name, (_defaults, _distribution) in _TABLE.items():
     _arguments = ", ".join(f"float {key}_" if keyword.iskeyword(key) else f"float {key}" for key in _defaults)
     methods[f"{_name}_"] = _fills(
         f"{_name}_(Tensor self, {_arguments}, Generator? generator=None)",
         f"{''.join(part.title() for part in _name.split('_'))}Backward0",
         _sampler(_name),
         _defaults,
+        f"Overwrite each element with a number from {_distribution}.",
     )
 
 _random_any = _fills("random_(Tensor self, Generator? generator=None)", "RandomBackward2", _sampler("random"), {})
@@ -441,6 +457,7 @@ _bernoulli_one = _fills(
     "BernoulliBackward2",
     _sampler("bernoulli"),
     {"p": 0.5},
+    vmap_inplace="inplace bernoulli",
 )
 
 
@@ -457,16 +474,22 @@ _bernoulli_each = operation(
     "bernoulli_.Tensor(Tensor self, Tensor p, Generator? generator=None)",
     _each,
     node="BernoulliBackward1",
+    random=True,
+    vmap_inplace="inplace bernoulli",
     self=_zeros,
     p=_zeros,
 )
 _bernoulli = operation(
     "bernoulli(Tensor self, Generator? generator=None)",
     lambda f, p, generator: _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p),
+    random=True,
     self=_zeros,
 )
 _bernoulli_p = operation(
-    "bernoulli.p(Tensor self, float p, Generator? generator=None)", _sampler("bernoulli"), node="NotImplemented"
+    "bernoulli.p(Tensor self, float p, Generator? generator=None)",
+    _sampler("bernoulli"),
+    has_derivative=False,
+    random=True,
 )
 
 
@@ -510,12 +533,14 @@ _normal_mean = operation(
     _around,
     node="NormalBackward1",
     saved={"mean_sym_sizes": "mean_sizes"},
+    random=True,
     mean=_zeros,
 )
 _normal_std = operation(
     "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)",
     _around,
     node="NormalBackward2",
+    random=True,
     std=_zeros,
 )
 _normal_both = operation(
@@ -523,6 +548,7 @@ _normal_both = operation(
     _around,
     node="NormalBackward3",
     saved={"mean_sym_sizes": "mean_sizes", "std_sym_sizes": "std_sizes"},
+    random=True,
     mean=_zeros,
     std=_zeros,
 )
@@ -558,4 +584,5 @@ def normal(
     if out is None:
         return made
     dispatch.put(out, made._raw)
-    return out
+    written: Tensor = out
+    return written

@@ -56,18 +56,29 @@ standard_gamma = operation(
     "_standard_gamma(Tensor self, Generator? generator=None)",
     _gamma_kernel,
     node="StandardGammaBackward0",
+    random=True,
     self=lambda f, grad, self, result: grad * f._standard_gamma_grad(self, result),
 )
 operation("_standard_gamma_grad(Tensor self, Tensor output)", node="StandardGammaGradBackward0", self=_twice)
 dirichlet_grad = operation("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total)")
-dirichlet = operation("_sample_dirichlet(Tensor self, Generator? generator=None)", _dirichlet_kernel)
+dirichlet = operation("_sample_dirichlet(Tensor self, Generator? generator=None)", _dirichlet_kernel, random=True)
 poisson = operation(
-    "poisson(Tensor self, Generator? generator=None)", _poisson_kernel, self=lambda f, grad: f.zeros_like(grad)
+    "poisson(Tensor self, Generator? generator=None)",
+    _poisson_kernel,
+    doc="For each element a number drawn from the Poisson distribution of that rate. The gradient is zero.",
+    random=True,
+    self=lambda f, grad: f.zeros_like(grad),
 )
 binomial = operation(
     "binomial(Tensor count, Tensor prob, Generator? generator=None)",
     _binomial_kernel,
-    node="NotImplemented",
+    doc=(
+        "For each element a number of successes in `count` trials of probability `prob`, drawn from the "
+        "generator.\n\n"
+        "Both tensors have the shape of the result. The gradient is zero."
+    ),
+    has_derivative=False,
+    random=True,
     count=no_derivative("binomial"),
     prob=no_derivative("binomial"),
 )

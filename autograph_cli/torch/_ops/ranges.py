@@ -152,9 +152,9 @@ def eye(
     out: Any = None,
 ) -> Tensor:
     """The matrix of shape (n, m) with ones on its diagonal; `m` is `n` if left out."""
-    for name, place, x in (("n", 1, n), ("m", 2, n if m is None else m)):
+    for name, position, x in (("n", 1, n), ("m", 2, n if m is None else m)):
         if not hasattr(x, "__index__"):
-            raise TypeError(f"eye(): argument '{name}' (position {place}) must be int, not {type(x).__name__}")
+            raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type(x).__name__}")
         if int(x) < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {x}")
     wanted = placed("eye", dtype, layout, device, pin_memory, out=out)
@@ -202,9 +202,9 @@ def _bounds(name: str, args: tuple[Any, ...], start: Any, end: Any, step: Any) -
     if end is None or len(args) > 3:
         kinds = ", ".join(type(x).__name__ for x in args)
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
-    places = (2, 1, 3) if len(args) < 2 else (1, 2, 3)
-    named = zip(("start", "end", "step"), places, (start, end, step), strict=True)
-    first, last, by = (number(name, label, place, x) for label, place, x in named)
+    positions = (2, 1, 3) if len(args) < 2 else (1, 2, 3)
+    named = zip(("start", "end", "step"), positions, (start, end, step), strict=True)
+    first, last, by = (number(name, label, position, x) for label, position, x in named)
     return first, last, by
 
 
@@ -218,16 +218,16 @@ def _check_steps(start: Any, end: Any, step: Any) -> None:
 
 
 def _require_real(kernel: str, dtype: np.dtype[Any]) -> None:
-    if dtype.kind in "bc":
+    if dtype.kind in "bc" or dtype in dtypes.FLOAT8:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(dtype)}'")
 
 
-def _bound(name: str, argument: str, place: int, x: Any) -> Any:
+def _bound(name: str, argument: str, position: int, x: Any) -> Any:
     if isinstance(x, Tensor) and x.ndim:
         raise RuntimeError(
             f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {x.ndim} dimension(s)."
         )
-    return number(name, argument, place, x)
+    return number(name, argument, position, x)
 
 
 def _count(name: str, steps: Any) -> int:
@@ -281,7 +281,7 @@ def _even(start: Any, end: Any, steps: int, dtype: np.dtype[Any]) -> Any:
         up, down = low + step * i.astype(work), high - step * (steps - 1 - i).astype(work)
     else:
         up = multiply_add(i.astype(np.float64), float(step), float(low))
-        down = multiply_add((steps - 1.0 - i), -float(step), float(high))
+        down = multiply_add((steps - 1 - i).astype(np.float64), -float(step), float(high))
     return np.where(i < steps // 2, up, down).astype(dtype)
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._arrays.meta import readable
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from .._kernels.meta import readable
 from .creation import full, tensor
 from .dropout import dropout
 from .linear import linear
@@ -59,6 +59,7 @@ lstm_layer = operation(
     "cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool "
     "bidirectional, bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)",
     nondifferentiable=("result3",),
+    autocast="lower_precision_fp",
     joint={
         (
             "input",
@@ -384,6 +385,7 @@ def _whole(last: list[State]) -> tuple[Any, ...]:
 
 def _recurrent(kind: str) -> Callable[..., Any]:
     def run(*args: Any) -> tuple[Any, ...]:
+        input: Any
         packed = isinstance(
             args[3], (list, tuple)
         )  # (data, batch_sizes, hx, params, ...), else (input, hx, params, ...)
@@ -495,7 +497,7 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
             "do not need ONNX exportability."
         )
-    found: tuple[Tensor, Tensor] = pack_op(input, lengths, batch_first)
+    found: tuple[Tensor, Tensor] = pack_op(input, lengths, batch_first)  # type: ignore[assignment]
     return found
 
 

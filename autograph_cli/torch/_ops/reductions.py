@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from .._core import dims, dtypes
+from .._core import batching, batching_rules, dims, dtypes
 from .._core.device_dispatch import is_meta, kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
@@ -18,18 +19,25 @@ from .results import named_result
 sum_all = operation(
     "sum(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.sum(self, None, False, dtype),
+    linear=True,
+    batch=batching_rules.over_all_with_dtype("sum_dim_IntList"),
     self=lambda f, grad, self_sizes: f.expand(grad, self_sizes),
 )
 sum_dim = operation(
     "sum.dim_IntList(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? dtype=None)",
     "sum",
     node="SumBackward1",
+    linear=True,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, keepdim: spread(f, grad, self_sizes, dim, keepdim),
 )
 mean_all = operation(
     "mean(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.mean(self, None, False, dtype),
     saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
+    linear=True,
+    batch=batching_rules.over_all_with_dtype("mean_dim"),
     self=lambda f, grad, self_sizes: f.div_Scalar(f.expand(grad, self_sizes), math.prod(self_sizes)),
 )
 mean_dim = operation(
@@ -37,6 +45,9 @@ mean_dim = operation(
     "mean",
     node="MeanBackward1",
     saved={"self_sym_numel": lambda self_sizes: math.prod(self_sizes)},
+    linear=True,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, keepdim: f.div_Scalar(
         spread(f, grad, self_sizes, dim, keepdim), count(self_sizes, dim)
     ),
@@ -44,14 +55,22 @@ mean_dim = operation(
 vector_norm = operation(
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
     "vector_norm",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, ord, result, dim, keepdim: norm_gradient(f, grad, self, ord, result, dim, keepdim),
 )
 var_op = operation(
     "var(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
+    memory_format="contiguous",
+    batch=batching.leading,
+    aten="var.correction",
     self=lambda f, grad, self, dim, correction, keepdim: var_gradient(f, grad, self, dim, correction, keepdim),
 )
 std_op = operation(
     "std(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False)",
+    memory_format="contiguous",
+    batch=batching.leading,
+    aten="std.correction",
     self=lambda f, grad, self, result, dim, correction, keepdim: std_gradient(
         f, grad, self, result, dim, correction, keepdim
     ),
@@ -60,60 +79,99 @@ max_all = operation(
     "max(Tensor self)",
     lambda f, self: f.amax(self),
     node="MaxBackward1",
+    refuses={"c": "max_all"},
+    memory_format="own",
+    batch=batching_rules.over_all("amax"),
     self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 min_all = operation(
     "min(Tensor self)",
     lambda f, self: f.amin(self),
     node="MinBackward1",
+    refuses={"c": "min_all"},
+    memory_format="own",
+    batch=batching_rules.over_all("amin"),
     self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 max_dim = operation(
     "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     node="MaxBackward0",
     nondifferentiable=("indices",),
+    refuses={"c": RuntimeError("max(): does not support complex input")},
+    memory_format="own",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
 )
 min_dim = operation(
     "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     node="MinBackward0",
     nondifferentiable=("indices",),
+    refuses={"c": RuntimeError("min(): does not support complex input")},
+    memory_format="own",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
 )
 amax_op = operation(
     "amax(Tensor self, int[] dim=[], bool keepdim=False)",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
 )
 amin_op = operation(
     "amin(Tensor self, int[] dim=[], bool keepdim=False)",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
 )
 prod_all = operation(
     "prod(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.prod(self, None, False, dtype),
+    autocast="fp32",
+    batch=batching_rules.over_all_with_dtype("prod_dim_int", vector=True),
     self=lambda f, grad, self, result: prod_gradient(f, grad, self, result, None, True),
 )
 prod_dim = operation(
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None)",
     "prod",
     node="ProdBackward1",
+    autocast="fp32",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim, keepdim: prod_gradient(f, grad, self, result, dim, keepdim),
 )
-any_op = operation("any(Tensor self, int[]? dim=None, bool keepdim=False)")
-all_op = operation("all(Tensor self, int[]? dim=None, bool keepdim=False)")
-argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)")
-argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)")
+any_op = operation(
+    "any(Tensor self, int[]? dim=None, bool keepdim=False)",
+    float8=True,
+    memory_format="contiguous",
+    batch=batching.leading,
+)
+all_op = operation(
+    "all(Tensor self, int[]? dim=None, bool keepdim=False)",
+    float8=True,
+    memory_format="contiguous",
+    batch=batching.leading,
+)
+argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.arg_reduction)
+argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.arg_reduction)
 cumsum_op = operation(
     "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
+    linear=True,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
 )
 cumprod_op = operation(
     "cumprod(Tensor self, int dim, ScalarType? dtype=None)",
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim: cumprod_gradient(f, grad, self, result, dim),
 )
 logsumexp_op = operation(
     "logsumexp(Tensor self, int[] dim, bool keepdim=False)",
     floating=True,
+    pointwise=False,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim, keepdim: (
         restore(f, grad, dim, keepdim, self) * f.exp(f.sub(self, restore(f, result, dim, keepdim, self)))
     ),
@@ -157,7 +215,7 @@ def put_back(f: Any, grad: Any, sizes: tuple[int, ...], dim: int, indices: Any, 
 def norm_gradient(f: Any, grad: Any, self: Any, p: Any, norm: Any, dim: Any, keepdim: bool) -> Any:
     """The gradient of a p-norm; 0 where the norm is 0."""
     grad, norm = restore(f, grad, dim, keepdim, self), restore(f, norm, dim, keepdim, self)
-    zero = lambda x: f.eq(x, f.zeros_like(x))  # noqa: E731
+    zero: Callable[[Any], Any] = lambda x: f.eq(x, f.zeros_like(x))  # noqa: E731
     if p == 0:
         return None
     if p == 1:
@@ -226,10 +284,13 @@ def prod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: 
         return grad
     if dim is not None:
         grad, result = restore(f, grad, dim, keepdim, self), restore(f, result, dim, keepdim, self)
-    if not f.has_zero(self):
+    zeros = f.zeros_in(self)
+    if not zeros:
         return grad * f.conj(f.div(result, self))
     if dim is not None:
         return product_of_others(f, grad, self, dim)
+    if zeros > 1 and f is not operations:
+        return f.zeros_like(self)
     flat = f.reshape(self, (-1,))
     return f.reshape(product_of_others(f, grad, flat, 0), tuple(self.shape))
 
@@ -381,7 +442,9 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
                 "reduction dim with the 'dim' argument."
             )
         return whole(input)
-    return named(*along(input, dims.wrap(dim, input.ndim), keepdim))
+    dim = dims.wrap(dim, input.ndim)
+    check_elements(along.op.name, input, dim)
+    return named(*along(input, dim, keepdim))
 
 
 @composite(out="partial")
@@ -396,31 +459,56 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extreme(input, other if other is not None else dim, keepdim, min_all, min_dim, minimum, _min_result)
 
 
+def check_elements(name: str, input: Tensor, dim: int) -> None:
+    """What chooses an element along a dimension needs one."""
+    if input.ndim and input._raw.shape[dim] == 0:
+        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+
+
 def _check_order(name: str, input: Tensor) -> None:
     if input._raw.dtype.kind in "bc":
         kind = "bool" if input._raw.dtype.kind == "b" else "complex"
         raise RuntimeError(f"{name}(): does not support {kind} input")
 
 
+def _extreme_index(name: str, op: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    _check_order(name, input)
+    d = None if dim is None else dims.wrap(dim, input.ndim)
+    if d is None and not input._raw.size:
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+    if d is not None:
+        check_elements(name, input, d)
+    found: Tensor = op(input, d, keepdim)
+    return found
+
+
 @composite(out=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    _check_order("argmax", input)
-    return argmax_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
+    """The index of the largest element along `dim`; without `dim`, in the flattened tensor.
+
+    IndexError where there are no elements to compare.
+    """
+    return _extreme_index("argmax", argmax_op, input, dim, keepdim)
 
 
 @composite(out=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    _check_order("argmin", input)
-    return argmin_op(input, None if dim is None else dims.wrap(dim, input.ndim), keepdim)
+    """The index of the smallest element along `dim`; without `dim`, in the flattened tensor.
+
+    IndexError where there are no elements to compare.
+    """
+    return _extreme_index("argmin", argmin_op, input, dim, keepdim)
 
 
 @composite(out=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether one element or more are not zero, of all or along `dim`, as booleans (uint8 for uint8)."""
     return any_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
 @composite(out=True)
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether no element is zero, of all or along `dim`, as booleans (uint8 for uint8)."""
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
 
 
@@ -438,6 +526,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
 
 @composite(out=True)
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials along `dim`, computed from the largest so that nothing overflows."""
     return logsumexp_op(input, wrapped_dims(dim, input), keepdim)
 
 
@@ -457,8 +546,14 @@ def cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any
     n = self.shape[dim] if self.ndim else 1
     if n <= 1:
         return grad
-    if not f.has_zero(self):
+    if not f.zeros_in(self):
         return f.div(backward_cumsum(f, f.conj(result) * grad, dim), f.conj(self))
+    return f.cumprod_around_zeros(grad, self, result, dim)
+
+
+def _cumprod_around_zeros(grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """Each product without one factor, written out; what can be differentiated again."""
+    f, n = operations, self.shape[dim]
     x, parts = f.conj(self), []
     for k in range(n):
         after = f.cumprod(f.slice(x, dim, k + 1, n, 1), dim) if k < n - 1 else None
@@ -482,6 +577,9 @@ def laid_side_by_side(parts: list[Tensor], dim: int) -> Tensor:
     return made
 
 
+operations.cumprod_around_zeros = _cumprod_around_zeros
+
+
 def backward_cumsum(f: Any, x: Any, dim: int) -> Any:
     """Sums from the end."""
     return f.flip(f.cumsum(f.flip(x, (dim,)), dim), (dim,))
@@ -492,9 +590,9 @@ def cast_like(x: Tensor, like: Tensor) -> Tensor:
     return x if x._raw.dtype == like._raw.dtype else operations._to_copy(x, like._raw.dtype)
 
 
-def has_zero(x: Tensor) -> bool:
+def zeros_in(x: Tensor) -> int:
     raw = core(x)._raw
-    return bool(kernels(raw).has_zero(raw))
+    return int(kernels(raw).zeros_in(raw))
 
 
-operations.cast_like, operations.has_zero, operations.laid_side_by_side = cast_like, has_zero, laid_side_by_side
+operations.cast_like, operations.zeros_in, operations.laid_side_by_side = cast_like, zeros_in, laid_side_by_side

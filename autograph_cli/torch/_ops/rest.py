@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import batching, batching_rules
 from .._core.operation import operation
 from .._core.registry import composite, methods
 from .._core.registry import functions as public
@@ -28,13 +29,21 @@ def fill(input: Tensor, value: Any) -> Tensor:
 fill_scalar = operation(
     "fill.functional_Scalar(Tensor self, Scalar value)",
     "fill_Scalar",
+    float8=True,
     node="FillBackward0",
+    pointwise=True,
+    overlap="any",
+    vmap_inplace="fill_",
     self=lambda f, grad: f.zeros_like(grad),
 )
 fill_tensor = operation(
     "fill.functional_Tensor(Tensor self, Tensor value)",
     "fill_Tensor",
+    float8=True,
     node="FillBackward1",
+    batch=batching_rules.copy,
+    overlap="any",
+    vmap_inplace="fill_",
     self=lambda f, grad: f.zeros_like(grad),
     value=lambda f, grad: f.sum(grad),
 )
@@ -46,7 +55,7 @@ def _hash(f: Any, a: Any, dim: Any, keepdim: bool) -> Any:
     return f.xp.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim) if a.ndim else bits
 
 
-hash_op = operation("hash_tensor(Tensor self, int[] dim, bool keepdim)", _hash)
+hash_op = operation("hash_tensor(Tensor self, int[] dim, bool keepdim)", _hash, batch=batching.leading)
 
 
 @composite(out=True)

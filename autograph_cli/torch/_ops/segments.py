@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.meta import readable
 from .._core import dims
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from .._kernels.meta import readable
 from .arithmetic import no_derivative
 
 segment_reduce_op = operation(
     "segment_reduce(Tensor data, str reduce, Tensor? lengths, Tensor? offsets, int axis, Scalar? initial)",
+    refuses={"biuc": "_segment_reduce_cpu"},
     data=lambda f, grad, result, data, reduce, lengths, offsets, axis, initial: f._segment_reduce_backward(
         grad, result, data, reduce, lengths, offsets, axis, initial
     ),
@@ -20,7 +21,8 @@ segment_reduce_op = operation(
 operation(
     "_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, Tensor? lengths, Tensor? offsets, "
     "int axis, Scalar? initial)",
-    node="NotImplemented",
+    has_derivative=False,
+    saves_all=True,
     grad=no_derivative("_segment_reduce_backward"),
     output=no_derivative("_segment_reduce_backward"),
     data=no_derivative("_segment_reduce_backward"),

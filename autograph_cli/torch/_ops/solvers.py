@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims, dtypes
 from .._core import dims as d
 from .._core.autocast import autocasts
-from .._core.dispatch import kernels
+from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn_once
-from .._kernels.meta import readable
 from . import unary as unary
 from . import views
 from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, row, same_dtype
@@ -32,6 +32,7 @@ solve_ex_op = operation(
         "B_sizes": None,
     },
     nondifferentiable=("info",),
+    batch=batching.leading,
     joint={
         ("A", "B"): lambda f, grad, A, B_sizes, result, left, mask: solve_gradients(
             f, grad, A, B_sizes, result, left, mask
@@ -40,6 +41,7 @@ solve_ex_op = operation(
 )
 solve_triangular_op = operation(
     "linalg_solve_triangular(Tensor self, Tensor B, bool upper, bool left=True, bool unitriangular=False)",
+    batch=batching.leading,
     joint={
         ("self", "B"): lambda f, grad, self, result, upper, left, unitriangular, mask: triangular_gradients(
             f, grad, self, result, upper, left, unitriangular, mask
@@ -49,6 +51,8 @@ solve_triangular_op = operation(
 triangular_solve_op = operation(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) "
     "-> (Tensor solution, Tensor cloned_coefficient)",
+    autocast="fp32",
+    batch=batching.leading,
     joint={
         ("self", "A"): lambda f, grads, self, A, solution, upper, transpose, unitriangular, mask: (
             legacy_triangular_gradients(f, grads, A, solution, upper, transpose, unitriangular, mask)
@@ -58,30 +62,41 @@ triangular_solve_op = operation(
 inv_ex_op = operation(
     "linalg_inv_ex(Tensor A) -> (Tensor inverse, Tensor info)",
     nondifferentiable=("info",),
+    autocast="fp32",
+    batch=batching.leading,
     A=lambda f, grad, inverse: f.neg(f.matmul(mH(f, inverse), f.matmul(grad, mH(f, inverse)))),
 )
 _FACTORS = {"LU": lambda A: _factors(A)[0], "pivots": lambda A: _factors(A)[1]}
 det_op = operation(
-    "linalg_det(Tensor A)", saved=_FACTORS, A=lambda f, grad, result, A: det_gradient(f, grad, result, A)
+    "linalg_det(Tensor A)",
+    saved=_FACTORS,
+    batch=batching.leading,
+    A=lambda f, grad, result, A: det_gradient(f, grad, result, A),
 )
 slogdet_op = operation(
     "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     node="LinalgSlogdetBackward0",
     saved=_FACTORS,
+    batch=batching.leading,
     A=lambda f, grads, A, sign: slogdet_gradient(f, grads, A, sign),
 )
 pinv_op = operation(
     "linalg_pinv(Tensor self, float atol, float rtol, bool hermitian)",
     node="LinalgPinvBackward0",
+    autocast="lower_precision_result",
+    batch=batching.leading,
     self=lambda f, grad, result, self: pinv_gradient(f, grad, result, self),
 )
 lstsq_op = operation(
     "linalg_lstsq(Tensor self, Tensor b, float? rcond, str? driver) "
     "-> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
     nondifferentiable=("rank", "singular_values"),
+    autocast="fp32",
     joint={("self", "b"): lambda f, grads, self, b, solution, mask: lstsq_gradients(f, grads, self, b, solution, mask)},
 )
-matrix_exp_op = operation("linalg_matrix_exp(Tensor self)", self=lambda f, grad, self: f.exp_block(mH(f, self), grad))
+matrix_exp_op = operation(
+    "linalg_matrix_exp(Tensor self)", batch=batching.leading, self=lambda f, grad, self: f.exp_block(mH(f, self), grad)
+)
 sub_as_first = operation(
     "sub_as_first(Tensor self, Tensor other)",
     node="SubBackward0",
@@ -316,7 +331,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     return solve_ex_result(result, info)
 
 
-@autocasts("linalg_solve")
+@autocasts("fp32")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A X = B (X A = B if not `left`); LinAlgError if A is singular.
 
@@ -344,7 +359,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 
 @composite(out=True)
-@autocasts("triangular_solve")
+@autocasts("fp32")
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
@@ -368,7 +383,7 @@ def triangular_solve(
     return triangular_solve_result(*triangular_solve_op(b, A, upper, transpose, unitriangular))
 
 
-@autocasts("linalg_inv_ex")
+@autocasts("fp32")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """As `inv`, with `info` instead of an error unless `check_errors`."""
     check_matrix("linalg.inv", A)
@@ -387,7 +402,7 @@ def _check_inverse(name: str, info: Tensor) -> None:
 
 
 @composite(name="inverse", out=True)
-@autocasts("linalg_inv")
+@autocasts("fp32")
 def inv(A: Tensor) -> Tensor:
     """The inverse of each matrix; LinAlgError if one is singular.
 
@@ -462,12 +477,15 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
 
 
 @composite(name="pinverse")
-@autocasts("pinverse")
+@autocasts("fp32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The pseudo-inverse of matrices (*, m, n), as `linalg.pinv` gives it: (*, n, m). Singular values below `rcond`
+    times the largest are taken for 0.
+    """
     return pinv(input, rcond)
 
 
-@autocasts("linalg_lstsq")
+@autocasts("fp32")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """X with the least squares of A X - B, the sums of squares that are left, A's rank and singular values."""
     name = "torch.linalg.lstsq"
@@ -524,7 +542,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     return result  # type: ignore[return-value]
 
 
-@autocasts("linalg_tensorinv")
+@autocasts("fp32")
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map from its last dimensions to its first `ind` ones."""
     if ind <= 0:
@@ -543,7 +561,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return views.reshape(inverse, (*shape[ind:], *shape[:ind]))
 
 
-@autocasts("linalg_tensorsolve")
+@autocasts("fp32")
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X with tensordot(A, X) = B over the last dimensions of A."""
     if dims is not None:

@@ -7,54 +7,64 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import Meta, readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import beside, kernels
-from .._core.dispatch import wrap_number
 from .._core.operation import operation
 from .._core.registry import composite
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import by_samples
-from .._kernels.meta import Meta, readable
+from .._core.wrapped_numbers import wrap_number
+from .._kernels import selection
+from .._kernels.selection import ordered
 from . import arithmetic, views
-from .reductions import put_back, share_evenly
+from .reductions import check_elements, put_back, share_evenly
 from .results import named_result
 
 
-def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None) -> Any:
+def unless_scalar(kernel: str) -> Callable[..., str | None]:
+    """The kernel that a tensor without dimensions does not come to."""
+    return lambda a, *_: kernel if a.ndim else None
+
+
+def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None, **traits: Any) -> Any:
     """An operation that chooses one element along a dimension: its gradient goes back where that one stood."""
     return operation(
         f"{schema} -> (Tensor values, Tensor indices)",
         kernel,
         node=node,
         nondifferentiable=("indices",),
+        batch=batching.leading,
+        **traits,
+        memory_format="own",
         self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
     )
 
 
-def _chosen(f: Any, a: Any, places: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """Values and indices at `places`, which has length 1 along `dim`."""
+def _chosen(f: Any, a: Any, positions: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """Values and indices at `positions`, which has length 1 along `dim`."""
     if a.ndim == 0:
         return a, f.xp.zeros((), "int64")[()]
-    values = f.xp.take_along_axis(a, places, dim)
-    return (values, places) if keepdim else (values.squeeze(dim)[()], places.squeeze(dim)[()])
+    values = f.xp.take_along_axis(a, positions, dim)
+    return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
 
 def _order(f: Any, a: Any, dim: int) -> Any:
-    return f.xp.argsort(a, axis=dim, kind="stable").astype("int64")
+    return f.xp.argsort(ordered(a), axis=dim, kind="stable").astype("int64")
 
 
 def _median(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
     if a.ndim == 0:
         return _chosen(f, a, None, dim, keepdim)
     order = _order(f, a, dim)
-    places = f.slice(order, dim, (a.shape[dim] - 1) // 2, (a.shape[dim] + 1) // 2, 1)
+    positions = f.slice(order, dim, (a.shape[dim] - 1) // 2, (a.shape[dim] + 1) // 2, 1)
     if a.dtype.kind in "fV":
         missing = f.isnan(a)
         first = f.xp.argmax(missing, axis=dim, keepdims=True).astype("int64")
-        places = f.xp.where(missing.any(axis=dim, keepdims=True), first, places)
-    return _chosen(f, a, places, dim, keepdim)
+        positions = f.xp.where(missing.any(axis=dim, keepdims=True), first, positions)
+    return _chosen(f, a, positions, dim, keepdim)
 
 
 def _nanmedian(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
@@ -78,31 +88,57 @@ def _mode(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
     """The smallest of the most frequent values, at its last place."""
     if a.ndim == 0:
         return _chosen(f, a, None, dim, keepdim)
+    if selection.follows(a):
+        rows = np.moveaxis(ordered(a), dim, -1).reshape(-1, a.shape[dim]).tolist()
+        return _chosen(f, a, selection.rejoined([selection.most_frequent(row) for row in rows], a, dim), dim, keepdim)
     order = f.xp.moveaxis(_order(f, a, dim), dim, -1)
-    ordered = f.xp.take_along_axis(f.xp.moveaxis(a, dim, -1), order, -1)
-    n = ordered.shape[-1]
+    rising = f.xp.take_along_axis(f.xp.moveaxis(a, dim, -1), order, -1)
+    n = rising.shape[-1]
     number = f.xp.arange(n)
-    starts = f.xp.ones(ordered.shape, bool)
-    starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    starts = f.xp.ones(rising.shape, bool)
+    starts[..., 1:] = rising[..., 1:] != rising[..., :-1]
     run = number - f.xp.maximum.accumulate(f.xp.where(starts, number, 0), axis=-1)
     last = f.xp.argmax(run, axis=-1, keepdims=True)
-    places = f.xp.moveaxis(f.xp.take_along_axis(order, last, -1), -1, dim)
-    return _chosen(f, a, places, dim, keepdim)
+    positions = f.xp.moveaxis(f.xp.take_along_axis(order, last, -1), -1, dim)
+    return _chosen(f, a, positions, dim, keepdim)
 
 
 def _kth(f: Any, a: Any, k: int, dim: int, keepdim: bool) -> Any:
-    return _chosen(f, a, None if a.ndim == 0 else f.slice(_order(f, a, dim), dim, k - 1, k, 1).copy(), dim, keepdim)
+    if a.ndim == 0:
+        return _chosen(f, a, None, dim, keepdim)
+    if selection.follows(a):
+        places = selection.rejoined([selection.kth(row, k - 1) for row in selection.ranks(a, dim).tolist()], a, dim)
+    else:
+        places = f.slice(_order(f, a, dim), dim, k - 1, k, 1).copy()
+    return _chosen(f, a, places, dim, keepdim)
 
 
-median_dim = _chooses("median.dim(Tensor self, int dim, bool keepdim=False)", _median, "MedianBackward1")
-nanmedian_dim = _chooses("nanmedian.dim(Tensor self, int dim, bool keepdim=False)", _nanmedian, "NanmedianBackward1")
-mode_op = _chooses("mode(Tensor self, int dim=-1, bool keepdim=False)", _mode)
-kthvalue_op = _chooses("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", _kth)
+median_dim = _chooses(
+    "median.dim(Tensor self, int dim, bool keepdim=False)", _median, "MedianBackward1", refuses={"b": "median_out"}
+)
+nanmedian_dim = _chooses(
+    "nanmedian.dim(Tensor self, int dim, bool keepdim=False)",
+    _nanmedian,
+    "NanmedianBackward1",
+    refuses={"bc": "median_out"},
+)
+mode_op = _chooses("mode(Tensor self, int dim=-1, bool keepdim=False)", _mode, refuses={"c": unless_scalar("mode_cpu")})
+kthvalue_op = _chooses(
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", _kth, refuses={"bc": unless_scalar("kthvalue_cpu")}
+)
 median_all = operation(
-    "median(Tensor self)", _whole(_median), self=lambda f, grad, self, result: share_evenly(f, grad, self, result)
+    "median(Tensor self)",
+    _whole(_median),
+    refuses={"bc": "median_cpu"},
+    memory_format="own",
+    self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 nanmedian_all = operation(
-    "nanmedian(Tensor self)", _whole(_nanmedian), self=lambda f, grad, self, result: share_evenly(f, grad, self, result)
+    "nanmedian(Tensor self)",
+    _whole(_nanmedian),
+    refuses={"bc": "median_cpu"},
+    memory_format="own",
+    self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 
 
@@ -125,7 +161,10 @@ def _runs(name: str, ufunc: str) -> Any:
     return operation(
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         _running(ufunc),
+        refuses={"c": unless_scalar(f"{name}_cpu")},
         nondifferentiable=("indices",),
+        memory_format="contiguous",
+        batch=batching.leading,
         self=lambda f, grad, self, indices, dim: f.scatter_add(f.zeros_of(self.shape, grad), dim, indices, grad),
     )
 
@@ -163,8 +202,11 @@ def _logcumsumexp_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
 
 logcumsumexp_op = operation(
     "logcumsumexp(Tensor self, int dim)",
-    floating=True,
     tangent=lambda f, self_t, self, dim: _logcumsumexp_tangent(f, self_t, self, dim),
+    pointwise=False,
+    refuses={"biu": "logcumsumexp_out_cpu"},
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, result, dim: _logcumsumexp_gradient(f, grad, self, result, dim),
 )
 
@@ -175,8 +217,7 @@ logcumsumexp_op = operation(
 def _along(name: str, x: Tensor, dim: int) -> int:
     """A wrapped dimension that has elements."""
     d = dims.wrap(dim, x.ndim)
-    if x.ndim and x._raw.shape[d] == 0:
-        raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+    check_elements(name, x, d)
     return d
 
 
@@ -317,7 +358,7 @@ def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
 
 
 @composite(out=True)
-@autocasts("quantile")
+@autocasts("fp32")
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -326,7 +367,7 @@ def quantile(
 
 
 @composite(out=True)
-@autocasts("nanquantile")
+@autocasts("fp32")
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -337,9 +378,13 @@ def nanquantile(
 # ---------------------------------------------------------------- places in a sorted row
 
 
-def _places(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
+def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
     row = row if sorter is None else np.take_along_axis(row, sorter, -1)
+    found: Any
     side: Any = "right" if right else "left"
+    if row.dtype.kind in "bc":
+        raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{dtypes.cpp_name(row.dtype)}'")
+    row, values = ordered(row), ordered(values)
     if row.__class__ is Meta or values.__class__ is Meta:
         found = Meta(values.shape, np.int64)
     elif row.ndim == 1 or not values.size:
@@ -347,9 +392,9 @@ def _places(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) ->
         found = np.searchsorted(row, values, side)
     else:
         pairs = zip(row.reshape(-1, row.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
-        found = (
-            np.stack([np.searchsorted(a, v, side) for a, v in pairs]).reshape(values.shape) if values.size else values
-        )
+        found = np.stack([np.searchsorted(a, v, side) for a, v in pairs]).reshape(values.shape)
+    if found.__class__ is not Meta and values.dtype.kind == "f":
+        found = np.where(np.isnan(values), row.shape[-1], found)  # nan is below nothing, as PyTorch compares
     return kernels(found).xp.asarray(found).astype(np.int32 if out_int32 else np.int64)[()]
 
 
@@ -386,7 +431,7 @@ def searchsorted(
         )
     if sorter is not None:
         _check_sorter(name, row, sorter._raw)
-    return make(_places(row, wanted, _side(name, right, side), None if sorter is None else sorter._raw, out_int32))
+    return make(_positions(row, wanted, _side(name, right, side), None if sorter is None else sorter._raw, out_int32))
 
 
 def _check_sorter(name: str, row: Any, sorter: Any) -> None:
@@ -410,4 +455,4 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     values = input if isinstance(input, Tensor) else wrap_number(input, boundaries)
-    return make(_places(boundaries._raw, values._raw, right, None, out_int32))
+    return make(_positions(boundaries._raw, values._raw, right, None, out_int32))

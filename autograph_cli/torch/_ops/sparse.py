@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.sparse import Coo, Csr, Sparse
 from .._core import dispatch
 from .._core.layout import sparse_coo, sparse_csr, strided
-from .._core.operation import operation, operations
+from .._core.operation import OperationFunction, operation, operations
 from .._core.registry import composite, functions
-from .._core.sparse_arrays import Coo, Csr, Sparse
 from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from .._kernels import cpu
@@ -25,9 +25,10 @@ def _only_sparse(f: Any, *args: Any) -> Any:
     raise RuntimeError("this operation is for sparse tensors")
 
 
-def _run(function: Any, *args: Any) -> Any:
+def _run(function: OperationFunction, *args: Any) -> Tensor:
     """An operation that makes something sparse: the general way, even where no sparse tensor is alive yet."""
-    return dispatch.run(function.op, args)
+    result: Tensor = dispatch.run(function.op, args)
+    return result
 
 
 # ---------------------------------------------------------------- operations
@@ -41,7 +42,7 @@ make_coo = operation(
 make_csr = operation(
     "sparse_compressed_tensor(int[] size, Tensor crow, Tensor columns, Tensor values)",
     lambda f, size, crow, columns, values: Csr(crow, columns, values, tuple(size)),
-    values=lambda f, grad, result: f._sparse_gather(grad, _places(result)),
+    values=lambda f, grad, result: f._sparse_gather(grad, _positions(result)),
 )
 gather = operation(
     "_sparse_gather(Tensor self, Tensor indices)",
@@ -121,6 +122,7 @@ for _name in ("softmax", "log_softmax"):
     operation(
         f"_sparse_{_name}_backward(Tensor grad, Tensor output, int dim)",
         _only_sparse,
+        saves_all=True,
         grad=no_derivative(f"_sparse_{_name}_backward"),
         output=no_derivative(f"_sparse_{_name}_backward"),
     )
@@ -142,7 +144,7 @@ def _masked(f: Any, grad: Any, like: Any) -> Any:
     return f.sparse_mask(grad, like) if _is_sparse(like) else _dense(f, grad)
 
 
-def _places(x: Any) -> Tensor:
+def _positions(x: Any) -> Tensor:
     return make(_raw(x).coo().indices)
 
 
@@ -196,33 +198,33 @@ def sparse_coo_tensor(
         shape = tuple(indices if size is None else size)
         empty = functions["empty"](0, dtype=dtype)
         return _finished(make(Coo(np.empty((len(shape), 0), np.int64), empty._raw, shape, False)), requires_grad)
-    places, kept = _numbers(indices), _prepared(values, dtype)
-    if places.ndim != 2:
-        if places.ndim == 1 and size is not None:
+    positions, kept = _numbers(indices), _prepared(values, dtype)
+    if positions.ndim != 2:
+        if positions.ndim == 1 and size is not None:
             raise RuntimeError(
                 f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = "
-                f"{len(places)}, dense_dim = {max(kept.ndim - 1, 0)}"
+                f"{len(positions)}, dense_dim = {max(kept.ndim - 1, 0)}"
             )
-        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(positions.shape)}")
     if kept.ndim == 0:
-        kept = kept.expand(places.shape[1])
-    shape = _checked_shape(places, kept._raw.shape, size)
-    return _finished(_run(make_coo, shape, bool(is_coalesced), make(places), kept), requires_grad)
+        kept = kept.expand(positions.shape[1])
+    shape = _checked_shape(positions, kept._raw.shape, size)
+    return _finished(_run(make_coo, shape, bool(is_coalesced), make(positions), kept), requires_grad)
 
 
-def _checked_shape(places: Any, values: tuple[int, ...], size: Any) -> tuple[int, ...]:
+def _checked_shape(positions: Any, values: tuple[int, ...], size: Any) -> tuple[int, ...]:
     """The shape of a tensor by coordinates, where everything fits."""
-    count, dense = len(places), values[1:]
-    if places.shape[1] != values[0]:
+    count, dense = len(positions), values[1:]
+    if positions.shape[1] != values[0]:
         raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {places.shape[1]}, nnz from values: "
+            f"indices and values must have same nnz, but got nnz from indices: {positions.shape[1]}, nnz from values: "
             f"{values[0]}"
         )
-    low = places.min(1, initial=0)
+    low = positions.min(1, initial=0)
     if (low < 0).any():
         d = int(np.flatnonzero(low < 0)[0])
         raise RuntimeError(f"found negative index {low[d]} for dim {d}")
-    needed = places.max(1, initial=-1) + 1
+    needed = positions.max(1, initial=-1) + 1
     if size is None:
         return (*map(int, needed), *dense)
     shape = tuple(map(int, size))
@@ -430,7 +432,8 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     if dtype is not None:
         input = input.to(dtype)
     if dim is None:
-        return functions["sum"](values(coalesce(input)) if isinstance(input._raw, Coo) else values(input))
+        total: Tensor = functions["sum"](values(coalesce(input)) if isinstance(input._raw, Coo) else values(input))
+        return total
     _coo(input, "sum")
     dims = tuple(d % input.ndim for d in ((dim,) if isinstance(dim, int) else dim))
     return sum_op(input, dims)

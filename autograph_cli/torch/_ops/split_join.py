@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims
+from .._core import batching, dims
 from .._core import dims as d
 from .._core.device_dispatch import kernels
 from .._core.dispatch import put
@@ -33,6 +33,8 @@ unsafe_split_op = operation(
     "unsafe_split(Tensor self, int split_size, int dim)",
     lambda f, a, n, dim: _owned(f.split(a, n, dim)),
     list_result=True,
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grads, split_size, dim, self_sizes: joining.join(
         f, grads, joining.split_lengths(self_sizes[dim], split_size), self_sizes, dim
     ),
@@ -41,6 +43,8 @@ unsafe_split_with_sizes_op = operation(
     "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim)",
     lambda f, a, sizes, dim: _owned(f.split_with_sizes(a, sizes, dim)),
     list_result=True,
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grads, split_sizes, dim, self_sizes: joining.join(f, grads, split_sizes, self_sizes, dim),
 )
 
@@ -255,6 +259,7 @@ block_diag_op = operation(
     "block_diag(Tensor[] tensors)",
     _blocks,
     saved={"tensors_sizes": None},
+    linear=True,
     tensors=lambda f, grad, tensors_sizes: list(_block_gradients(f, grad, tensors_sizes)),
 )
 
@@ -361,9 +366,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return make(kernels(input._raw).xp.empty(0, input._raw.dtype))
-    places = np.indices((input._raw.size,) * r)
-    pairs = itertools.pairwise(places)
-    mask = np.ones(places.shape[1:], bool)
+    positions = np.indices((input._raw.size,) * r)
+    pairs = itertools.pairwise(positions)
+    mask = np.ones(positions.shape[1:], bool)
     for a, b in pairs:
         mask &= a <= b if with_replacement else a < b
     grids = meshgrid(*[input] * r, indexing="ij")
@@ -416,6 +421,8 @@ def _quarters(f: Any, a: Any, k: int, dims: Sequence[int]) -> Any:
 rot90_op = operation(
     "rot90(Tensor self, int k, int[] dims)",
     lambda f, a, k, dims: _quarters(f, a, k, dims),
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, k, dims: f.quarters(grad, -k, dims),
 )
 operations.quarters = rot90_op

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, batching_rules, dims, dtypes
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
-from .._core.stand_in import whole
 from .._core.tensor import Tensor, make
-from .._kernels.meta import readable
+from .._kernels.half_precision import widened
 from . import reductions, views
 from .arithmetic import div_scalar, mul_scalar
 from .indexing import copy_, zeros_of
@@ -45,6 +46,8 @@ var_mean_op = operation(
     "var_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor "
     "result1)",
     lambda f, a, dim, correction, keepdim: (f.var(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grads, self, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else var_gradient(f, grads[0], self, dim, correction, keepdim),
@@ -58,6 +61,8 @@ std_mean_op = operation(
     "std_mean(Tensor self, int[]? dim=None, *, Scalar correction=1, bool keepdim=False) -> (Tensor result0, Tensor "
     "result1)",
     lambda f, a, dim, correction, keepdim: (f.std(a, dim, correction, keepdim), f.mean(a, dim, keepdim)),
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grads, self, result0, dim, correction, keepdim: _with_mean(
         f,
         None if grads[0] is None else std_gradient(f, grads[0], self, result0, dim, correction, keepdim),
@@ -82,6 +87,8 @@ def _both_extremes(f: Any, grads: Any, x: Any, low: Any, high: Any, dim: Any, ke
 aminmax_op = operation(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     lambda f, a, dim, keepdim: (f.amin(a, dim, keepdim), f.amax(a, dim, keepdim)),
+    memory_format="contiguous",
+    batch=batching_rules.arg_reduction,
     self=lambda f, grads, self, min, max, dim, keepdim: _both_extremes(f, grads, self, min, max, dim, keepdim),
 )
 
@@ -93,11 +100,17 @@ def _nansum(f: Any, a: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 nansum_op = operation(
     "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
     _nansum,
+    memory_format="contiguous",
+    batch=batching.leading,
     self=lambda f, grad, self, dim, keepdim: spread(f, grad, self.shape, dim, keepdim) * f.logical_not(f.isnan(self)),
 )
 trace_op = operation(
     "trace(Tensor self)",
     lambda f, a: f.sum(a.diagonal()),
+    linear=True,
+    autocast="fp32",
+    refuses={"b": "trace"},
+    batch=batching_rules.trace,
     self=lambda f, grad, self_sizes: f.view(
         f.index_fill_int_Tensor(
             f.zeros_of((math.prod(self_sizes),), grad),
@@ -110,6 +123,7 @@ trace_op = operation(
 )
 
 
+@widened
 def _renorm(f: Any, a: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     others = tuple(d for d in range(a.ndim) if d != dim)
     norm = f.vector_norm(a, p, others, True)
@@ -131,11 +145,13 @@ def _renorm_gradient(f: Any, grad: Any, x: Any, p: Any, dim: int, maxnorm: Any) 
 renorm_op = operation(
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)",
     _renorm,
+    refuses={"biu": RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}")},
     self=lambda f, grad, self, p, dim, maxnorm: _renorm_gradient(f, grad, self, p, dim, maxnorm),
 )
 dist_op = operation(
     "dist(Tensor self, Tensor other, Scalar p=2)",
     lambda f, a, b, p: f.vector_norm(f.xp.asarray(a - b), p, None, False),
+    refuses={"iu": RuntimeError("norm(): input dtype should be either floating point or complex. Got {} instead.")},
     self=lambda f, grad, self, other, p, result: norm_gradient(f, grad, f.sub(self, other), p, result, None, False),
     other=lambda f, grad, self, other, p, result: f.neg(
         norm_gradient(f, grad, f.sub(self, other), p, result, None, False)
@@ -306,7 +322,7 @@ def corrcoef(input: Tensor) -> Tensor:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
-    c: Any = cov(input)
+    c = cov(input)
     if c.ndim == 0:
         return c / c
     d = views.diagonal_op(c, 0, 0, 1)

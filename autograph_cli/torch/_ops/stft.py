@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dims
+from .._arrays.meta import readable
+from .._arrays.stand_in import whole
+from .._core import batching, dims
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
-from .._core.stand_in import whole
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
-from .._kernels.meta import readable
 from . import arithmetic, views
 from .fft import c2c, c2r, r2c
 from .padding import constant_pad
@@ -27,18 +27,22 @@ overlap_add = operation(
         "dim": lambda grad_in_sizes: len(grad_in_sizes) - 2,
         "size": lambda grad_in_sizes: grad_in_sizes[-1],
     },
+    linear=True,
+    batch=batching.leading,
     grad_in=lambda f, grad, grad_in_sizes, step: f.frames_of(grad, grad_in_sizes[-1], step),
 )
 frames_of = operation(
     "frames_of(Tensor self, int size, int step)",
     view=True,
     node="UnfoldBackward0",
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, step: f.overlap_add(grad, self_sizes, step),
 )
 turned = operation(
     "transpose_.fresh(Tensor self, int dim0, int dim1)",
     "transpose",
     node="TransposeBackward1",
+    batch=batching.leading,
     self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
 )
 """What PyTorch records where it transposes its own result in place."""
@@ -117,7 +121,7 @@ def stft(
     return _stft(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
 
 
-@autocasts("stft")
+@autocasts("fp32")
 def _stft(
     input: Tensor,
     n_fft: int,

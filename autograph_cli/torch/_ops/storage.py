@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.lazy import PLAIN, bits_of, flip, memory_of
+from .._arrays.meta import Meta
+from .._arrays.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core import dims, dtypes
 from .._core.device import CPU
 from .._core.interpreter_stack import refuse_captured
-from .._core.node import edge_of, like_of
+from .._core.memory_format import strides_of
+from .._core.node import edge_of, output_meta
 from .._core.operation import operation
-from .._core.registry import composite, methods
+from .._core.registry import composite
 from .._core.shared_memory import share, shared_memory_of
 from .._core.state import thread_state
-from .._core.storages import address, dense_strides, offset_in, owner, resized, window
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, materialize
 from .._core.user_warnings import warn
-from .._core.views import bump, check_inplace, materialize, rebase, strides_of
-from .._kernels.lazy import PLAIN, bits_of, flip, memory_of
-from .._kernels.meta import Meta
+from .._core.views import bump, check_inplace, rebase
 from .indexing import fill_
 from .views import as_strided, expand
 
@@ -62,11 +63,12 @@ class TypedStorage:
     device = CPU
 
     def __len__(self) -> int:
+        """The number of elements."""
         return len(self._row)
 
     size = __len__
 
-    def _place(self, index: Any) -> int:
+    def _position(self, index: Any) -> int:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         if not isinstance(index, int):
@@ -76,17 +78,18 @@ class TypedStorage:
         return index
 
     def __getitem__(self, index: int) -> Any:
-        return self._row[self._place(index)].item()
+        return self._row[self._position(index)].item()
 
     def __setitem__(self, index: int, value: Any) -> None:
-        self._row[self._place(index)] = value
+        self._row[self._position(index)] = value
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
 
     def tolist(self) -> list[Any]:
         """All elements as Python numbers."""
-        return self._row.tolist()
+        found: list[Any] = self._row.tolist()
+        return found
 
     def fill_(self, value: Any) -> TypedStorage:
         """Every element becomes `value`."""
@@ -151,8 +154,16 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     return UntypedStorage(owner(materialize(self)))
 
 
-methods["data_ptr"] = lambda self: 0 if self.is_meta else address(materialize(self))
-methods["storage_offset"] = lambda self: offset_in(materialize(self))
+@composite(function=False)
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element; 0 of a tensor without memory."""
+    return 0 if self.is_meta else address(materialize(self))
+
+
+@composite(function=False)
+def storage_offset(self: Tensor) -> int:
+    """How many elements of its memory come before the first element."""
+    return offset_in(materialize(self))
 
 
 @composite(function=False, name="share_memory_")
@@ -188,11 +199,11 @@ def _refused(*_: Any) -> Any:
     raise RuntimeError("derivative for set_ is not implemented")
 
 
-_emptied = operation("set_(Tensor self)", lambda f, self: self, node="NotImplemented", self=lambda f, grad: _refused())
+_emptied = operation("set_(Tensor self)", lambda f, self: self, has_derivative=False, self=lambda f, grad: _refused())
 _moved = operation(
     "set_.source(Tensor self, Tensor source)",
     lambda f, self, source: self,
-    node="NotImplemented",
+    has_derivative=False,
     self=lambda f, grad: _refused(),
     source=lambda f, grad: _refused(),
 )
@@ -227,7 +238,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     bump(self)
     if made._edge is not None:
         node = made._edge[0]
-        node._edges, node._like = edges, like_of(raw)
+        node._edges, node._output_meta = edges, output_meta(raw)
         rebase(self, node)
     return self
 

@@ -6,86 +6,162 @@ import cmath
 import math
 from typing import Any
 
-from .._core import dtypes
+from .._arrays.lazy import bits_of, flip
+from .._arrays.stand_in import whole
+from .._core import batching_rules, dtypes
 from .._core.batching import elementwise
 from .._core.device_dispatch import is_meta, kernels
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
-from .._core.registry import composite, functions, methods, overloaded, publish, twin
-from .._core.stand_in import whole
+from .._core.registry import composite, functions, in_place_variant, methods, overloaded, publish
 from .._core.tensor import Tensor, make
-from .._kernels.lazy import bits_of, flip
+from .._kernels.half_precision import widened
 
-neg = operation("neg(Tensor self)", self=lambda f, grad: f.neg(grad))
-abs = operation("abs(Tensor self)", self=lambda f, grad, self: grad * f.sgn(self))
-exp = operation("exp(Tensor self)", floating=True, self=lambda f, grad, result: grad * f.conj(result))
+neg = operation(
+    "neg(Tensor self)",
+    zero_to_zero=True,
+    doc="The negative of each element. RuntimeError for booleans.",
+    pointwise=True,
+    linear=True,
+    self=lambda f, grad: f.neg(grad),
+)
+abs = operation(
+    "abs(Tensor self)",
+    doc="The absolute value of each element; of a complex one its modulus, which is real.",
+    float8="numbers",
+    pointwise=True,
+    refuses={"b": "abs_cpu"},
+    complex_inplace=False,
+    zero_to_zero=True,
+    self=lambda f, grad, self: grad * f.sgn(self),
+)
+exp = operation(
+    "exp(Tensor self)",
+    doc="e to the power of each element.",
+    floating=True,
+    self=lambda f, grad, result: grad * f.conj(result),
+)
 exp2 = operation(
-    "exp2(Tensor self)", floating=True, self=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2))
+    "exp2(Tensor self)",
+    doc="2 to the power of each element.",
+    floating=True,
+    self=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2)),
 )
 expm1 = operation(
-    "expm1(Tensor self)", floating=True, self=lambda f, grad, result: grad * f.add_Scalar(f.conj(result), 1)
+    "expm1(Tensor self)",
+    zero_to_zero=True,
+    doc="`exp(input) - 1`, without the loss of digits near 0.",
+    floating=True,
+    self=lambda f, grad, result: grad * f.add_Scalar(f.conj(result), 1),
 )
-log = operation("log(Tensor self)", floating=True, self=lambda f, grad, self: f.div(grad, f.conj(self)))
+log = operation(
+    "log(Tensor self)",
+    doc="The natural logarithm of each element: -inf at 0, nan below it.",
+    floating=True,
+    self=lambda f, grad, self: f.div(grad, f.conj(self)),
+)
 log2 = operation(
     "log2(Tensor self)",
+    doc="The logarithm to base 2 of each element: -inf at 0, nan below it.",
     floating=True,
     self=lambda f, grad, self: f.div(grad, f.mul_Scalar(f.conj(self), 0.6931471805599453)),
 )
 log10 = operation(
     "log10(Tensor self)",
+    doc="The logarithm to base 10 of each element: -inf at 0, nan below it.",
     floating=True,
     self=lambda f, grad, self: f.div(grad, f.mul_Scalar(f.conj(self), 2.3025850929940456)),
 )
 log1p = operation(
     "log1p(Tensor self)",
+    doc="`log(1 + input)`, without the loss of digits near 0.",
     floating=True,
     node="Log1PBackward0",
+    zero_to_zero=True,
     self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self, 1))),
 )
 sqrt = operation(
-    "sqrt(Tensor self)", floating=True, self=lambda f, grad, result: f.div(grad, f.mul_Scalar(f.conj(result), 2))
+    "sqrt(Tensor self)",
+    zero_to_zero=True,
+    doc="The square root of each element: nan below 0.",
+    floating=True,
+    self=lambda f, grad, result: f.div(grad, f.mul_Scalar(f.conj(result), 2)),
 )
 rsqrt = operation(
     "rsqrt(Tensor self)",
+    doc="`1 / sqrt(input)`: infinite at 0, nan below it.",
     floating=True,
     self=lambda f, grad, result: right_first(f.conj(f.pow_Tensor_Scalar(result, 3)), f.mul_Scalar(grad, -0.5)),
 )
 reciprocal = operation(
     "reciprocal(Tensor self)",
+    doc="`1 / input`.",
     floating=True,
     self=lambda f, grad, result: right_first(f.conj(result * result), f.neg(grad)),
 )
-sin = operation("sin(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.cos(self)))
-cos = operation("cos(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.neg(f.conj(f.sin(self))))
+sin = operation(
+    "sin(Tensor self)",
+    zero_to_zero=True,
+    doc="The sine of each element, in radians.",
+    floating=True,
+    self=lambda f, grad, self: grad * f.conj(f.cos(self)),
+)
+cos = operation(
+    "cos(Tensor self)",
+    doc="The cosine of each element, in radians.",
+    floating=True,
+    self=lambda f, grad, self: grad * f.neg(f.conj(f.sin(self))),
+)
 tan = operation(
     "tan(Tensor self)",
+    doc="The tangent of each element, in radians.",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, result: grad * f.conj(f.add_Scalar(f.pow_Tensor_Scalar(result, 2), 1)),
 )
 asin = operation(
     "asin(Tensor self)",
+    doc="The inverse sine of each element, in [-pi / 2, pi / 2]; nan outside of [-1, 1].",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1))),
 )
 acos = operation(
     "acos(Tensor self)",
+    doc="The inverse cosine of each element, in [0, pi]; nan outside of [-1, 1].",
     floating=True,
     self=lambda f, grad, self: grad * f.neg(f.conj(f.rsqrt(f.add_Scalar(f.neg(self) * self, 1)))),
 )
 atan = operation(
     "atan(Tensor self)",
+    doc="The inverse tangent of each element, in [-pi / 2, pi / 2].",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: f.div(grad, f.conj(f.add_Scalar(self * self, 1))),
 )
-sinh = operation("sinh(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.cosh(self)))
-cosh = operation("cosh(Tensor self)", floating=True, self=lambda f, grad, self: grad * f.conj(f.sinh(self)))
+sinh = operation(
+    "sinh(Tensor self)",
+    zero_to_zero=True,
+    doc="The hyperbolic sine of each element.",
+    floating=True,
+    self=lambda f, grad, self: grad * f.conj(f.cosh(self)),
+)
+cosh = operation(
+    "cosh(Tensor self)",
+    doc="The hyperbolic cosine of each element.",
+    floating=True,
+    self=lambda f, grad, self: grad * f.conj(f.sinh(self)),
+)
 asinh = operation(
     "asinh(Tensor self)",
+    doc="The inverse hyperbolic sine of each element.",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: grad * f.conj(f.rsqrt(f.add_Scalar(f.pow_Tensor_Scalar(self, 2), 1))),
 )
 acosh = operation(
     "acosh(Tensor self)",
+    doc="The inverse hyperbolic cosine of each element; nan below 1.",
     floating=True,
     self=lambda f, grad, self: (
         grad
@@ -99,61 +175,148 @@ acosh = operation(
 )
 atanh = operation(
     "atanh(Tensor self)",
+    doc="The inverse hyperbolic tangent of each element; infinite at -1 and 1, nan outside.",
     floating=True,
+    zero_to_zero=True,
     self=lambda f, grad, self: f.div(
         f.mul_Scalar(grad, 1), f.conj(f.sub(f.full_like_number(self, 1), f.pow_Tensor_Scalar(self, 2)))
     ),
 )
 atan2 = operation(
     "atan2(Tensor self, Tensor other)",
+    doc=("The angle of the point (x, y) = (`other`, `input`), in [-pi, pi]: the signs of both choose the quadrant."),
     promotes=True,
     strict=True,
     floating=True,
+    vmap_inplace="broadcast",
     joint={("self", "other"): lambda f, grad, self, other: _atan2_gradients(f, grad, self, other)},
 )
-tanh = operation("tanh(Tensor self)", floating=True, self=lambda f, grad, result: f.tanh_backward(grad, result))
+tanh = operation(
+    "tanh(Tensor self)",
+    zero_to_zero=True,
+    doc="The hyperbolic tangent of each element.",
+    floating=True,
+    self=lambda f, grad, result: f.tanh_backward(grad, result),
+)
 tanh_backward = operation(
     "tanh_backward(Tensor grad_output, Tensor output)",
+    pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, output: f.tanh_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: f.conj(grad) * (f.mul_Scalar(f.conj(output), -2) * grad_output),
 )
 sigmoid = operation(
-    "sigmoid(Tensor self)", floating=True, self=lambda f, grad, result: f.sigmoid_backward(grad, result)
+    "sigmoid(Tensor self)",
+    doc="`1 / (1 + exp(-input))`.",
+    floating=True,
+    opmath=True,
+    self=lambda f, grad, result: f.sigmoid_backward(grad, result),
 )
 sigmoid_backward = operation(
     "sigmoid_backward(Tensor grad_output, Tensor output)",
+    pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, output: f.sigmoid_backward(grad, f.conj(output)),
     output=lambda f, grad, grad_output, output: (
         f.conj(grad) * grad_output * f.add_Scalar(f.mul_Scalar(f.conj(output), -2), 1)
     ),
 )
-relu = operation("relu(Tensor self)", self=lambda f, grad, result: f.threshold_backward(grad, result, 0))
+relu = operation(
+    "relu(Tensor self)",
+    zero_to_zero=True,
+    refuses={"b": RuntimeError("Boolean inputs not supported for relu")},
+    doc="The element where it is positive, 0 elsewhere; the gradient at 0 is 0.",
+    pointwise=True,
+    self=lambda f, grad, result: f.threshold_backward(grad, result, 0),
+)
 threshold_backward = operation(
     "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)",
+    pointwise=True,
+    saves_all=True,
     grad_output=lambda f, grad, self, threshold: f.threshold_backward(grad, self, threshold),
     self=lambda f, grad: f.zeros_like(grad),
 )
-floor = operation("floor(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-ceil = operation("ceil(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-trunc = operation("trunc(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-round_op = operation("round(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-round_decimals = operation(
-    "round.decimals(Tensor self, *, int decimals)",
-    lambda f, a, decimals: f.xp.round(a, decimals),
-    node="RoundBackward1",
+floor = operation(
+    "floor(Tensor self)",
+    doc="The largest integer that is not above each element, in its dtype. The gradient is zero.",
+    pointwise=True,
+    refuses={"b": "floor_vml_cpu", "c": NotImplementedError("floor is not supported for complex inputs")},
+    zero_to_zero=True,
     self=lambda f, grad: f.zeros_like(grad),
 )
-frac = operation("frac(Tensor self)", self=lambda f, grad: grad)
-sign = operation("sign(Tensor self)", self=lambda f, grad: f.zeros_like(grad))
-sgn = operation("sgn(Tensor self)", self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result))
-clone = operation("clone(Tensor self)", self=lambda f, grad: grad)
+ceil = operation(
+    "ceil(Tensor self)",
+    doc="The smallest integer that is not below each element, in its dtype. The gradient is zero.",
+    pointwise=True,
+    refuses={"b": "ceil_vml_cpu", "c": NotImplementedError("ceil is not supported for complex inputs")},
+    zero_to_zero=True,
+    self=lambda f, grad: f.zeros_like(grad),
+)
+trunc = operation(
+    "trunc(Tensor self)",
+    doc="The integer part of each element, in its dtype. The gradient is zero.",
+    pointwise=True,
+    refuses={"b": "trunc_vml_cpu", "c": NotImplementedError("trunc is not supported for complex inputs")},
+    zero_to_zero=True,
+    self=lambda f, grad: f.zeros_like(grad),
+)
+round_op = operation("round(Tensor self)", pointwise=True, zero_to_zero=True, self=lambda f, grad: f.zeros_like(grad))
+round_decimals = operation(
+    "round.decimals(Tensor self, *, int decimals)",
+    widened(lambda f, a, decimals: f.xp.round(a, decimals)),
+    node="RoundBackward1",
+    pointwise=True,
+    refuses={"biuc": "round_cpu"},
+    zero_to_zero=True,
+    self=lambda f, grad: f.zeros_like(grad),
+)
+frac = operation(
+    "frac(Tensor self)",
+    doc="The fractional part of each element, with its sign: `input - trunc(input)`.",
+    pointwise=True,
+    refuses={"biuc": "frac_cpu"},
+    self=lambda f, grad: grad,
+)
+sign = operation(
+    "sign(Tensor self)",
+    doc=(
+        "-1, 0 or 1 as each element is negative, zero or positive. The gradient is zero. RuntimeError for "
+        "complex tensors."
+    ),
+    pointwise=True,
+    refuses={
+        "c": NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
+    },
+    zero_to_zero=True,
+    self=lambda f, grad: f.zeros_like(grad),
+)
+sgn = operation(
+    "sgn(Tensor self)",
+    zero_to_zero=True,
+    doc="The direction of each element: its sign, or `input / abs(input)` of a complex one; 0 at 0.",
+    pointwise=True,
+    self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result),
+)
+clone = operation("clone(Tensor self)", float8=True, pointwise=True, linear=True, self=lambda f, grad: grad)
 masked_fill_scalar = operation(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
+    pointwise=True,
+    memory_format="contiguous",
+    overlap="any",
+    internal_overlap=True,
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
 )
 masked_fill_tensor = operation(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)",
     node="MaskedFillBackward1",
+    pointwise=True,
+    linear=True,
+    memory_format="contiguous",
+    batch=batching_rules.masked_fill,
+    overlap="any",
+    internal_overlap=True,
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     value=lambda f, grad, mask: f.sum(
         f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)
@@ -162,19 +325,30 @@ masked_fill_tensor = operation(
 clamp_scalar = operation(
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
     node="ClampBackward1",
+    pointwise=True,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min, max: f.where(f.within(self, min, max), grad, f.zero_beside(grad)),
 )
 clamp_min_scalar = operation(
     "clamp_min(Tensor self, Scalar min)",
+    pointwise=True,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, min: f.where(f.within(self, min, None), grad, f.zero_beside(grad)),
 )
 clamp_max_scalar = operation(
     "clamp_max(Tensor self, Scalar max)",
+    pointwise=True,
+    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
+    vmap_inplace="inplace arithmetic",
     self=lambda f, grad, self, max: f.where(f.within(self, None, max), grad, f.zero_beside(grad)),
 )
 lerp_scalar = operation(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight)",
+    refuses={"biu": "lerp_kernel_scalar"},
     node="LerpBackward0",
+    pointwise=True,
     self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
     end=lambda f, grad, weight: f.mul_Scalar(grad, f.conj_number(weight)),
 )
@@ -192,6 +366,7 @@ _conj = operation(
     node="ConjBackward0",
     view=True,
     rereads=True,
+    pointwise=True,
     self=lambda f, grad: f.conj(grad),
 )
 _neg_view = operation(
@@ -199,6 +374,7 @@ _neg_view = operation(
     lambda f, a: flip(a, False, True),
     view=True,
     rereads=True,
+    pointwise=True,
     self=lambda f, grad: f.neg(grad),
 )
 
@@ -248,7 +424,7 @@ for _inverse in (asinh, acosh, atanh):
     )
     publish(_inverse, aliases=(f"arc{_name[1:]}",))
     for _alias in (f"{_name}_", f"arc{_name[1:]}_"):
-        methods[_alias] = functions[_alias] = twin(_changing.op)
+        methods[_alias] = functions[_alias] = in_place_variant(_changing.op)
 publish(atan2, inplace=True, aliases=("arctan2",))
 
 
@@ -270,6 +446,7 @@ def _atan2_gradients(f: Any, grad: Any, self: Any, other: Any) -> Any:
 
 @composite(formula=True)
 def conj(input: Tensor) -> Tensor:
+    """The complex conjugate: a view that conjugates what is read. A real tensor is returned as it is."""
     return _conj(input) if input._raw.dtype.kind == "c" else input
 
 
@@ -308,6 +485,7 @@ def clone_(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @composite()
 def positive(input: Tensor) -> Tensor:
+    """The tensor itself. RuntimeError for booleans."""
     if input._raw.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -315,6 +493,11 @@ def positive(input: Tensor) -> Tensor:
 
 @overloaded()
 def round(input: Tensor, *, decimals: int | None = None) -> Any:
+    """The nearest integer to each element, halves to the even one; with `decimals`, the nearest multiple of 10 **
+    -decimals.
+
+    The dtype stays. The gradient is zero.
+    """
     if input._raw.dtype.kind == "c":
         raise NotImplementedError("round is not supported for complex inputs")
     if input._raw.dtype.kind == "b":
@@ -328,11 +511,15 @@ def round_with(input: Tensor, decimals: int) -> Tensor:
     return round_decimals(input, decimals=decimals)
 
 
-round_with.op = round_decimals.op
+vars(round_with)["op"] = round_decimals.op
 
 
 @overloaded(inplace=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Any:
+    """Each element, but `min` where it is below that and `max` where it is above; both may be numbers or tensors.
+
+    The gradient is zero where a bound was taken. RuntimeError without any bound.
+    """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
@@ -363,6 +550,10 @@ def clamp_max(input: Tensor, max: Any) -> Any:
 
 @overloaded()
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
+    """`input` with `value`, a number or a tensor of one element, where the boolean `mask` holds.
+
+    `mask` is broadcast. RuntimeError if it is not boolean, or if `value` has dimensions.
+    """
     if mask._raw.dtype.kind != "b":
         kind = dtypes.c_name(mask._raw.dtype)
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {kind}")
@@ -381,6 +572,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
 
 @overloaded()
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
+    """`input + weight * (end - input)`, from `input` at weight 0 to `end` at 1; `weight` is a number or a tensor.
+
+    Arguments are broadcast. RuntimeError if their dtypes differ.
+    """
     for name, x in (("end", end), ("weight", weight)):
         if isinstance(x, Tensor) and x._raw.dtype != input._raw.dtype:
             mine, theirs = (dtypes.c_name(t._raw.dtype) for t in (input, x))

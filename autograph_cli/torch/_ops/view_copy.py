@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from .._core import dims
+from .._core import batching, batching_rules, dims
 from .._core.device_dispatch import kernel_of
 from .._core.interpreter_stack import refuse_captured
 from .._core.node import View
-from .._core.operation import Operation, operation, operations
+from .._core.operation import Operation, OperationFunction, operation, operations
 from .._core.registry import composite
 from .._core.state import thread_state
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, counter
 from .._core.transforms import Batched, Dual
-from .._core.views import bump, check_inplace, counter
+from .._core.views import bump, check_inplace
 from . import complexes, joining, rearrange, views
 
 # ---------------------------------------------------------------- windows that slide
@@ -23,12 +24,15 @@ unfold_op = operation(
     "unfold(Tensor self, int dimension, int size, int step)",
     lambda f, a, *window: f.windows(a, *window),
     view=True,
+    batch=batching_rules.unfold,
     self=lambda f, grad, self_sizes, dimension, size, step: f.unfold_backward(grad, self_sizes, dimension, size, step),
 )
 unfold_backward = operation(
     "unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step)",
     node="UnfoldBackwardBackward0",
     saved={"grad_in_sizes": None},
+    linear=True,
+    batch=batching_rules.unfold_backward,
     grad_in=lambda f, grad, dim, size, step: f.windows(grad, dim, size, step),
 )
 operations.windows = unfold_op
@@ -51,6 +55,14 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 # ---------------------------------------------------------------- copies
 
 
+_BATCHED = {
+    views.t_op: batching_rules.t_copy,
+    views.squeeze_all: batching_rules.squeeze_copy,
+    views.as_strided_op: None,
+}
+"""The rules of copies where that of the view would call views."""
+
+
 def _copier(run: Any) -> Callable[..., Any]:
     """The operation that does what a view does, in memory of its own."""
     view: Operation = run.op
@@ -61,13 +73,16 @@ def _copier(run: Any) -> Callable[..., Any]:
 
     overload = f".{view.schema.overload}" if view.schema.overload else ""
     parameters = ", ".join(f"{p.type} {p.name}" for p in view.schema.parameters)
+    formulas: dict[str, Any] = {name: d.formula for d in view.derivatives for name in d.inputs}
     return operation(
         f"{view.name}_copy{overload}({parameters})",
         copy,
         node=f"{view.node.__name__}_copy",
         list_result=view.list_result,
         saved=view.saved,
-        **{name: d.formula for d in view.derivatives for name in d.inputs},
+        batch=_BATCHED.get(run, view.batch),
+        linear=True,
+        **formulas,
     )
 
 
@@ -186,6 +201,8 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 narrow_copy_op = operation(
     "narrow_copy(Tensor self, int dim, int start, int length)",
     lambda f, a, dim, start, length: f.slice(a, dim, start, start + length, 1).copy(),
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, start, length: f.slice_backward(
         grad, self_sizes, dim, start, start + length, 1
     ),
@@ -198,6 +215,8 @@ narrow_copy_op = operation(
 slice_scatter_op = operation(
     "slice_scatter(Tensor self, Tensor src, int dim, int start, int end, int step)",
     saved={"src_sizes": None},
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, src_sizes, dim, start, end, step: f.slice_scatter(
         grad, f.zeros_of(src_sizes, grad), dim, start, end, step
     ),
@@ -206,12 +225,16 @@ slice_scatter_op = operation(
 select_scatter_op = operation(
     "select_scatter(Tensor self, Tensor src, int dim, int index)",
     saved={"src_sizes": None},
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, src_sizes, dim, index: f.select_scatter(grad, f.zeros_of(src_sizes, grad), dim, index),
     src=lambda f, grad, dim, index: f.select(grad, dim, index),
 )
 diagonal_scatter_op = operation(
     "diagonal_scatter(Tensor self, Tensor src, int offset, int dim1, int dim2)",
     saved={"src_sizes": None},
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, src_sizes, offset, dim1, dim2: f.diagonal_scatter(
         grad, f.zeros_of(src_sizes, grad), offset, dim1, dim2
     ),
@@ -220,6 +243,7 @@ diagonal_scatter_op = operation(
 as_strided_scatter_op = operation(
     "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? offset)",
     saved={"src_sizes": None, "offset": None, "storage_offset": "offset"},
+    linear=True,
     self=lambda f, grad, src_sizes, size, stride, offset: f.as_strided_scatter(
         grad, f.zeros_of(src_sizes, grad), size, stride, offset
     ),
@@ -256,9 +280,14 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 # ---------------------------------------------------------------- views changed in place
 
 
-def _turned(schema: str, kernel: str, node: str, formula: Callable[..., Any]) -> Any:
+def _turned(schema: str, kernel: str, node: str, formula: Callable[..., Any], **traits: Any) -> Any:
     return operation(
-        schema, lambda f, a, *arguments: getattr(f, kernel)(f.xp.asarray(a), *arguments), node=node, self=formula
+        schema,
+        lambda f, a, *arguments: getattr(f, kernel)(f.xp.asarray(a), *arguments),
+        node=node,
+        linear=True,
+        **traits,
+        self=formula,
     )
 
 
@@ -283,6 +312,7 @@ _squeeze_dims = _turned(
     "squeeze_dims",
     "SqueezeBackward5",
     lambda f, grad, dim, self_sizes: views.unsqueeze_to(f, grad, dim, self_sizes),
+    batch=partial(batching.leading, empty=False),
 )
 
 
@@ -291,7 +321,7 @@ def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
     changes."""
     if isinstance(tensor, Batched):
         run, *arguments = choose()
-        return _turned_batch(tensor, run, arguments)
+        return _turned_batch(tensor, run, tuple(arguments))
     if isinstance(tensor, Dual) and tensor._level.alive:
         run, *arguments = choose()
         made = run(tensor, *arguments)
@@ -312,7 +342,7 @@ def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
     return tensor
 
 
-def _turned_batch(tensor: Batched, run: Callable[..., Any], arguments: tuple[Any, ...]) -> Tensor:
+def _turned_batch(tensor: Batched, run: OperationFunction, arguments: tuple[Any, ...]) -> Tensor:
     """`turn` of each sample: the batched tensor goes on with another view of its memory."""
     name = run.op.identifier.replace("__", "_").rstrip("_")
     made = getattr(operations, name)(tensor, *arguments)
@@ -361,5 +391,6 @@ _restrided = operation(
     "as_strided_(Tensor self, int[] size, int[] stride, int? offset=None)",
     "as_strided",
     node="AsStridedBackward1",
+    linear=True,
     self=views.as_strided_op.op.derivatives[0].formula,
 )

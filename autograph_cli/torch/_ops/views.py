@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._core import dims, dtypes
+from .._arrays.storages import as_strided_raw, capacity, in_shape, offset_in, spanned
+from .._core import batching, batching_rules, dims, dtypes
 from .._core import dims as dims_  # where an argument is called `dims`
 from .._core.device_dispatch import kernels
+from .._core.memory_format import strides_of
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
-from .._core.storages import capacity, offset_in
-from .._core.tensor import Tensor, Wrapped, make
+from .._core.tensor import Tensor, Wrapped, make, materialize, share
 from .._core.user_warnings import warn_once
-from .._core.views import as_strided_raw, in_shape, materialize, share, spanned, strides_of
 from . import unary
 from ._errors import all_tensors
 from .reductions import sum_all, sum_dim
 
 view_op = operation(
-    "view(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes)
+    "view(Tensor self, int[] size)",
+    view=True,
+    batch=batching.leading,
+    self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
 )
 unsafe_view = operation(
     "_unsafe_view(Tensor self, int[] size)",
     "reshape",
     node="UnsafeViewBackward0",
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
 )
 reshape_alias = operation(
@@ -35,94 +42,129 @@ reshape_alias = operation(
     lambda f, self, size, stride: f.as_strided(self, size, stride, 0),
     node="ReshapeAliasBackward0",
     view=True,
+    batch=batching_rules.as_strided,
+    by_strides=True,
     self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
 )
 expand_op = operation(
-    "expand(Tensor self, int[] size)", view=True, self=lambda f, grad, self_sizes: f.sum_to_size(grad, self_sizes)
+    "expand(Tensor self, int[] size)",
+    view=True,
+    batch=batching_rules.expand,
+    self=lambda f, grad, self_sizes: f.sum_to_size(grad, self_sizes),
 )
 permute_op = operation(
-    "permute(Tensor self, int[] dims)", view=True, self=lambda f, grad, dims: f.permute(grad, inverse_order(dims))
+    "permute(Tensor self, int[] dims)",
+    view=True,
+    batch=batching_rules.permute,
+    self=lambda f, grad, dims: f.permute(grad, inverse_order(dims)),
 )
 transpose_op = operation(
     "transpose(Tensor self, int dim0, int dim1)",
     view=True,
+    batch=batching.leading,
+    aten="transpose.int",
     self=lambda f, grad, dim0, dim1: f.transpose(grad, dim0, dim1),
 )
-t_op = operation("t(Tensor self)", view=True, node="TBackward0", self=lambda f, grad: f.t(grad))
+t_op = operation("t(Tensor self)", view=True, node="TBackward0", batch=batching_rules.t, self=lambda f, grad: f.t(grad))
 unsqueeze_op = operation(
-    "unsqueeze(Tensor self, int dim)", view=True, self=lambda f, grad, dim: f.squeeze_dim(grad, dim)
+    "unsqueeze(Tensor self, int dim)",
+    view=True,
+    batch=partial(batching.leading, more=1),
+    self=lambda f, grad, dim: f.squeeze_dim(grad, dim),
 )
 squeeze_all = operation(
-    "squeeze(Tensor self)", view=True, self=lambda f, grad, self_sizes: unsqueeze_to(f, grad, None, self_sizes)
+    "squeeze(Tensor self)",
+    view=True,
+    batch=batching_rules.squeeze,
+    self=lambda f, grad, self_sizes: unsqueeze_to(f, grad, None, self_sizes),
 )
 squeeze_dim = operation(
     "squeeze.dim(Tensor self, int dim)",
     view=True,
     node="SqueezeBackward1",
+    batch=batching.leading,
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
 )
 squeeze_dims = operation(
     "squeeze.dims(Tensor self, int[] dim)",
     view=True,
     node="SqueezeBackward2",
+    batch=partial(batching.leading, empty=False),
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, dim, self_sizes),
 )
 unsqueeze_in_place = operation(
     "unsqueeze_in_place(Tensor self, int dim)",
     "unsqueeze",
     node="UnsqueezeBackward1",
+    linear=True,
+    batch=partial(batching.leading, more=1),
     self=lambda f, grad, dim: f.squeeze_dim(grad, dim),
 )
 squeeze_in_place = operation(
     "squeeze_.dim(Tensor self, int dim)",
     "squeeze_dim",
     node="SqueezeBackward4",
+    linear=True,
+    batch=batching.leading,
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
 )
 select_op = operation(
     "select(Tensor self, int dim, int index)",
     view=True,
+    batch=batching.leading,
+    aten="select.int",
     self=lambda f, grad, self_sizes, dim, index: f.select_backward(grad, self_sizes, dim, index),
 )
 select_backward = operation(
     "select_backward(Tensor grad_output, int[] input_sizes, int dim, int index)",
     node="SelectBackwardBackward0",
+    linear=True,
+    batch=batching.leading,
     grad_output=lambda f, grad, dim, index: f.select(grad, dim, index),
 )
 slice_op = operation(
     "slice(Tensor self, int dim, int start, int end, int step)",
     view=True,
+    batch=batching.leading,
+    aten="slice.Tensor",
     self=lambda f, grad, self_sizes, dim, start, end, step: f.slice_backward(grad, self_sizes, dim, start, end, step),
 )
 slice_backward = operation(
     "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step)",
     node="SliceBackwardBackward0",
+    linear=True,
+    batch=batching.leading,
     grad_output=lambda f, grad, dim, start, end, step: f.slice(grad, dim, start, end, step),
 )
 as_strided_op = operation(
     "as_strided(Tensor self, int[] size, int[] stride, int? offset=None)",
     view=True,
     saved={"self_sizes": None, "self_strides": None, "offset": None, "storage_offset": "offset"},
+    batch=batching_rules.as_strided,
+    by_strides=True,
     self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
         grad, size, stride, offset, self_sizes, self_strides
     ),
 )
-alias = operation("alias(Tensor self)", view=True, self=lambda f, grad: grad)
+alias = operation("alias(Tensor self)", view=True, batch=batching.pointwise, self=lambda f, grad: grad)
 operation(
     "_fw_primal(Tensor self, int level)",
     lambda f, self, level: f.alias(self),
-    node="Identity",
+    node="torch::autograd::Identity",
     view=True,
     self=lambda f, grad: grad,
 )
 diagonal_op = operation(
     "diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1)",
     view=True,
+    batch=batching.leading,
     self=lambda f, grad, self_sizes, offset, dim1, dim2: f.diagonal_backward(grad, self_sizes, offset, dim1, dim2),
 )
 diagonal_backward = operation(
     "diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2)",
     node="DiagonalBackwardBackward0",
+    linear=True,
+    batch=batching.leading,
     grad_output=lambda f, grad, offset, dim1, dim2: f.diagonal(grad, offset, dim1, dim2),
 )
 
@@ -146,6 +188,10 @@ def unsqueeze_to(f: Any, grad: Any, dim: tuple[int, ...] | None, sizes: tuple[in
 
 @composite(function=False)
 def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
+    """This tensor in another shape of as many elements (one size may be -1), or its bytes read as another dtype.
+
+    The result shares the memory. RuntimeError where strides do not allow that: `reshape` copies then.
+    """
     if dtype is not None:
         return _view_dtype(input, dtype)
     if (
@@ -194,6 +240,7 @@ def _check_other_size(raw: Any, dtype: Any) -> None:
 
 @composite(function=False)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """This tensor as a view of the shape of `other`, under the conditions of `view`."""
     return view(input, other.shape)
 
 
@@ -204,6 +251,11 @@ def is_contiguous(raw: Any) -> bool:
 
 @composite(formula=True)
 def reshape(input: Tensor, *shape: Any) -> Tensor:
+    """The elements in another shape of as many elements (one size may be -1): a view where strides allow it, else a
+    copy.
+
+    RuntimeError if the number of elements does not fit.
+    """
     size = dims.infer(dims.sizes(shape), input._raw.size)
     raw = input._raw
     if is_contiguous(raw):
@@ -225,6 +277,7 @@ def _alias_strides(raw: Any, size: tuple[int, ...]) -> tuple[int, ...] | None:
 
 @composite()
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the shape of `other`, as `reshape` gives it."""
     return reshape(input, other.shape)
 
 
@@ -233,6 +286,10 @@ methods["reshape_as"] = reshape_as
 
 @composite()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from `start_dim` to `end_dim` as one: a view where strides allow it, else a copy.
+
+    RuntimeError if the start comes after the end.
+    """
     ndim = input.ndim
     start, end = dims.wrap(start_dim, ndim), dims.wrap(end_dim, ndim)
     if start > end:
@@ -247,6 +304,10 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite()
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """The dimension `dim` as several of `sizes`, of which one may be -1: a view.
+
+    RuntimeError if they do not multiply to its size.
+    """
     d = dims.wrap(dim, input.ndim)
     shape = input._raw.shape
     return view(input, (*shape[:d], *dims.infer(sizes, shape[d]), *shape[d + 1 :]))
@@ -254,11 +315,16 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension: a view of a contiguous tensor, else a copy."""
     return view_op(operations.contiguous(input), (input._raw.size,))
 
 
 @composite(function=False, formula=True)
 def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
+    """A view with dimensions of size 1 repeated to `size` without copying, and new ones in front; -1 keeps a size.
+
+    RuntimeError where another size than 1 would have to change.
+    """
     return expand_op(input, expanded(input, dims.sizes(size)))
 
 
@@ -293,16 +359,21 @@ def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
 
 @composite(function=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """This tensor as a view of the shape of `other`, as `expand` gives it."""
     return expand(input, other.shape)
 
 
 @composite()
 def broadcast_to(input: Tensor, *size: Any) -> Tensor:
+    """`input` as a view of the shape `size`, as `expand` gives it. RuntimeError where it cannot be broadcast to
+    that.
+    """
     return expand(input, *size)
 
 
 @composite()
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """A view with the dimensions in the order `dims`. RuntimeError unless each stands there once."""
     wanted = dims_.wrap_all(dims_.sizes(order) if order else tuple(dims), input.ndim)
     if len(wanted) != input.ndim:
         raise RuntimeError(
@@ -316,11 +387,16 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 
 @composite(aliases=("swapaxes", "swapdims"))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """A view with two dimensions exchanged. IndexError for one that the tensor does not have."""
     return transpose_op(input, dims.wrap(dim0, input.ndim), dims.wrap(dim1, input.ndim))
 
 
 @composite(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """A view with the dimensions `source` moved to `destination`, the others in their order around them.
+
+    RuntimeError for different numbers of them or one that is named twice.
+    """
     n = input.ndim
     if not n:
         return alias(input)
@@ -342,6 +418,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 @composite()
 def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix, a view; of a tensor with fewer dimensions itself. RuntimeError for one with more."""
     return t_op(at_most_matrix("t", input))
 
 
@@ -354,12 +431,14 @@ def at_most_matrix(name: str, input: Tensor) -> Tensor:
 
 @composite()
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """A view with a dimension of size 1 before `dim`. IndexError unless `dim` is in [-ndim - 1, ndim]."""
     n = input.ndim + 1
     return unsqueeze_op(input, dims.wrap(dim, n))
 
 
 @composite()
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """A view without the dimensions of size 1: all of them, or those that `dim` names."""
     if dim is None:
         return squeeze_all(input)
     if isinstance(dim, int):
@@ -369,6 +448,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 @composite()
 def select(input: Tensor, dim: int, index: Any) -> Tensor:
+    """A view of what is at `index` of dimension `dim`, without that dimension. IndexError for an index out of range."""
     if input.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d, i = dims.wrap(dim, input.ndim), index.__index__()
@@ -389,6 +469,9 @@ def window(start: int | None, end: int | None, step: int, n: int) -> tuple[int, 
 
 @composite()
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """A view of `length` elements of dimension `dim`, from `start` on. RuntimeError or IndexError where it would
+    leave the tensor.
+    """
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start.ndim or start._raw.dtype.kind not in "iu"):
@@ -413,8 +496,12 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 
 @composite()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    place = dims.given(window_offset(input, size, stride, storage_offset), storage_offset)
-    return as_strided_op(input, tuple(size), tuple(stride), place)
+    """A view of the memory of `input` with these sizes, strides and offset, counted in elements.
+
+    RuntimeError where it would leave the memory.
+    """
+    position = dims.given(window_offset(input, size, stride, storage_offset), storage_offset)
+    return as_strided_op(input, tuple(size), tuple(stride), position)
 
 
 def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
@@ -422,23 +509,27 @@ def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | N
     memory."""
     raw = materialize(input)
     start = offset_in(raw)
-    place = start if storage_offset is None else storage_offset
+    position = start if storage_offset is None else storage_offset
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
-    if place < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {place}")
-    needed, room = spanned(size, stride, place), capacity(raw)
-    if needed > room:
+    if position < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {position}")
+    needed, available = spanned(size, stride, position), capacity(raw)
+    if needed > available:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {place}, and itemsize "
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {position}, and itemsize "
             f"{raw.itemsize} requiring a storage size of {needed * raw.itemsize} are out of bounds for storage of size "
-            f"{room * raw.itemsize}"
+            f"{available * raw.itemsize}"
         )
-    return place - start
+    return position - start
 
 
 @composite()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A view of the diagonals of the matrices in `dim1` and `dim2`, which become the last dimension.
+
+    `offset` counts upwards. RuntimeError if both dimensions are the same.
+    """
     return diagonal_op(input, offset, *plane(dim1, dim2, input.ndim))
 
 
@@ -452,6 +543,7 @@ def plane(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 @composite(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors as views of their common shape. RuntimeError if they have none."""
     given = all_tensors(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
     shape = dims.broadcast(*(x._raw.shape for x in given))
     return tuple(x if x._raw.shape == shape else expand(x, shape) for x in given)
@@ -459,10 +551,11 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 @composite(method=False)
 def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape to which tensors of these shapes are broadcast. RuntimeError if there is none."""
     return Size(dims.broadcast(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
 
 
-def _matrix_transpose(name: str) -> property:
+def _matrix_transpose(name: str) -> Callable[[Tensor], Tensor]:
     def get(self: Tensor) -> Tensor:
         if name in ("mT", "mH") and self.ndim == 1:
             raise RuntimeError(
@@ -484,16 +577,22 @@ def _matrix_transpose(name: str) -> property:
         flipped = transpose_op(self, dims.wrap(-2, self.ndim), dims.wrap(-1, self.ndim)) if self.ndim else self
         return unary.conj(flipped) if name in ("H", "mH") else flipped
 
-    return property(get)
+    return get
 
 
-methods |= {name: _matrix_transpose(name) for name in ("T", "mT", "H", "mH")}
+_TRANSPOSES = {
+    "T": "A view with the dimensions in reverse; of a matrix its transpose. Deprecated for tensors that are no matrix.",
+    "mT": "A view with the last two dimensions exchanged. RuntimeError for a vector.",
+    "H": "The conjugate transpose of a matrix, a view. RuntimeError for a vector or more than two dimensions.",
+    "mH": "A view with the last two dimensions exchanged and the elements conjugated. RuntimeError for a vector.",
+}
+methods |= {name: property(_matrix_transpose(name), doc=doc) for name, doc in _TRANSPOSES.items()}
 
 
 @composite(method=True)
 def adjoint(input: Tensor) -> Tensor:
-    found: Tensor = _matrix_transpose("mH").fget(input)
-    return found
+    """The last two dimensions exchanged, and the elements conjugated: a view. RuntimeError for a vector."""
+    return _matrix_transpose("mH")(input)
 
 
 @composite(formula=True, function=False)
@@ -518,12 +617,12 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
         grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
-        places = make(_window_places(reach, size, stride, offset))
+        positions = make(_window_positions(reach, size, stride, offset))
         memory = make(kernels(grad._raw).zeros((reach,), grad._raw.dtype))
-        if not isinstance(grad, Wrapped) and len(set(places._raw.ravel().tolist())) == places._raw.size:
+        if not isinstance(grad, Wrapped) and len(set(positions._raw.ravel().tolist())) == positions._raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
             return as_strided_op(memory, sizes, strides, before)
-        flat = operations.index_add(memory, 0, reshape(places, (-1,)), reshape(grad, (-1,)))
+        flat = operations.index_add(memory, 0, reshape(positions, (-1,)), reshape(grad, (-1,)))
         return as_strided_op(flat, sizes, strides, before)
     return make(kernels(grad._raw).as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
 
@@ -537,7 +636,7 @@ def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...
     return grad, size, stride
 
 
-def _window_places(reach: int, size: Any, stride: Any, offset: Any) -> Any:
+def _window_positions(reach: int, size: Any, stride: Any, offset: Any) -> Any:
     return np.ascontiguousarray(as_strided_raw(np.arange(reach), tuple(size), tuple(stride), offset or 0))
 
 

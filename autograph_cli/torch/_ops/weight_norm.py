@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core import batching_rules, recomputed
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -15,6 +16,7 @@ norm_of_all = operation(
     "norm.Scalar(Tensor self, Scalar p=2)",
     lambda f, a, p: f.vector_norm(a, p, None, False),
     node="NormBackward0",
+    batch=batching_rules.norm,
     self=lambda f, grad, self, p, result: norm_gradient(f, grad, self, p, result, None, False),
 )
 weight_norm_op = operation(
@@ -22,6 +24,7 @@ weight_norm_op = operation(
     lambda f, v, g, dim: _scaled(f, v, g, dim),
     node="WeightNormInterfaceBackward0",
     nondifferentiable=("result1",),
+    recomputed=recomputed.weight_norm,
     joint={
         ("v", "g"): lambda f, grads, v, g, result1, dim: weight_norm_backward(
             f, f.contiguous(grads[0]), v, g, result1, dim
@@ -52,7 +55,7 @@ def weight_norm_backward(f: Any, grad: Any, v: Any, g: Any, norms: Any, dim: int
 
 
 @composite(method=False)
-def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm over all dimensions but one (over all where `dim` is -1)."""
     if dim == -1:
         return norm_of_all(v, pow)
@@ -63,7 +66,7 @@ def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
 
 
 @composite(method=False)
-def _weight_norm(v: Any, g: Any, dim: int = 0) -> Tensor:
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     """v with its norm along `dim` replaced by g."""
     if dim not in (0, v.ndim - 1):
         return v * (g / norm_except_dim(v, 2, dim))

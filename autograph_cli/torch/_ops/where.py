@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dtypes
-from .._core.dispatch import plain_number, wrap_number
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
+from .._core.wrapped_numbers import plain_number, wrap_number
 from .creation import scalar_tensor
 from .indexing import nonzero
 
 where_ = operation(
     "where(Tensor condition, Tensor self, Tensor other)",
+    float8=True,
+    pointwise=True,
+    linear=True,
     self=lambda f, grad, condition: f.where(condition, grad, f.zero_beside(grad)),
     other=lambda f, grad, condition: f.where(condition, f.zero_beside(grad), grad),
 )

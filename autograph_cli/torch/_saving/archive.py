@@ -113,10 +113,10 @@ class Reader:
         with reading():
             info = self._info(name)
             data = np.empty(info.file_size, np.uint8)
-            view, filled = memoryview(data), 0
+            view, filled = data.data, 0
             with self._zip.open(info) as record:
                 while filled < len(view):
-                    count = record.readinto(view[filled:])
+                    count = record.readinto(view[filled:])  # type: ignore[attr-defined]
                     if not count:
                         raise damaged(f"reading zip archive: record {name} ends too early")
                     filled += count

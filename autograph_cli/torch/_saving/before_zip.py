@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from .reading import RestrictedMachine
-from .storages import Places
+from .storages import StorageTable
 from .writing import Pickler
 
 MAGIC = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)
@@ -32,7 +32,7 @@ class OldFile:
         try:
             for _ in range(5):
                 start = stream.tell()
-                for opcode, _argument, _place in pickletools.genops(stream):
+                for opcode, _argument, _position in pickletools.genops(stream):
                     if opcode.name == "STOP":
                         break
                 parts.append(data[start : stream.tell()])
@@ -53,24 +53,26 @@ class OldFile:
         return RestrictedMachine(_no_storage, {}).run(part)
 
     @property
-    def room(self) -> int:
+    def bytes_left(self) -> int:
         """How many bytes all storages have together, at most."""
         return len(self._rest)
 
     def fill(self, storages: dict[str, tuple[Any, int]]) -> None:
         """Read storages into arrays of bytes, given with the size of their elements; RuntimeError where they do not
         fit."""
-        place = 0
+        position = 0
         for key in self._keys:
-            if key not in storages or len(self._rest) < place + 8:
+            if key not in storages or len(self._rest) < position + 8:
                 raise RuntimeError(f"the file is damaged: storage {key} is not expected")
             data, itemsize = storages[key]
-            count = int.from_bytes(self._rest[place : place + 8], "big" if self.swapped else "little", signed=True)
-            end = place + 8 + data.size
+            count = int.from_bytes(
+                self._rest[position : position + 8], "big" if self.swapped else "little", signed=True
+            )
+            end = position + 8 + data.size
             if count * itemsize != data.size or end > len(self._rest):
                 raise RuntimeError(f"the file is damaged: storage {key} is not as long as it says")
-            data[...] = np.frombuffer(self._rest[place + 8 : end], np.uint8)
-            place = end
+            data[...] = np.frombuffer(self._rest[position + 8 : end], np.uint8)
+            position = end
         if set(storages) - set(self._keys):
             raise RuntimeError("the file is damaged: a storage is missing")
 
@@ -85,10 +87,10 @@ def dump(obj: Any, file: IO[bytes], protocol: int) -> None:
     file.write(MAGIC)
     for about in (VERSION, system):
         pickle.dump(about, file, protocol)
-    places = Places()
-    pickler = Pickler(file, places, protocol, (None,))
+    storages = StorageTable()
+    pickler = Pickler(file, storages, protocol, (None,))
     pickler.dump(obj)
     pickle.dump(list(pickler.lengths), file, protocol)
     for key, length in pickler.lengths.items():
         file.write(length.to_bytes(8, sys.byteorder))
-        file.write(places.arrays[int(key)])
+        file.write(storages.arrays[int(key)])

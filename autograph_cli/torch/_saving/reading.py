@@ -213,7 +213,8 @@ def persistent(load: LoadStorage) -> Callable[[Any], Storage]:
             raise ValueError("a storage is not referred to like this")
         if type(length) is not int or length < 0:
             raise ValueError("a storage has no valid length")
-        return load(key, kind.dtype, location, length)
+        storage: Storage = load(key, kind.dtype, location, length)
+        return storage
 
     return find
 

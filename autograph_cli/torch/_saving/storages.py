@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.lazy import flip, memory_of
+from .._arrays.meta import Meta
+from .._arrays.sparse import Sparse
+from .._arrays.storages import as_strided_raw, owner
 from .._core import dtypes
 from .._core.dtypes import dtype
-from .._core.sparse_arrays import Sparse
-from .._core.storages import owner
 from .._core.tensor import Tensor
-from .._core.views import as_strided_raw
-from .._kernels.lazy import flip, memory_of
-from .._kernels.meta import Meta
 from .._ops.conversion import strides
 from .._ops.legacy import instance
 
@@ -114,7 +113,7 @@ def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
 # ---------------------------------------------------------------- writing
 
 
-class Places:
+class StorageTable:
     """Storages that are to be written, each once, under numbers in the order of their appearance."""
 
     def __init__(self) -> None:
@@ -122,7 +121,7 @@ class Places:
         """Flat arrays of bytes."""
         self._known: dict[tuple[int, int], tuple[int, Any]] = {}
 
-    def place(self, tensor: Tensor) -> tuple[int, int, int, tuple[int, ...]]:
+    def position(self, tensor: Tensor) -> tuple[int, int, int, tuple[int, ...]]:
         """Where the elements of a tensor are: (storage, its length, offset, strides), the last three in elements.
 
         RuntimeError where tensors of different dtypes share memory.

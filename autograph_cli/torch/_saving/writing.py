@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
-from typing import IO, Any
+from collections.abc import Callable
+from typing import IO, Any, ClassVar
 
+from .._arrays.dispatched import Dispatched
+from .._arrays.lazy import bits_of
 from .._core.device import device
-from .._core.dispatched import Dispatched
 from .._core.dtypes import dtype
 from .._core.layout import layout, strided
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .._kernels.lazy import bits_of
 from .._ops.legacy import instance
-from .storages import BITS, STORAGE_NAMES, Places, plain_size
+from .storages import BITS, STORAGE_NAMES, StorageTable, plain_size
 
 OURS = __name__.rpartition(".")[0].rpartition(".")[0]
 """The name of the package that stands for PyTorch's."""
@@ -58,11 +59,14 @@ class _InStorage:
 class Pickler(pickle._Pickler):
     """Writes tensors as references to storages, everything else as plain pickle; needs no PyTorch to name its parts."""
 
-    dispatch = dict(pickle._Pickler.dispatch)
+    dispatch: ClassVar[dict[type, Any]] = dict(pickle._Pickler.dispatch)
+    write: Callable[[bytes], None]
+    memoize: Callable[[Any], None]
+    save: Callable[[Any], None]
 
-    def __init__(self, file: IO[bytes], places: Places, protocol: int = 2, rest: tuple[None, ...] = ()) -> None:
+    def __init__(self, file: IO[bytes], storages: StorageTable, protocol: int = 2, rest: tuple[None, ...] = ()) -> None:
         super().__init__(file, protocol)
-        self._places = places
+        self._storages = storages
         self._rest = rest
         """What a reference to a storage ends with: before there were archives, that it is no view of another one."""
         self.lengths: dict[str, int] = {}
@@ -105,7 +109,7 @@ class Pickler(pickle._Pickler):
                 else (REBUILD_WITH_ATTRIBUTES, (found[0], named, found[1], attributes))
             )
         data = tensor.detach().as_subclass(Tensor)
-        parts = (data, tensor.requires_grad, OrderedDict())
+        parts: tuple[Any, ...] = (data, tensor.requires_grad, OrderedDict())
         return (REBUILD_PARAMETER_WITH_STATE, (*parts, attributes)) if attributes else (REBUILD_PARAMETER, parts)
 
     def _wrapper(self, tensor: Tensor) -> Any:
@@ -124,15 +128,17 @@ class Pickler(pickle._Pickler):
     def _plain(self, tensor: Tensor, requires_grad: bool) -> Any:
         if tensor.is_meta:
             return REBUILD_META, (tensor.dtype, plain_size(tensor), tensor.stride(), requires_grad)
-        storage, length, offset, stride = self._places.place(tensor)
+        storage, length, offset, stride = self._storages.position(tensor)
         name = STORAGE_NAMES.get(tensor.dtype)
         self.lengths[str(storage)] = length if name else length * tensor.dtype.itemsize
         if name is None:
-            place = _InStorage(("storage", UNTYPED, str(storage), "cpu", length * tensor.dtype.itemsize, *self._rest))
-            rest = (requires_grad, OrderedDict(), tensor.dtype)
-            return REBUILD_UNTYPED, (place, offset, plain_size(tensor), stride, *rest)
-        place = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length, *self._rest))
-        parts = (place, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
+            position = _InStorage(
+                ("storage", UNTYPED, str(storage), "cpu", length * tensor.dtype.itemsize, *self._rest)
+            )
+            rest: tuple[Any, ...] = (requires_grad, OrderedDict(), tensor.dtype)
+            return REBUILD_UNTYPED, (position, offset, plain_size(tensor), stride, *rest)
+        position = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length, *self._rest))
+        parts: tuple[Any, ...] = (position, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
         bits = {name: True for name, bit in zip(BITS, bits_of(tensor._raw), strict=True) if bit}
         return REBUILD_TENSOR, (*parts, bits) if bits else parts
 
@@ -149,7 +155,7 @@ class Pickler(pickle._Pickler):
         if module == OURS or module.startswith(OURS + "."):
             self._save_name(Global("torch" + module.removeprefix(OURS), name or obj.__qualname__))
             return
-        super().save_global(obj, name)
+        super().save_global(obj, name)  # type: ignore[misc]
 
     dispatch[Global] = _save_name
     dispatch[dtype] = _save_dtype
@@ -157,8 +163,8 @@ class Pickler(pickle._Pickler):
     dispatch[type(print)] = save_global
 
 
-def dump(obj: Any, file: IO[bytes], protocol: int) -> Places:
+def dump(obj: Any, file: IO[bytes], protocol: int) -> StorageTable:
     """Pickle `obj` into `file`; the storages that go with it."""
-    places = Places()
-    Pickler(file, places, protocol).dump(obj)
-    return places
+    storages = StorageTable()
+    Pickler(file, storages, protocol).dump(obj)
+    return storages

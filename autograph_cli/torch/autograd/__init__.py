@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from .._core.backward import backward, grad
-from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, profiler, variable
+from . import (
+    anomaly_mode,
+    batched_function,  # noqa: F401  (how vmap takes a Function)
+    forward_ad,
+    function,
+    functional,
+    grad_mode,
+    graph,
+    profiler,
+    variable,
+)
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from .._core.batching import value_of
-from .._core.interpreter_stack import BatchLevel, running
+from .._core.interpreter_stack import BatchLevel, interprets, running
 from .._core.tensor import Tensor
 from .._core.transforms import batched
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
-from .function import Function, FunctionCtx
-
-_NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+from .function import NOTES, Function, FunctionCtx, without_rule
 
 
 class VmapInfo(NamedTuple):
@@ -22,32 +20,20 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def has_rule(cls: Any) -> bool:
-    """Whether a custom Function can be batched."""
-    return cls.generate_vmap_rule or cls.vmap is not Function.vmap
-
-
-def without_rule(cls: Any) -> RuntimeError:
-    """PyTorch's error for one that cannot."""
-    return RuntimeError(
-        f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
-        f"vmap staticmethod or set generate_vmap_rule=True. {_NOTES}"
-    )
-
-
+@interprets(BatchLevel, "function")
 def apply(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
     """What `cls.apply(*args)` gives for each sample; RuntimeError for a Function that cannot be batched."""
     name, own = cls.__name__, cls.vmap is not Function.vmap
     if not cls._is_apart():
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-            f"override the setup_context staticmethod. {_NOTES}"
+            f"override the setup_context staticmethod. {NOTES}"
         )
     if cls.generate_vmap_rule and own:
         raise RuntimeError(
             f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
             "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
-            f"ambiguity. {_NOTES}"
+            f"ambiguity. {NOTES}"
         )
     if not own and not cls.generate_vmap_rule:
         raise without_rule(cls)
@@ -73,7 +59,7 @@ def _by_rule(level: BatchLevel, cls: type[Function], values: tuple[Any, ...], ma
         raise RuntimeError(
             "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
             f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
-            f"{tree_flatten(out_dims)[1]} but output has structure {spec}. {_NOTES}"
+            f"{tree_flatten(out_dims)[1]} but output has structure {spec}. {NOTES}"
         )
     return tree_unflatten(
         [x if d is None else batched(level, x, d % x.ndim) for x, d in zip(leaves, dims, strict=True)], spec

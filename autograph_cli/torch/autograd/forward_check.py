@@ -11,7 +11,8 @@ from .._core.interpreter_stack import DualLevel, running
 from .._core.reverse import split
 from .._core.tensor import Tensor, make
 from .._core.transforms import dual
-from .._core.vmap import vmap
+from .._functorch.vmap import vmap
+from .small_steps import Directions, GradcheckError, as_tuple, mismatch, unit_steps
 
 if TYPE_CHECKING:
     from .gradcheck import _Check
@@ -25,11 +26,10 @@ BATCHED = (
 def run(check: _Check, batched: bool) -> None:
     """Compare `J t` for each unit tangent (in fast mode, one direction) of each input; GradcheckError where they
     differ."""
-    from .gradcheck import GradcheckError, _Directions, _mismatch, _steps
 
     for j, x in enumerate(check.wanted):
-        directions = _Directions() if check.fast else None
-        steps = _steps(x) if directions is None else directions.steps(x)
+        directions = Directions() if check.fast else None
+        steps = unit_steps(x) if directions is None else directions.steps(x)
         moves = [(index, move) for index, several in steps for move in several]
         numerical = [check._difference(x, index, move, lambda: values(check)) for index, move in moves]
         tangents = [tangent(x, index, move) for index, move in moves]
@@ -37,7 +37,7 @@ def run(check: _Check, batched: bool) -> None:
         for i in range(len(numerical[0]) if numerical else 0):
             a, n = (np.array([row[i] for row in rows]) for rows in (analytical, numerical))
             if not np.allclose(a, n, rtol=check.rtol, atol=check.atol):
-                raise GradcheckError(_mismatch(i, j, a, n, False))
+                raise GradcheckError(mismatch(i, j, a, n, False))
         if batched and tangents:
             together = vmap(lambda t, j=j: push(check, j, t))(make(np.stack([t._raw for t in tangents])))
             for i, pushed in enumerate(together):
@@ -49,9 +49,8 @@ def run(check: _Check, batched: bool) -> None:
 
 def floating(outputs: Any) -> tuple[Tensor, ...]:
     """The outputs that can have tangents."""
-    from .gradcheck import _as_tuple
 
-    return tuple(o for o in _as_tuple(outputs) if o.dtype.is_floating_point or o.dtype.is_complex)
+    return tuple(o for o in as_tuple(outputs) if o.dtype.is_floating_point or o.dtype.is_complex)
 
 
 def values(check: _Check) -> list[Any]:

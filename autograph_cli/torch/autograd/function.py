@@ -7,9 +7,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays.lazy import resolved
 from .._core import dtypes
 from .._core.device_dispatch import filled
-from .._core.gradients import like_at
+from .._core.gradients import output_meta_at
 from .._core.interpreter_stack import BatchLevel, belongs_here, below, in_function
 from .._core.node import Node, NodeType, edge_of, shape_dtype
 from .._core.saved_tensors import SavedTensor, freed, unpack
@@ -17,9 +18,10 @@ from .._core.state import next_sequence_nr, thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import top_level
 from .._core.user_warnings import warn
-from .._kernels.lazy import resolved
 from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of
+
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
 
 class FunctionCtx:
@@ -63,7 +65,7 @@ class BackwardCFunction(FunctionCtx, Node):
         "_in_jvp",
         "_item_edges",
         "_item_results",
-        "_tensor_places",
+        "_takes_grad",
         "dirty_tensors",
         "materialize_grads",
         "needs_input_grad",
@@ -78,7 +80,8 @@ class BackwardCFunction(FunctionCtx, Node):
     _constant: tuple[Any, ...]
     """The outputs that were marked as not differentiable."""
     _in_jvp: bool
-    _tensor_places: tuple[bool, ...]
+    needs_input_grad: tuple[bool, ...]
+    _takes_grad: tuple[bool, ...]
     """For each argument, whether it is a tensor, and so has an edge."""
 
     @property
@@ -93,6 +96,7 @@ class BackwardCFunction(FunctionCtx, Node):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
+        """The former name of `saved_tensors`; it warns."""
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
@@ -118,24 +122,24 @@ class BackwardCFunction(FunctionCtx, Node):
 
     def _incoming(self, grad: Any) -> list[Any]:
         if grad is None:
-            return [None] * len(self._like)
+            return [None] * len(self._output_meta)
         return grad if isinstance(grad, list) else [grad]
 
     def _run(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.materialize_grads:
-            pairs = zip(grads, self._like, strict=True)
+            pairs = zip(grads, self._output_meta, strict=True)
             grads = [_zeros(like) if g is None and like is not None else g for g, like in pairs]
         return self._checked(self.apply(*grads))
 
     def _checked(self, result: Any) -> tuple[Any, ...]:
         """The gradients of the tensor arguments, out of what the user's `backward` returned."""
         given = result if isinstance(result, tuple) else (result,)
-        places, name = self._tensor_places, type(self).__name__
-        if len(given) < len(places) or any(g is not None for g in given[len(places) :]):
+        takes_grad, name = self._takes_grad, type(self).__name__
+        if (wanted := len(takes_grad)) > len(given) or any(g is not None for g in given[wanted:]):
             raise RuntimeError(
-                f"function {name} returned an incorrect number of gradients (expected {len(places)}, got {len(given)})"
+                f"function {name} returned an incorrect number of gradients (expected {wanted}, got {len(given)})"
             )
-        for i, (g, is_tensor) in enumerate(zip(given, places, strict=False)):
+        for i, (g, is_tensor) in enumerate(zip(given, takes_grad, strict=False)):
             if not is_tensor and g is not None:
                 raise RuntimeError(
                     f"function {name} returned a gradient different than None at position {i + 1}, but the "
@@ -144,13 +148,18 @@ class BackwardCFunction(FunctionCtx, Node):
             if g is not None and not isinstance(g, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
         self._check_complex(given)
-        return tuple(g for g, is_tensor in zip(given, places, strict=False) if is_tensor)
+        return tuple(g for g, is_tensor in zip(given, takes_grad, strict=False) if is_tensor)
 
     def _check_complex(self, given: tuple[Any, ...]) -> None:
         """Raise PyTorch's error for a complex gradient of a real argument."""
-        tensors = (g for g, is_tensor in zip(given, self._tensor_places, strict=False) if is_tensor)
+        tensors = (g for g, is_tensor in zip(given, self._takes_grad, strict=False) if is_tensor)
         for g, edge in zip(tensors, self._edges, strict=False):
-            if g is not None and edge is not None and g.dtype.is_complex and shape_dtype(like_at(edge))[1].kind != "c":
+            if (
+                g is not None
+                and edge is not None
+                and g.dtype.is_complex
+                and shape_dtype(output_meta_at(edge))[1].kind != "c"
+            ):
                 raise RuntimeError(
                     "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, "
                     "but got false.  (Could this error message be improved?  If so, please report an enhancement "
@@ -254,8 +263,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if in_function() and not cls._is_apart():
             raise RuntimeError(
                 "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
-                "must override the setup_context staticmethod. For more details, please see "
-                "https://pytorch.org/docs/main/notes/extending.func.html"
+                "must override the setup_context staticmethod. "
+                f"{NOTES}"
             )
         level = top_level(args)
         if level is None:
@@ -269,7 +278,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def _check_batched(cls) -> None:
         """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is
         batched."""
-        from .batched_function import has_rule, without_rule
 
         if any(isinstance(level, BatchLevel) for level in thread_state.levels) and not has_rule(cls):
             raise without_rule(cls)
@@ -281,10 +289,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def _context(cls, args: tuple[Any, ...]) -> BackwardCFunction:
-        node: BackwardCFunction = object.__new__(cls._backward_cls)
+        node: BackwardCFunction = object.__new__(cls._backward_cls)  # type: ignore[arg-type]
         node.to_save = node.dirty_tensors = node.non_differentiable = node.saved_for_forward = None
         node.materialize_grads, node._in_jvp, node._constant = True, False, ()
-        node._tensor_places = tuple(isinstance(x, Tensor) for x in args)
+        node._takes_grad = tuple(isinstance(x, Tensor) for x in args)
         node.needs_input_grad = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)
         return node
 
@@ -368,13 +376,13 @@ def _positional(
         return args
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = [p for p in inspect.signature(forward).parameters.values() if p.kind in kinds][1:]
-    places = {p.name: i for i, p in enumerate(parameters)}
+    positions = {p.name: i for i, p in enumerate(parameters)}
     for name in kwargs:
-        if name not in places:
+        if name not in positions:
             raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
-        if places[name] < len(args):
+        if positions[name] < len(args):
             raise TypeError(f"forward() got multiple values for argument '{name}'")
-    last = max(places[name] for name in kwargs)
+    last = max(positions[name] for name in kwargs)
     rest = []
     for parameter in parameters[len(args) : last + 1]:
         value = kwargs.get(parameter.name, parameter.default)
@@ -384,7 +392,7 @@ def _positional(
     return (*args, *rest)
 
 
-_ENGINE_SLOTS = ("_edges", "_extra", "_like", "_saved", "_seq")
+_ENGINE_SLOTS = ("_edges", "_extra", "_output_meta", "_saved", "_seq")
 _ENGINE_NAMES = (
     "_operation",
     "_multiple",
@@ -403,3 +411,19 @@ def _check_ctx(node: BackwardCFunction) -> None:
         raise AttributeError(
             f"ctx.{taken[0]}: autograph's engine uses this name on its nodes; please give it another name"
         )
+
+
+NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+def has_rule(cls: Any) -> bool:
+    """Whether a custom Function can be batched."""
+    return cls.generate_vmap_rule or cls.vmap is not Function.vmap
+
+
+def without_rule(cls: Any) -> RuntimeError:
+    """PyTorch's error for one that cannot."""
+    return RuntimeError(
+        f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
+        f"vmap staticmethod or set generate_vmap_rule=True. {NOTES}"
+    )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.dispatch import annotate
-from .._core.node import LEAF, Node, edge_of, like_of
+from .._core.node import LEAF, Node, edge_of, output_meta
 from .._core.state import next_sequence_nr, process_state, thread_state
 from .._core.tensor import Tensor, make
 
@@ -16,6 +16,8 @@ class Error(Node):
     """Raises when backward reaches it: there is no derivative here."""
 
     __slots__ = ("message",)
+
+    message: str
     _multiple = True
 
     def _name(self) -> str:
@@ -60,7 +62,7 @@ def _stop(message: str, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     node.message = message
     node._edges = tuple(None if leaf is None else edge_of(leaf) for leaf in leaves)
     node._saved, node._extra, node._seq = (), None, next_sequence_nr()
-    node._like = [None if t is None else like_of(t._raw) for t in tensors]
+    node._output_meta = [None if t is None else output_meta(t._raw) for t in tensors]
     annotate(node)
     outputs = tuple(None if t is None else make(t._raw, (node, i)) for i, t in enumerate(tensors))
     if process_state.observer is not None:

@@ -6,23 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import dtypes
 from .._core.dispatch import annotate
-from .._core.node import Edge, View, has_no_history, like_of
+from .._core.node import Edge, View, has_no_history, output_meta
 from .._core.saved_tensors import SavedResult, save
 from .._core.state import process_state
-from .._core.tensor import Tensor, make
+from .._core.tensor import Tensor, counter, make, materialize
 from .._core.user_warnings import warn
-from .._core.views import (
-    CUSTOM,
-    MULTIPLE,
-    NO_GRAD,
-    bump,
-    check_inplace,
-    counter,
-    make_view,
-    materialize,
-    move_retained,
-    rebase,
-)
+from .._core.views import CUSTOM, MULTIPLE, NO_GRAD, bump, check_inplace, make_view, move_retained, rebase
 
 if TYPE_CHECKING:
     from .function import BackwardCFunction
@@ -39,7 +28,7 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
         bump(x)
     _check_dirty(args, outputs, dirty, record)
     node._extra = None
-    node._like = [like_of(x._raw) if isinstance(x, Tensor) else None for x in outputs]
+    node._output_meta = [output_meta(x._raw) if isinstance(x, Tensor) else None for x in outputs]
     node._differentiable = frozenset(
         i
         for i, x in enumerate(outputs)
@@ -64,6 +53,7 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
 
 
 def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) -> tuple[Any, ...]:
+    """What a custom Function named, which must be tensors or None."""
     for i, x in enumerate(given or ()):
         if x is not None and not isinstance(x, Tensor):
             raise error(message.format(i=i, kind=type(x).__name__))
@@ -71,6 +61,7 @@ def tensors_of(given: Any, message: str, error: type[Exception] = RuntimeError) 
 
 
 def among(x: Any, tensors: tuple[Any, ...]) -> bool:
+    """Whether `x` is one of the tensors itself."""
     return any(x is t for t in tensors)
 
 
@@ -148,12 +139,12 @@ def _save(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], re
     inputs = [x for x in args if isinstance(x, Tensor)]
     items: list[Any] = []
     results: list[int | None] = []
-    places: list[int | None] = []
+    positions: list[int | None] = []
     for x in wanted if record else ():
         number = next((i for i, y in enumerate(outputs) if y is x and i in node._differentiable), None)
-        place = next((i for i, y in enumerate(inputs) if y is x), None) if number is None and x is not None else None
+        position = next((i for i, y in enumerate(inputs) if y is x), None) if number is None and x is not None else None
         items.append(x if number is None else SavedResult(x._raw, counter(x)))
         results.append(number)
-        places.append(place)
-    node._item_results, node._item_edges = tuple(results), tuple(places)
+        positions.append(position)
+    node._item_results, node._item_edges = tuple(results), tuple(positions)
     node._saved = save(node, items)

@@ -15,8 +15,10 @@ from .._core.reverse import fresh, split, standard_basis
 from .._core.size import Size
 from .._core.tensor import Tensor, make
 from .._core.transforms import dual
-from .._core.vmap import vmap
+from .._functorch.vmap import vmap
 from .grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]
@@ -310,7 +312,7 @@ def _tensors(given: Any, what: str, name: str) -> tuple[bool, Tensors]:
 
 
 def _fresh(x: Tensor, create_graph: bool) -> Tensor:
-    made: Any = x.view_as(x) if create_graph and x.requires_grad else x.detach()
+    made = x.view_as(x) if create_graph and x.requires_grad else x.detach()
     return made if made.requires_grad else made.requires_grad_()
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, TypeVar
 
 from .._core.interrupts import uninterruptible
 from .._core.state import process_state, thread_state
 from .._core.user_warnings import warn
+
+Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 @uninterruptible
@@ -31,8 +33,9 @@ class ContextDecorator:
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         raise NotImplementedError
 
-    def __call__(self, function: Any) -> Any:
-        return decorate(self.clone, function)
+    def __call__(self, function: Run) -> Run:
+        decorated: Run = decorate(self.clone, function)
+        return decorated
 
 
 def decorate(manager: Callable[[], Any], function: Any) -> Any:
@@ -44,8 +47,9 @@ def decorate(manager: Callable[[], Any], function: Any) -> Any:
             "the `__init__` method and nothing else.",
             FutureWarning,
         )
-        function.__init__ = decorate(manager, function.__init__)
-        return function
+        initialized: Any = function
+        initialized.__init__ = decorate(manager, initialized.__init__)
+        return initialized
     if inspect.isgeneratorfunction(function):
         return _decorate_generator(manager, function)
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._core import dtypes
 from .._core.backward import grad
-from .._core.node import Node, edge_of, like_of
+from .._core.node import Node, edge_of, output_meta
 from .._core.size import Size
 from .._core.state import next_sequence_nr
 from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
 from . import forward_check
+from .small_steps import Directions, GradcheckError, as_tuple, holds_complex, mismatch, moved, put_back, unit_steps
 
 Function = Callable[..., Any]
-
-
-class GradcheckError(RuntimeError):
-    """Raised by `gradcheck` and `gradgradcheck`."""
 
 
 def gradcheck(
@@ -55,7 +51,7 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
+    check = _Check(func, as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         check.run(check_backward_ad, check_undefined_grad, check_batched_grad)
         if check_forward_ad:
@@ -96,11 +92,11 @@ def gradgradcheck(
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     _refuse(gen_non_contig_grad_outputs=gen_non_contig_grad_outputs)
-    given = _as_tuple(inputs)
+    given = as_tuple(inputs)
     if grad_outputs is None:
         seeds = tuple(_random_gradient(o) for o in _differentiable(func(*given)))
     else:
-        seeds = tuple(g if g.requires_grad else g.detach().requires_grad_() for g in _as_tuple(grad_outputs))
+        seeds = tuple(g if g.requires_grad else g.detach().requires_grad_() for g in as_tuple(grad_outputs))
 
     def gradients(*args: Any) -> tuple[Tensor, ...]:
         args, grads = args[: len(given)], args[len(given) :]
@@ -131,20 +127,15 @@ def _refuse(**asked: bool) -> None:
             raise NotImplementedError(f"{name}=True is not available in autograph's engine yet")
 
 
-def _as_tuple(x: Any) -> tuple[Any, ...]:
-    return x if isinstance(x, tuple) else tuple(x) if isinstance(x, list) else (x,)
-
-
 def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
-    return tuple(o for o in _as_tuple(outputs) if o.requires_grad)
+    return tuple(o for o in as_tuple(outputs) if o.requires_grad)
 
 
 def _random_gradient(output: Tensor) -> Tensor:
     """Values in [-1, 1) from the default generator, as PyTorch draws them."""
     kind = output._raw.dtype if dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING else np.dtype(np.float64)
-    drawn: Any
     if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
-        parts: Any = make(np.empty((*output._raw.shape, 2), np.empty(0, kind).real.dtype))
+        parts = make(np.empty((*output._raw.shape, 2), np.empty(0, kind).real.dtype))
         parts.uniform_(-1, 1)
         drawn = make(parts._raw.view(kind)[..., 0])
     else:
@@ -186,7 +177,7 @@ class _Check:
         if not outputs:
             self._check_constant()
             return
-        is_complex = [_is_complex(o) for o in outputs]
+        is_complex = [holds_complex(o) for o in outputs]
         if any(is_complex):
             self._compare("imaginary", is_complex)
         self._compare("real", is_complex)
@@ -219,8 +210,8 @@ class _Check:
 
     def _check_constant(self) -> None:
         """No output needs a gradient, so finite differences must be 0."""
-        outputs = _as_tuple(self.func(*self.inputs))
-        evaluate = self._evaluator("real", lambda o: _as_tuple(o))
+        outputs = as_tuple(self.func(*self.inputs))
+        evaluate = self._evaluator("real", lambda o: as_tuple(o))
         for x in self.wanted:
             for jacobian in self._numerical(x, evaluate, len(outputs)):
                 if np.any(np.abs(jacobian) > self.eps):
@@ -242,19 +233,19 @@ class _Check:
         chosen = [i for i, c in enumerate(is_complex) if c or part == "real"]
         everything = self._evaluator(part, _differentiable)
         evaluate = lambda: [value for i, value in enumerate(everything()) if i in chosen]  # noqa: E731
-        directions = _Directions() if self.fast else None
+        directions = Directions() if self.fast else None
         numerical = [self._numerical(x, evaluate, len(chosen), directions) for x in self.wanted]
         outputs = _differentiable(self.func(*self.inputs))
-        for place, i in enumerate(chosen):
+        for position, i in enumerate(chosen):
             analytical = self._analytical(outputs[i], 1j if part == "imaginary" else 1)
             for j, x in enumerate(self.wanted):
-                a, n, atol = analytical[j], numerical[j][place], self.atol
+                a, n, atol = analytical[j], numerical[j][position], self.atol
                 if directions is not None:
                     a, n, scale = directions.project(x, a, n)
                     atol *= scale
                 if not np.allclose(a, n, rtol=self.rtol, atol=atol):
                     prefix = f"While considering the {part} part of complex outputs only, " if is_complex[i] else ""
-                    raise GradcheckError(f"{prefix}{_mismatch(i, j, a, n, self.fast)}")
+                    raise GradcheckError(f"{prefix}{mismatch(i, j, a, n, self.fast)}")
 
     def _analytical(self, output: Tensor, unit: complex) -> list[Any]:
         first, second = self._rows(output, unit), self._rows(output, unit)
@@ -290,7 +281,7 @@ class _Check:
         self, x: Tensor, evaluate: Callable[[], list[Any]], outputs: int, directions: Any = None
     ) -> list[Any]:
         """The Jacobians of all outputs by `x`; in fast mode, their products with one direction."""
-        steps = _steps(x) if directions is None else directions.steps(x)
+        steps = unit_steps(x) if directions is None else directions.steps(x)
         rows: list[list[Any]] = [[] for _ in range(outputs)]
         for index, moves in steps:
             parts = [self._difference(x, index, move, evaluate) for move in moves]
@@ -305,10 +296,10 @@ class _Check:
         results = []
         try:
             for step in (-self.eps, self.eps):
-                _move(x, kept, index, step * move)
+                moved(x, kept, index, step * move)
                 results.append(evaluate())
         finally:
-            _put_back(x, kept)
+            put_back(x, kept)
         low, high = results
         for a, b in zip(low, high, strict=True):
             _same(a, b, index, self.eps)
@@ -380,34 +371,8 @@ def _cut(output: Tensor) -> Tensor:
     """The same values behind a node that passes no gradient on."""
     node: UndefinedGradBackward = object.__new__(UndefinedGradBackward)
     node._edges, node._saved, node._extra = (edge_of(output),), (), None
-    node._like, node._seq = like_of(output._raw), next_sequence_nr()
+    node._output_meta, node._seq = output_meta(output._raw), next_sequence_nr()
     return make(output._raw, (node, 0))
-
-
-def _is_complex(x: Tensor) -> bool:
-    return bool(dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX)
-
-
-def _steps(x: Tensor) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """Every element's index and the unit steps from it: one, and one along the imaginary axis."""
-    moves = (1, 1j) if _is_complex(x) else (1,)
-    for index in itertools.product(*map(range, x._raw.shape)):
-        yield index, moves
-
-
-def _move(x: Tensor, kept: Any, index: Any, by: Any) -> None:
-    """Move an element of `x` (all, where the index is `...`) away from its kept value, in its own memory."""
-    if isinstance(kept, np.generic):
-        x._raw = kept.dtype.type(kept + by)
-    else:
-        x._raw[index] = kept[index] + by
-
-
-def _put_back(x: Tensor, kept: Any) -> None:
-    if isinstance(kept, np.generic):
-        x._raw = kept
-    else:
-        x._raw[...] = kept
 
 
 def _same(low: Any, high: Any, index: Any, eps: float) -> None:
@@ -421,36 +386,3 @@ def _same(low: Any, high: Any, index: Any, eps: float) -> None:
     if low.dtype != high.dtype:
         kinds = f"{dtypes.FROM_NUMPY[low.dtype]} and {dtypes.FROM_NUMPY[high.dtype]}"
         raise AssertionError(f"{start} dtype when inputs are perturbed {where}by {eps}, but got: dtypes {kinds}.")
-
-
-def _mismatch(output: int, place: int, analytical: Any, numerical: Any, fast: bool) -> str:
-    shown = (numerical, analytical) if fast else (make(numerical), make(analytical))
-    return (
-        f"Jacobian mismatch for output {output} with respect to input {place},\n"
-        f"numerical:{shown[0]}\nanalytical:{shown[1]}\n"
-    )
-
-
-class _Directions:
-    """Fast mode: a Jacobian is compared by one number, its product with a random direction on either side."""
-
-    def __init__(self) -> None:
-        self._draw = np.random.default_rng(0)
-        self._of_input: dict[int, Any] = {}
-        self._of_output: dict[int, Any] = {}
-
-    def _unit(self, size: int) -> Any:
-        drawn = self._draw.random(size)
-        return drawn / np.linalg.norm(drawn) if size else drawn
-
-    def steps(self, x: Tensor) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-        direction = self._of_input.setdefault(id(x), self._unit(x._raw.size)).reshape(x._raw.shape)
-        yield ..., ((direction, 1j * direction) if _is_complex(x) else (direction,))
-
-    def project(self, x: Tensor, analytical: Any, numerical: Any) -> tuple[Any, Any, float]:
-        """Both sides as numbers, and how much larger than one element they may be."""
-        size = analytical.shape[1]
-        across = self._of_output.setdefault(size, self._unit(size))
-        along = self._of_input[id(x)]
-        # The two real directions of a complex input give the same combination that the gradient has.
-        return (along @ analytical @ across)[()], (numerical[0] @ across)[()], float(along.sum() * across.sum())

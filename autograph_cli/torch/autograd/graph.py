@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.storages import address, owner
 from .._core.interrupts import contextmanager, uninterruptible
 from .._core.node import Handle, Node, edge_of
 from .._core.roots import GradientEdge
 from .._core.state import thread_state
-from .._core.storages import address, owner
 from .._core.tensor import Tensor, Wrapped
 from .._core.views import bump
 from .grad_mode import count_special, no_grad
@@ -83,7 +83,8 @@ class save_on_cpu(saved_tensors_hooks):
 
         def unpack(packed: tuple[Any, Any]) -> Tensor:
             device, tensor = packed
-            return tensor.to(device)
+            moved: Tensor = tensor.to(device)
+            return moved
 
         super().__init__(pack, unpack)
 
@@ -117,7 +118,7 @@ class _AllowMutationOnSavedContext:
         self.cloned: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
         self._known: weakref.WeakValueDictionary[Any, _Handle] = weakref.WeakValueDictionary()
         """What was saved already, by its place in memory and its version."""
-        self._places: dict[int, weakref.WeakSet[_Handle]] = {}
+        self._positions: dict[int, weakref.WeakSet[_Handle]] = {}
         """By the id of the memory, what was saved of it and is not cloned yet."""
 
     def clear(self) -> None:
@@ -125,7 +126,7 @@ class _AllowMutationOnSavedContext:
         self.active = False
         self.original.clear()
         self.cloned.clear()
-        self._places.clear()
+        self._positions.clear()
 
     def pack(self, tensor: Tensor) -> _Handle:
         kept = tensor.detach()
@@ -137,7 +138,7 @@ class _AllowMutationOnSavedContext:
         handle = self._known.get(key) or _Handle()
         if handle not in self.original:
             self._known[key], self.original[handle] = handle, kept
-            self._places.setdefault(id(owner(raw)), weakref.WeakSet()).add(handle)
+            self._positions.setdefault(id(owner(raw)), weakref.WeakSet()).add(handle)
         return handle
 
     def unpack(self, handle: _Handle) -> Tensor:
@@ -153,7 +154,7 @@ class _AllowMutationOnSavedContext:
         if isinstance(tensor, Wrapped) or isinstance(tensor._raw, np.generic):
             return
         with no_grad():
-            for handle in self._places.pop(id(owner(tensor._raw)), ()):
+            for handle in self._positions.pop(id(owner(tensor._raw)), ()):
                 self.cloned[handle] = self.original.pop(handle).clone()
 
 
@@ -259,12 +260,12 @@ class _Gathered:
         self.came = self.expected = 0
         self.grads: list[Tensor | None] = []
 
-    def hook(self, place: int) -> Callable[[Tensor], None]:
+    def hook(self, position: int) -> Callable[[Tensor], None]:
         def run(grad: Tensor) -> None:
             if self.walk() is not thread_state.walk or not self.came:
                 self.walk, self.came, self.grads = weakref.ref(thread_state.walk), 0, [None] * len(self.nodes)
                 self.expected = sum(map(thread_state.walk.will_run, self.nodes))
-            self.grads[place] = grad
+            self.grads[position] = grad
             self.came += 1
             if self.came == self.expected:
                 self.came = 0

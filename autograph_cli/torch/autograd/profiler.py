@@ -74,9 +74,9 @@ class Collector:
         if Collector.running is not None:
             raise RuntimeError("Profiler is already enabled on this thread")
         Collector.running = self
-        self._witness, self._observer = process_state.witness, process_state.observer
+        self._op_hook, self._observer = process_state.op_hook, process_state.observer
         self._followed = _Followed(self, process_state.observer)
-        process_state.witness, process_state.observer = self.computed, self._followed
+        process_state.op_hook, process_state.observer = self.computed, self._followed
         count_special(1)
         steps: list[FunctionEvent] = []
         self._hooks = [
@@ -93,8 +93,8 @@ class Collector:
         Collector.running = None
         while self._stack.open:
             self.close(self._stack.open[-1])
-        if process_state.witness == self.computed:
-            process_state.witness = self._witness
+        if process_state.op_hook == self.computed:
+            process_state.op_hook = self._op_hook
         if process_state.observer is self._followed:
             process_state.observer = self._observer
         count_special(-1)
@@ -129,8 +129,8 @@ class Collector:
 
     def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor], nanoseconds: int) -> None:
         """An operation has just been computed."""
-        if self._witness is not None:
-            self._witness(op, args, outputs, nanoseconds)
+        if self._op_hook is not None:
+            self._op_hook(op, args, outputs, nanoseconds)
         in_place = bool(outputs) and outputs[0] is args[0]
         shapes = [list(a._raw.shape) if isinstance(a, Tensor) else [] for a in args] if self.shapes else ()
         event = self.open(f"aten::{op.name}{'_' if in_place else ''}", shapes)
@@ -161,7 +161,8 @@ class _Followed:
         """A backward call is about to run."""
         if self._inner is not None:
             self._inner.begins(call)
-        inner, opened = call.watch, []
+        opened: list[Any] = []
+        inner = call.watch
         self._running.append(opened)
 
         def watch(node: Node, grad: Any) -> None:

@@ -36,9 +36,11 @@ class _Times:
         return self.cpu_time_total / self.count if self.count else 0.0
 
     device_time = cuda_time = 0.0
-    cpu_time_total_str = property(lambda self: format_time(self.cpu_time_total))
-    self_cpu_time_total_str = property(lambda self: format_time(self.self_cpu_time_total))
-    cpu_time_str = property(lambda self: format_time(self.cpu_time))
+    cpu_time_total_str = property(lambda self: format_time(self.cpu_time_total), doc="`cpu_time_total` with a unit.")
+    self_cpu_time_total_str = property(
+        lambda self: format_time(self.self_cpu_time_total), doc="`self_cpu_time_total` with a unit."
+    )
+    cpu_time_str = property(lambda self: format_time(self.cpu_time), doc="`cpu_time` with a unit.")
 
 
 class FunctionEvent(_Times):
@@ -68,10 +70,12 @@ class FunctionEvent(_Times):
 
     @property
     def time_range(self) -> Interval:
+        """When the event began and ended, in microseconds."""
         return Interval(self.begun / 1e3, self.ended / 1e3)
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
+        """How long the event took, in microseconds."""
         return (self.ended - self.begun) / 1e3
 
     @property
@@ -81,6 +85,7 @@ class FunctionEvent(_Times):
 
     @property
     def self_cpu_memory_usage(self) -> int:
+        """Bytes that the event itself took, without the events inside."""
         return self.made
 
     @property
@@ -137,7 +142,7 @@ class EventList(list[Any]):
     @property
     def self_cpu_time_total(self) -> float:
         """The time of everything, in microseconds."""
-        return sum(event.self_cpu_time_total for event in self)
+        return float(sum(event.self_cpu_time_total for event in self))
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **options: Any) -> EventList:
         """The events of each name, or of each name and shapes of inputs, as one."""

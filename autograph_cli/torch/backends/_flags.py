@@ -15,6 +15,7 @@ def flags_of(module: str) -> Callable[..., contextlib.AbstractContextManager[Non
 
     @contextmanager
     def flags(**wanted: Any) -> Iterator[None]:
+        """Give the module's switches other values within the block; they change no result here."""
         there = vars(sys.modules[module])
         before = {name: there[name] for name in wanted}
         try:

@@ -61,6 +61,6 @@ __all__ = ["is_available", "is_initialized", "is_torchelastic_launched", *_REFUS
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("optim", "tensor"):
+    if name in ("optim", "rpc", "tensor"):
         return _missing.load(f"{__name__}.{name}")
     raise _missing.error(__name__, name, globals())

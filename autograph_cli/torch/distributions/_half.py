@@ -17,7 +17,7 @@ class Half(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
 
-    scale = property(lambda self: self.base_dist.scale)
+    scale = property(lambda self: self.base_dist.scale, doc="The scale of the distribution that this one is made of.")
     mode = property(lambda self: torch.zeros_like(self.scale))
 
     def log_prob(self, value: Any) -> Any:

@@ -37,7 +37,7 @@ class _Joined(Transform):
         self._check_dim(value, "tensor")
         return [run(t, part) for t, part in zip(self.transforms, self._parts(value, name), strict=True)]
 
-    def _slopes(self, x: Any, y: Any) -> list[Any]:
+    def _log_dets(self, x: Any, y: Any) -> list[Any]:
         rows = zip(self.transforms, self._parts(x, "x"), self._parts(y, "y"), strict=True)
         return [t.log_abs_det_jacobian(a, b) for t, a, b in rows]
 
@@ -54,7 +54,7 @@ class CatTransform(_Joined):
             raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
 
     event_dim = property(lambda self: max(t.event_dim for t in self.transforms))
-    length = property(lambda self: sum(self.lengths))
+    length = property(lambda self: sum(self.lengths), doc="How long the joined dimension is.")
 
     def _joined(self, parts: list[Any]) -> Any:
         return constraints.cat(parts, self.dim, self.lengths)
@@ -84,10 +84,10 @@ class CatTransform(_Joined):
         return torch.cat(self._each(lambda t, part: t.inv(part), y, "y"), dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        pairs = zip(self.transforms, self._slopes(x, y), strict=True)
-        slopes = [sum_rightmost(slope, self.event_dim - t.event_dim) for t, slope in pairs]
+        pairs = zip(self.transforms, self._log_dets(x, y), strict=True)
+        log_dets = [sum_rightmost(log_det, self.event_dim - t.event_dim) for t, log_det in pairs]
         dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + self.event_dim
-        return torch.cat(slopes, dim=dim) if dim < 0 else functools.reduce(operator.add, slopes, 0)
+        return torch.cat(log_dets, dim=dim) if dim < 0 else functools.reduce(operator.add, log_dets, 0)
 
 
 class StackTransform(_Joined):
@@ -117,4 +117,4 @@ class StackTransform(_Joined):
         return torch.stack(self._each(lambda t, part: t.inv(part), y, "y"), dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return torch.stack(self._slopes(x, y), dim=self.dim)
+        return torch.stack(self._log_dets(x, y), dim=self.dim)

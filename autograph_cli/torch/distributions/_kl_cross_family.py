@@ -130,10 +130,10 @@ def _exponential_gamma(p: Any, q: Any) -> Any:
 
 @register_kl(Exponential, Gumbel)
 def _exponential_gumbel(p: Any, q: Any) -> Any:
-    product, place = p.rate * q.scale, q.loc / q.scale
+    product, position = p.rate * q.scale, q.loc / q.scale
     t1 = product.log() - 1
-    t2 = torch.exp(place) * product / (product + 1)
-    return t1 - place + t2 + product.reciprocal()
+    t2 = torch.exp(position) * product / (product + 1)
+    return t1 - position + t2 + product.reciprocal()
 
 
 @register_kl(Exponential, Normal)
@@ -150,10 +150,10 @@ def _gamma_exponential(p: Any, q: Any) -> Any:
 
 @register_kl(Gamma, Gumbel)
 def _gamma_gumbel(p: Any, q: Any) -> Any:
-    product, place = p.rate * q.scale, q.loc / q.scale
+    product, position = p.rate * q.scale, q.loc / q.scale
     t1 = (p.concentration - 1) * p.concentration.digamma() - p.concentration.lgamma() - p.concentration
     t2 = product.log() + p.concentration / product
-    return t1 + t2 + (torch.exp(place) * (1 + product.reciprocal()).pow(-p.concentration) - place)
+    return t1 + t2 + (torch.exp(position) * (1 + product.reciprocal()).pow(-p.concentration) - position)
 
 
 @register_kl(Gamma, Normal)
@@ -213,10 +213,10 @@ def _laplace_normal(p: Any, q: Any) -> Any:
 
 @register_kl(Normal, Gumbel)
 def _normal_gumbel(p: Any, q: Any) -> Any:
-    own, ratio, place = p.loc / q.scale, (p.scale / q.scale).pow(2), q.loc / q.scale
+    own, ratio, position = p.loc / q.scale, (p.scale / q.scale).pow(2), q.loc / q.scale
     t1 = ratio.log() * 0.5
-    t2 = own - place
-    return -t1 + t2 + torch.exp(-own + 0.5 * ratio + place) - (0.5 * (1 + math.log(2 * math.pi)))
+    t2 = own - position
+    return -t1 + t2 + torch.exp(-own + 0.5 * ratio + position) - (0.5 * (1 + math.log(2 * math.pi)))
 
 
 @register_kl(Normal, Laplace)

@@ -12,7 +12,7 @@ from .categorical import Categorical
 from .cauchy import Cauchy
 from .continuous_bernoulli import ContinuousBernoulli
 from .dirichlet import Dirichlet
-from .exp_family import ExponentialFamily, slopes_of_normalizer
+from .exp_family import ExponentialFamily, normalizer_gradients
 from .exponential import Exponential
 from .gamma import Gamma
 from .geometric import Geometric
@@ -109,11 +109,11 @@ def _exponential_family(p: Any, q: Any) -> Any:
             "The cross KL-divergence between different exponential families cannot"
             f"{' ' * 29}be computed using Bregman divergences"
         )
-    natural, normalizer, slopes = slopes_of_normalizer(p)
+    natural, normalizer, gradients = normalizer_gradients(p)
     others = q._natural_params
     result = q._log_normalizer(*others) - normalizer
-    for own, other, slope in zip(natural, others, slopes, strict=True):
-        result -= sum_rightmost((other - own) * slope, len(q.event_shape))
+    for own, other, gradient in zip(natural, others, gradients, strict=True):
+        result -= sum_rightmost((other - own) * gradient, len(q.event_shape))
     return result
 
 
@@ -133,10 +133,10 @@ def _geometric(p: Any, q: Any) -> Any:
 
 @register_kl(Gumbel, Gumbel)
 def _gumbel(p: Any, q: Any) -> Any:
-    ratio, place_q, place_p = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
-    t1 = -ratio.log() - place_q + place_p
+    ratio, position_q, position_p = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
+    t1 = -ratio.log() - position_q + position_p
     t2 = ratio * euler_constant
-    t3 = torch.exp(place_q + (1 + ratio).lgamma() - place_p)
+    t3 = torch.exp(position_q + (1 + ratio).lgamma() - position_p)
     return t1 + t2 + t3 - (1 + euler_constant)
 
 

@@ -70,7 +70,7 @@ class Transform:
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, x: Any) -> Any:
         return self._through(0, x, self._call)

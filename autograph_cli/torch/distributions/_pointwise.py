@@ -184,7 +184,7 @@ class AffineTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         shape, scale = x.shape, self.scale
-        found = torch.full_like(x, math.log(abs(scale))) if isinstance(scale, Number) else torch.abs(scale).log()
+        found = torch.abs(scale).log() if isinstance(scale, torch.Tensor) else torch.full_like(x, math.log(abs(scale)))
         if self._event_dim:
             found = found.view((*found.shape[: -self._event_dim], -1)).sum(-1)
             shape = shape[: -self._event_dim]
@@ -207,7 +207,7 @@ class CumulativeDistributionTransform(Transform):
         super().__init__(cache_size)
         self.distribution = distribution
 
-    domain = property(lambda self: self.distribution.support)
+    domain = property(lambda self: self.distribution.support, doc="The support of the distribution.")
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return (

@@ -34,8 +34,8 @@ class Beta(ExponentialFamily):
         self._dirichlet = Dirichlet(pair, validate_args=validate_args)
         super().__init__(self._dirichlet._batch_shape, (), validate_args)
 
-    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
-    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
+    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0], doc="The first parameter, alpha.")
+    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1], doc="The second parameter, beta.")
     mode = property(lambda self: self._dirichlet.mode[..., 0])
 
     @property

@@ -23,4 +23,4 @@ class Chi2(Gamma):
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
-    df = property(lambda self: self.concentration * 2)
+    df = property(lambda self: self.concentration * 2, doc="The degrees of freedom.")

@@ -58,7 +58,7 @@ def _shifted(bound: str, scale: int) -> Factory:
 
 def _between(c: Any) -> Any:
     low, high = c.lower_bound, c.upper_bound
-    if isinstance(low, Number) and low == 0 and isinstance(high, Number) and high == 1:
+    if all(isinstance(bound, Number) for bound in (low, high)) and low == 0 and high == 1:
         return transforms.SigmoidTransform()
     return transforms.ComposeTransform(
         [transforms.SigmoidTransform(), transforms.AffineTransform(loc=low, scale=high - low)]

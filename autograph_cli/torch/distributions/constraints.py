@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import torch
-from .._core.stand_in import whole
+from .._arrays.stand_in import whole
 
 __all__ = [
     "Constraint",

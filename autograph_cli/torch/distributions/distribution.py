@@ -165,7 +165,7 @@ class Distribution:
         own = next(
             cls for cls in type(self).__mro__ if _missing.public(cls.__module__).startswith("torch.distributions")
         )
-        if type(self).__init__ is not own.__init__:
+        if type(self).__init__ is not own.__init__:  # type: ignore[misc]
             raise NotImplementedError(
                 f"Subclass {type(self).__name__} of {own.__name__} that defines a custom __init__ method must also "
                 "define a custom .expand() method."

@@ -30,14 +30,14 @@ class ExponentialFamily(Distribution):
 
     def entropy(self) -> Any:
         result: Any = -self._mean_carrier_measure
-        natural, normalizer, slopes = slopes_of_normalizer(self)
+        natural, normalizer, gradients = normalizer_gradients(self)
         result = result + normalizer
-        for parameter, slope in zip(natural, slopes, strict=True):
-            result = result - sum_rightmost(parameter * slope, len(self.event_shape))
+        for parameter, gradient in zip(natural, gradients, strict=True):
+            result = result - sum_rightmost(parameter * gradient, len(self.event_shape))
         return result
 
 
-def slopes_of_normalizer(d: ExponentialFamily) -> tuple[list[Any], Any, tuple[Any, ...]]:
+def normalizer_gradients(d: ExponentialFamily) -> tuple[list[Any], Any, tuple[Any, ...]]:
     """The natural parameters apart from the graph, the log normalizer of them, and its slopes, in a graph of their
     own."""
     natural = [p.detach().requires_grad_() for p in d._natural_params]

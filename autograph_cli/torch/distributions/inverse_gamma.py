@@ -30,8 +30,10 @@ class InverseGamma(TransformedDistribution):
         base = Gamma(concentration, rate, validate_args=validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
 
-    concentration = property(lambda self: self.base_dist.concentration)
-    rate = property(lambda self: self.base_dist.rate)
+    concentration = property(
+        lambda self: self.base_dist.concentration, doc="The concentration of the gamma distribution below."
+    )
+    rate = property(lambda self: self.base_dist.rate, doc="The rate of the gamma distribution below.")
 
     @property
     def mean(self) -> Any:

@@ -26,10 +26,10 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
 def _nearest(type_p: type, type_q: type, first: int) -> tuple[type, type] | None:
     """The pair of classes, of those that have a rule, that comes first when one side is looked at before the other."""
     pairs = [pair for pair in _rules if issubclass(type_p, pair[0]) and issubclass(type_q, pair[1])]
-    places = type_p.__mro__, type_q.__mro__
+    positions = type_p.__mro__, type_q.__mro__
 
     def distance(pair: tuple[type, type]) -> tuple[int, int]:
-        return places[first].index(pair[first]), places[1 - first].index(pair[1 - first])
+        return positions[first].index(pair[first]), positions[1 - first].index(pair[1 - first])
 
     return min(pairs, key=distance, default=None)
 

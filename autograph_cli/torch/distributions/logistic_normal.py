@@ -30,5 +30,9 @@ class LogisticNormal(TransformedDistribution):
             base = base.expand((1,))
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
 
-    loc = property(lambda self: self.base_dist.base_dist.loc)
-    scale = property(lambda self: self.base_dist.base_dist.scale)
+    loc = property(
+        lambda self: self.base_dist.base_dist.loc, doc="The location of the distribution that this one is made of."
+    )
+    scale = property(
+        lambda self: self.base_dist.base_dist.scale, doc="The scale of the distribution that this one is made of."
+    )

@@ -53,8 +53,12 @@ class MixtureSameFamily(Distribution):
                 f"`mixture_distribution component` ({n}) does not equal `component_distribution.batch_shape[-1]` ({m})"
             )
 
-    mixture_distribution = property(lambda self: self._mixture_distribution)
-    component_distribution = property(lambda self: self._component_distribution)
+    mixture_distribution = property(
+        lambda self: self._mixture_distribution, doc="Which component is drawn: a `Categorical`."
+    )
+    component_distribution = property(
+        lambda self: self._component_distribution, doc="The distributions that are mixed, as a batch."
+    )
     has_rsample = False
 
     def _expand_into(self, made: Any, batch_shape: Any) -> None:
@@ -111,9 +115,9 @@ class MixtureSameFamily(Distribution):
             dim = len(sample_shape) + len(self._batch_shape)
             chosen = self._mixture_distribution.sample(sample_shape)
             drawn = self._component_distribution.sample(sample_shape)
-            places = chosen.reshape((*chosen.shape, *(1,) * (self._event_ndims + 1)))
-            places = places.repeat((1,) * len(chosen.shape) + (1, *self._event_shape))
-            return torch.gather(drawn, dim, places).squeeze(dim)
+            positions = chosen.reshape((*chosen.shape, *(1,) * (self._event_ndims + 1)))
+            positions = positions.repeat((1,) * len(chosen.shape) + (1, *self._event_shape))
+            return torch.gather(drawn, dim, positions).squeeze(dim)
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self._mixture_distribution},\n  {self._component_distribution})"

@@ -34,7 +34,7 @@ def mahalanobis(factor: Any, x: Any) -> Any:
     factors = factor.reshape(-1, n, n)
     columns = x.reshape(-1, factors.size(0), n).permute(1, 2, 0)
     lengths = torch.linalg.solve_triangular(factors, columns, upper=False).pow(2).sum(-2).t()
-    back = [*range(free), *(place for i in range(own) for place in (free + i, free + own + i))]
+    back = [*range(free), *(position for i in range(own) for position in (free + i, free + own + i))]
     return lengths.reshape(x.shape[:-1]).permute(back).reshape(batch)
 
 

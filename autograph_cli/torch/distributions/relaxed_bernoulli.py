@@ -63,6 +63,9 @@ class RelaxedBernoulli(TransformedDistribution):
             LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args
         )
 
-    temperature = property(lambda self: self.base_dist.temperature)
-    logits = property(lambda self: self.base_dist.logits)
-    probs = property(lambda self: self.base_dist.probs)
+    temperature = property(
+        lambda self: self.base_dist.temperature,
+        doc="How far samples may be from the corners: 0 is a discrete distribution.",
+    )
+    logits = property(lambda self: self.base_dist.logits, doc="The unnormalized logarithms of the probabilities.")
+    probs = property(lambda self: self.base_dist.probs, doc="The probabilities.")

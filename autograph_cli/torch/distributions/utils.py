@@ -47,7 +47,7 @@ class lazy_property:
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         self.wrapped, self.name = wrapped, wrapped.__name__
-        functools.update_wrapper(self, wrapped)
+        functools.update_wrapper(self, wrapped)  # type: ignore[arg-type]
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -107,9 +107,9 @@ class ByOdds:
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         self._given = "logits" if probs is None else "probs"
-        *others, given = broadcast_all(*others, logits if probs is None else probs)
+        *shared, given = broadcast_all(*others, logits if probs is None else probs)
         setattr(self, self._given, given)
-        return tuple(others)
+        return tuple(shared)
 
     logits: Any = lazy_property(lambda self: probs_to_logits(self.probs, is_binary=True))
     probs: Any = lazy_property(lambda self: logits_to_probs(self.logits, is_binary=True))
@@ -121,8 +121,8 @@ class OfCategorical:
 
     _categorical: Any
 
-    probs: Any = property(lambda self: self._categorical.probs)
-    logits: Any = property(lambda self: self._categorical.logits)
+    probs: Any = property(lambda self: self._categorical.probs, doc="The probabilities, which sum to 1.")
+    logits: Any = property(lambda self: self._categorical.logits, doc="The logarithms of the probabilities.")
     _param: Any = property(lambda self: self._categorical._param)
 
 

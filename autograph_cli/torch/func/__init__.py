@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _missing
 from .._core.tensor import Tensor, Wrapped
-from .._core.vmap import vmap
+from .._functorch.vmap import vmap
 from ..nn.utils.stateless import functional_call
 from ._gradients import grad, grad_and_value, vjp
 from ._jacobians import hessian, jacfwd, jacrev

@@ -18,16 +18,16 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> Any:
     if not isinstance(argnums, (int, tuple)) or isinstance(argnums, bool):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if isinstance(argnums, int):
-        return args[place(argnums, len(args))]
+        return args[position(argnums, len(args))]
     if not argnums:
         raise RuntimeError("argnums must be non-empty")
-    places = tuple(place(n, len(args)) for n in argnums)
-    if len(set(places)) != len(places):
+    positions = tuple(position(n, len(args)) for n in argnums)
+    if len(set(positions)) != len(positions):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
-    return tuple(args[n] for n in places)
+    return tuple(args[n] for n in positions)
 
 
-def place(argnum: int, count: int) -> int:
+def position(argnum: int, count: int) -> int:
     """Which positional argument `argnum` is, counted from 0; RuntimeError for one that is not there."""
     if not -count <= argnum < count:
         raise RuntimeError(f"Got argnum={argnum}, but only {count} positional inputs")
@@ -38,8 +38,8 @@ def replaced(args: tuple[Any, ...], argnums: Any, new: Any) -> tuple[Any, ...]:
     """The arguments with others in the places `argnums`."""
     pairs = [(argnums, new)] if isinstance(argnums, int) else list(zip(argnums, new, strict=True))
     found = list(args)
-    for place, x in pairs:
-        found[place % len(args)] = x
+    for position, x in pairs:
+        found[position % len(args)] = x
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core.reverse import standard_basis
 from .._core.tensor import Tensor
-from .._core.vmap import vmap
+from .._functorch.vmap import vmap
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from ._arguments import Function, chosen
 from ._gradients import pullback

@@ -114,7 +114,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         found: list[Any] = [None] * len(seeds)
         if roots:
             found = GradCall([g for g, _ in roots], seeds, [t for _, t in roots], True, thread_state.grad).run()
-        slopes = [zeros_like(y) if g is None else settle(g, own) for g, y in zip(found, flat_out, strict=True)]
-        return tree_unflatten(slopes, spec_out)
+        cotangents = [zeros_like(y) if g is None else settle(g, own) for g, y in zip(found, flat_out, strict=True)]
+        return tree_unflatten(cotangents, spec_out)
 
     return settled(outputs, own), push

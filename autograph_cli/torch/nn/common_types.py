@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, Union
+from typing import TypeVar, Union
 
 from .._core.tensor import Tensor
 
@@ -28,5 +28,5 @@ _size_3_opt_t = _scalar_or_tuple_3_t[Union[int, None]]
 _ratio_2_t = _scalar_or_tuple_2_t[float]
 _ratio_3_t = _scalar_or_tuple_3_t[float]
 _ratio_any_t = _scalar_or_tuple_any_t[float]
-_tensor_list_t: Any = _scalar_or_tuple_any_t[Tensor]
-_maybe_indices_t: Any = _scalar_or_tuple_2_t[Tensor]
+_tensor_list_t = Union[Tensor, tuple[Tensor, ...]]
+_maybe_indices_t = Union[Tensor, tuple[Tensor, Tensor]]

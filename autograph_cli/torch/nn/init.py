@@ -133,8 +133,8 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
     middle = tuple(n // 2 for n in tensor.shape[2:])
     for g in range(groups):
         for d in range(min(per_group, tensor.size(1))):
-            place = (g * per_group + d, d, *middle)
-            tensor[place] = 1
+            position = (g * per_group + d, d, *middle)
+            tensor[position] = 1
     return tensor
 
 
@@ -230,6 +230,7 @@ def _deprecated(name: str) -> Callable[..., Any]:
         return current(*args, **kwargs)
 
     run.__name__ = run.__qualname__ = name
+    run.__doc__ = f"The deprecated name of `{name}_`; it warns."
     return run
 
 

@@ -8,8 +8,7 @@ from ... import torch
 from .._core.class_names import Named
 from .._core.dtype_checks import check_differentiable
 from .._core.size import Size
-from .._core.tensor import Tensor, Wrapped, disabled
-from .._core.views import share
+from .._core.tensor import Tensor, Wrapped, disabled, share
 from .._ops.legacy import instance
 from .._ops.printing import text
 
@@ -44,7 +43,7 @@ class Parameter(Tensor, metaclass=_FlagMeta):
 
     __slots__ = ()
     _flag = "_is_param"
-    __torch_function__ = disabled
+    __torch_function__: Any = disabled
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if isinstance(data, Wrapped):
@@ -74,7 +73,7 @@ class Buffer(Tensor, metaclass=_FlagMeta):
 
     __slots__ = ()
     _flag = "_is_buffer"
-    __torch_function__ = disabled
+    __torch_function__: Any = disabled
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         data = torch.empty(0) if data is None else data
@@ -111,14 +110,17 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Size:
+        """RuntimeError: the shape is not known before the first input."""
         raise RuntimeError(_UNKNOWN)
 
     def numel(self) -> int:
+        """ValueError: the number of elements is not known before the first input."""
         raise ValueError(_UNCOUNTED)
 
     nelement = numel
 
     def share_memory_(self) -> Any:
+        """RuntimeError: there is no memory before the first input."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
             "before calling `module.share_memory()`."
@@ -152,7 +154,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape the first call of its module will tell."""
 
     __slots__ = ()
-    __torch_function__ = disabled
+    __torch_function__: Any = disabled
     cls_to_become = Tensor
     persistent = True
 

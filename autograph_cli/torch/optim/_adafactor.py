@@ -70,7 +70,7 @@ class Adafactor(Optimizer):
         state: dict[str, Any] = self.state[p]
         if p.dtype.is_complex:
             raise RuntimeError("Adafactor does not support complex parameters")
-        if p.grad.is_sparse:
+        if p.grad is not None and p.grad.is_sparse:
             raise RuntimeError("Adafactor does not support sparse gradients")
         if not state:
             start_counting(state)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.sparse import Coo
 from .._core.registry import functions
-from .._core.sparse_arrays import Coo
 from .._core.state import process_state, thread_state
-from .._core.tensor import Tensor, make
-from .._core.views import bump, changes, materialize
+from .._core.tensor import Tensor, make, materialize
+from .._core.views import bump, changes
 from .._kernels.inplace import updates
 from ._recorded import recorded
 from .optimizer import Optimizer, evaluate

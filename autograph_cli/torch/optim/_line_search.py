@@ -49,7 +49,7 @@ def strong_wolfe(
     low, high = (0, 1) if bracket[0].loss <= bracket[-1].loss else (1, 0)
     stuck, reach = False, direction.abs().max()
     while not done and turns < most and not abs(bracket[1].t - bracket[0].t) * reach < SMALLEST:
-        t, stuck = _inside(bracket, _interpolate(*bracket), stuck)
+        t, stuck = _inside(bracket, _interpolate(bracket[0], bracket[1]), stuck)
         point = at(t)
         turns += 1
         if too_high(point) or point.loss >= bracket[low].loss:

@@ -51,6 +51,13 @@ class Optimizer:
     tensor([0.5000], requires_grad=True)
     """
 
+    _optimizer_step_pre_hooks: Hooks
+    _optimizer_step_post_hooks: Hooks
+    _optimizer_state_dict_pre_hooks: Hooks
+    _optimizer_state_dict_post_hooks: Hooks
+    _optimizer_load_state_dict_pre_hooks: Hooks
+    _optimizer_load_state_dict_post_hooks: Hooks
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hooks()
@@ -77,7 +84,7 @@ class Optimizer:
         if not getattr(step, "hooked", False):
             hooked: Any = self.profile_hook_step(step)
             hooked.hooked = True
-            type(self).step = hooked
+            type(self).step = hooked  # type: ignore[method-assign]
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,15 +192,15 @@ class Optimizer:
         ...}`."""
         for before in self._optimizer_state_dict_pre_hooks.values():
             before(self)
-        places: dict[int, int] = {}
+        positions: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
             for p in group["params"]:
-                places.setdefault(id(p), len(places))
+                positions.setdefault(id(p), len(positions))
             packed = {key: value for key, value in group.items() if key != "params"}
-            packed["params"] = [places[id(p)] for p in group["params"]]
+            packed["params"] = [positions[id(p)] for p in group["params"]]
             groups.append(packed)
-        state = {places[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        state = {positions[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
         packed_all = {"state": state, "param_groups": groups}
         for after in self._optimizer_state_dict_post_hooks.values():
             changed = after(self, packed_all)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays.sparse import Coo
 from .._core.registry import functions
-from .._core.sparse_arrays import Coo
 from .._core.tensor import Tensor
 from .._core.views import bump, changes
 from .._kernels.inplace import updates

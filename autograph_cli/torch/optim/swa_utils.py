@@ -170,7 +170,10 @@ def update_bn(loader: Iterable[Any], model: Any, device: Any = None) -> None:
     model.train(was_training)
 
 
-_ANNEAL = {"cos": lambda part: (1 - math.cos(math.pi * part)) / 2, "linear": lambda part: part}
+_ANNEAL: dict[str, Callable[[float], float]] = {
+    "cos": lambda part: (1 - math.cos(math.pi * part)) / 2,
+    "linear": lambda part: part,
+}
 
 
 class SWALR(LRScheduler):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core import dtypes, layout
-from .._core.parsing import parser
+from .._core.parsing import Parser, parser
 from .._core.registry import functions
 from .._core.state import process_state
 from .._core.tensor import Tensor
@@ -44,6 +44,12 @@ def _period(m: int, sym: bool) -> int:
 _PLACED = {"dtype": None, "layout": layout.strided, "device": None, "requires_grad": False}
 
 
+def _fitting(name: str) -> Parser:
+    found = parser("torch", name)
+    assert found is not None
+    return found
+
+
 def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
     """A public window from `shape(M, sym, row, **parameters)`, where `row(start, end)` is a row of M numbers."""
     name = shape.__name__.lstrip("_")
@@ -68,11 +74,12 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
         given["dtype"] = dtype
         placement = {k: given[k] for k in ("dtype", "device", "requires_grad")}
         if M == 0:
-            parser("torch", "empty").check(((0,),), given)
-            return functions["empty"]((0,), **placement)
+            _fitting("empty").check(((0,),), given)
+            nothing: Tensor = functions["empty"]((0,), **placement)
+            return nothing
 
         def row(start: float, end: float) -> Any:
-            parser("torch", "linspace").check((), {"start": start, "end": end, "steps": M, **given})
+            _fitting("linspace").check((), {"start": start, "end": end, "steps": M, **given})
             return functions["linspace"](start, end, M, **placement)
 
         made: Tensor = shape(M, sym, row, **named)

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dispatched, dtypes
+from .._arrays import dispatched
+from .._arrays.dispatched import Dispatched
+from .._core import dtypes
 from .._core.device import CPU
-from .._core.dispatch import written_number
-from .._core.dispatched import Dispatched
 from .._core.operation import Operation
 from .._core.schema import REQUIRED
 from .._core.state import thread_state
 from .._core.tensor import Tensor
+from .._core.wrapped_numbers import written_number
 from .._ops.legacy import instance
 from ..ops import Overload, aten, overload_of
 from ._pytree import tree_map
@@ -76,8 +77,8 @@ def _asking(given: Any) -> list[Tensor]:
     found: list[Tensor] = []
     for x in _tensors(given):
         if x._raw.__class__ is Dispatched and all(type(x) is not type(other) for other in found):
-            place = next((i for i, other in enumerate(found) if issubclass(type(x), type(other))), len(found))
-            found.insert(place, x)
+            position = next((i for i, other in enumerate(found) if issubclass(type(x), type(other))), len(found))
+            found.insert(position, x)
     return found
 
 
@@ -185,7 +186,7 @@ def _overload(name: str, args: tuple[Any, ...]) -> str:
     return {"empty": "memory_format", "normal": "float_float"}.get(name, "")
 
 
-dispatched.ask, dispatched.ask_for = _ask, _ask_for
+dispatched.ask, dispatched.ask_for, dispatched.default = _ask, _ask_for, default
 dispatched.made, dispatched.made_like = _made, _made_like
 
 # ---------------------------------------------------------------- what they are given
@@ -216,7 +217,7 @@ def _raws(op: Operation, func: Any, found: Any, kind: type) -> list[Any]:
 def _shown(op: Operation, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of an operation as they are written: without defaults at the end, numbers as numbers, no
     history."""
-    places: list[Any] = []
+    positions: list[Any] = []
     named: dict[str, Any] = {}
     ends = 0
     for parameter, x in zip(op.schema.parameters, args, strict=True):
@@ -225,10 +226,10 @@ def _shown(op: Operation, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[
             if not standard:
                 named[parameter.name] = _plain(x)
             continue
-        places.append(_plain(x))
+        positions.append(_plain(x))
         if not standard:
-            ends = len(places)
-    return tuple(places[:ends]), named
+            ends = len(positions)
+    return tuple(positions[:ends]), named
 
 
 def _equal(x: Any, y: Any) -> bool:

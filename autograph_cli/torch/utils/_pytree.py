@@ -57,7 +57,7 @@ class TreeSpec:
         self.type = type
         self.context = context
         self.children_specs = list(children_specs)
-        self.num_leaves = 1 if type is None else sum(c.num_leaves for c in self.children_specs)
+        self.num_leaves: int = 1 if type is None else sum(c.num_leaves for c in self.children_specs)
 
     def is_leaf(self) -> bool:
         return self.type is None
@@ -114,7 +114,7 @@ def _dict_flatten_with_keys(tree: Any) -> tuple[list[tuple[MappingKey, Any]], li
 
 
 def _placed(tree: Any) -> tuple[list[tuple[SequenceKey, Any]], Any]:
-    return [(SequenceKey(place), child) for place, child in enumerate(tree)], None
+    return [(SequenceKey(position), child) for position, child in enumerate(tree)], None
 
 
 class NodeDef(NamedTuple):

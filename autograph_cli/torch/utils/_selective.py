@@ -12,8 +12,7 @@ from .._core import dispatch
 from .._core.interrupts import uninterruptible
 from .._core.operation import Operation
 from .._core.state import thread_state
-from .._core.tensor import Tensor
-from .._core.views import counter
+from .._core.tensor import Tensor, counter
 from ..autograd.grad_mode import count_special
 from ..ops import Overload, overload_of
 
@@ -116,11 +115,11 @@ class _Reusing(Watcher):
         return super().__enter__()
 
     def compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
-        place = self.used[op.identifier]
+        position = self.used[op.identifier]
         self.used[op.identifier] += 1
-        if place >= len(self.kept[op.identifier]):
+        if position >= len(self.kept[op.identifier]):
             raise RuntimeError(f"{overload_of(op)} encountered during backward, but not found in storage")
-        found = self.kept[op.identifier][place]
+        found = self.kept[op.identifier][position]
         if found is None:
             return super().compute(op, args)
         if found is USED:
@@ -128,7 +127,7 @@ class _Reusing(Watcher):
                 "Trying to backward an extra time. You are only allowed to backward once on any region computed under "
                 "selective activation checkpoint."
             )
-        self.kept[op.identifier][place] = USED
+        self.kept[op.identifier][position] = USED
         if not self.mutable and any(versions[0] != before for _, versions, before in found):
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
         return [raw for raw, _, _ in found]

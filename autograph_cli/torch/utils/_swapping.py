@@ -47,7 +47,9 @@ def _is_ours(ref: Any, t: Tensor) -> bool:
 def _poison(leaf: Tensor) -> None:
     """The living AccumulateGrad of a leaf raises from now on; the leaf will have another one."""
     meta = leaf._meta
-    node: AccumulateGrad | None = None if meta is None or meta.accumulator is None else meta.accumulator()
+    if meta is None:
+        return
+    node: AccumulateGrad | None = None if meta.accumulator is None else meta.accumulator()
     if node is None or leaf._edge.__class__ is View:
         return
     node.register_prehook(_refuse)

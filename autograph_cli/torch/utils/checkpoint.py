@@ -168,7 +168,7 @@ def _random_numbers_of(state: Any) -> Iterator[None]:
 
 def _autocast_now() -> Callable[[], autocast]:
     """A region with what autocast is set to at present, to be entered later."""
-    kept = {
+    kept: dict[str, Any] = {
         "enabled": is_autocast_enabled("cpu"),
         "dtype": get_autocast_dtype("cpu"),
         "cache_enabled": is_autocast_cache_enabled(),
@@ -182,10 +182,10 @@ def _autocast_now() -> Callable[[], autocast]:
 class _Holder:
     """Stands in the graph for a saved tensor: the one at this place among all."""
 
-    __slots__ = ("__weakref__", "place")
+    __slots__ = ("__weakref__", "position")
 
-    def __init__(self, place: int) -> None:
-        self.place = place
+    def __init__(self, position: int) -> None:
+        self.position = position
 
 
 class _Enough(Exception):
@@ -224,25 +224,25 @@ class _Frame:
             found = self._run_again()
             if walk is not None:
                 self.found[walk] = found
-        if holder.place not in found:
+        if holder.position not in found:
             raise CheckpointError(
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, or "
                 "already unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so only "
                 "once. Otherwise please open an issue with details on your use case."
             )
-        return found.pop(holder.place)
+        return found.pop(holder.position)
 
     def _run_again(self) -> dict[int, Tensor]:
         found: dict[int, Tensor] = {}
         kinds: list[dict[str, Any]] = []
 
         def pack(tensor: Tensor) -> Tensor:
-            place = len(kinds)
-            if place >= len(self.holders) and self.early_stop:
+            position = len(kinds)
+            if position >= len(self.holders) and self.early_stop:
                 raise _Enough
             kinds.append(_kind(tensor))
-            if place < len(self.holders) and self.holders[place]() is not None:
-                found[place] = tensor.detach()
+            if position < len(self.holders) and self.holders[position]() is not None:
+                found[position] = tensor.detach()
             if self.early_stop and len(kinds) == len(self.holders):
                 raise _Enough
             return tensor.detach()
@@ -265,9 +265,9 @@ class _Frame:
         if not self.check:
             return
         differ = [
-            f"tensor at position {place}:\nsaved metadata: {first}\nrecomputed metadata: {second}\n"
-            for place, (first, second) in enumerate(zip(self.kinds, kinds, strict=True))
-            if first != second and self.holders[place]() is not None
+            f"tensor at position {position}:\nsaved metadata: {first}\nrecomputed metadata: {second}\n"
+            for position, (first, second) in enumerate(zip(self.kinds, kinds, strict=True))
+            if first != second and self.holders[position]() is not None
         ]
         if differ:
             raise CheckpointError(
@@ -351,9 +351,9 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.state, ctx.region = get_rng_state() if preserve_rng_state else None, _autocast_now()
-        ctx.places = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
+        ctx.positions = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
         ctx.inputs = [None if isinstance(x, Tensor) else x for x in args]
-        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.save_for_backward(*(args[i] for i in ctx.positions))
         with no_grad():
             return run_function(*args)
 
@@ -366,8 +366,8 @@ class CheckpointFunction(Function):
                 ".backward() without passing the `inputs` argument."
             )
         inputs = list(ctx.inputs)
-        for place, x in zip(ctx.places, ctx.saved_tensors, strict=True):
-            inputs[place] = x
+        for position, x in zip(ctx.positions, ctx.saved_tensors, strict=True):
+            inputs[position] = x
         detached = detach_variable(tuple(inputs))
         with _random_numbers_of(ctx.state), enable_grad(), ctx.region():
             outputs = ctx.run_function(*detached)

@@ -44,7 +44,7 @@ class SummaryWriter:
         if not log_dir:
             moment = datetime.now().strftime("%b%d_%H-%M-%S")
             log_dir = os.path.join("runs", f"{moment}_{socket.gethostname()}{comment}")
-        self.log_dir = os.fspath(log_dir)
+        self.log_dir: str = os.fspath(log_dir)
         self._how = (max_queue, flush_secs, filename_suffix)
         self._writers: dict[str, Any] = {}
         """The writers that are open, by their folders."""

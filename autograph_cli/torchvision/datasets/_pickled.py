@@ -30,7 +30,7 @@ class _Array:
     __slots__ = ("array",)
 
     def __init__(self, *shape: Any) -> None:
-        self.array = np.empty(0, np.uint8)
+        self.array: Any = np.empty(0, np.uint8)
 
     def __setstate__(self, state: Any) -> None:
         if not isinstance(state, tuple) or len(state) != 5 or not isinstance(state[2], _Kind) or state[3]:

@@ -57,12 +57,12 @@ class CIFAR10(VisionDataset):
         self.classes: list[str] = self._read(self.meta["filename"], self.meta["md5"])[self.meta["key"]]
         self.class_to_idx = {name: number for number, name in enumerate(self.classes)}
 
-    def _place(self, name: str) -> str:
+    def _position(self, name: str) -> str:
         return os.path.join(self.root, self.base_folder, name)
 
     def _read(self, name: str, md5: str) -> dict[str, Any]:
         """A file that has its MD5, read once."""
-        path = self._place(name)
+        path = self._position(name)
         data = Path(path).read_bytes() if os.path.isfile(path) else None
         if data is None or hashlib.md5(data, usedforsecurity=False).hexdigest() != md5:
             state = "There is no" if data is None else "The published MD5 is not that of"
@@ -77,7 +77,7 @@ class CIFAR10(VisionDataset):
     def download(self) -> None:
         """Bring and unpack the archive, unless all files are there."""
         files = [*self.train_list, *self.test_list, [self.meta["filename"], self.meta["md5"]]]
-        if not all(check_integrity(self._place(name), md5) for name, md5 in files):
+        if not all(check_integrity(self._position(name), md5) for name, md5 in files):
             download_and_extract_archive(self.url, self.root, filename=self.filename, md5=self.tgz_md5)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:

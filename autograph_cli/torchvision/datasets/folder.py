@@ -66,7 +66,7 @@ def make_dataset(
 
 def _files(folder: str) -> list[str]:
     walked = sorted(os.walk(folder, followlinks=True))
-    return [os.path.join(place, name) for place, _, names in walked for name in sorted(names)]
+    return [os.path.join(position, name) for position, _, names in walked for name in sorted(names)]
 
 
 def pil_loader(path: str) -> Any:

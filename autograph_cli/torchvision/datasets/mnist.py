@@ -71,7 +71,7 @@ class MNIST(VisionDataset):
     there. RuntimeError where files are missing, damaged, or do not belong together.
     """
 
-    mirrors = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "http://yann.lecun.com/exdb/mnist/")
+    mirrors: tuple[str, ...] = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "http://yann.lecun.com/exdb/mnist/")
     resources = [
         ("train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
         ("train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"),
@@ -134,14 +134,14 @@ class MNIST(VisionDataset):
     def _load(self) -> tuple[Tensor, Tensor]:
         wanted = self.resources[:2] if self.train else self.resources[2:]
         pictures, labels = (self._read(*resource) for resource in wanted)
-        place = self.raw_folder
+        position = self.raw_folder
         if pictures.dtype != np.uint8 or pictures.ndim != 3:
             raise RuntimeError(
-                f"{place}: pictures should be bytes in 3 dimensions, not {pictures.dtype} in {pictures.ndim}"
+                f"{position}: pictures should be bytes in 3 dimensions, not {pictures.dtype} in {pictures.ndim}"
             )
         if labels.dtype != np.uint8 or labels.shape != pictures.shape[:1]:
             raise RuntimeError(
-                f"{place}: {len(pictures)} pictures, but the labels are {labels.dtype}{list(labels.shape)}"
+                f"{position}: {len(pictures)} pictures, but the labels are {labels.dtype}{list(labels.shape)}"
             )
         return torch.from_numpy(pictures), torch.from_numpy(labels).to(torch.int64)
 

@@ -144,15 +144,15 @@ def download_and_extract_archive(
 def _inside(folder: str, name: str) -> str:
     """The place of a member of an archive; RuntimeError where it is not within the folder."""
     root = os.path.realpath(folder)
-    place = os.path.realpath(os.path.join(root, name))
-    if os.path.isabs(name) or os.path.commonpath((root, place)) != root:
+    position = os.path.realpath(os.path.join(root, name))
+    if os.path.isabs(name) or os.path.commonpath((root, position)) != root:
         raise RuntimeError(f"the archive is refused: {name!r} would be written outside of {folder}")
-    return place
+    return position
 
 
-def _write(place: str, data: IO[bytes]) -> None:
-    os.makedirs(os.path.dirname(place), exist_ok=True)
-    with atomic_write(place) as file:
+def _write(position: str, data: IO[bytes] | gzip.GzipFile) -> None:
+    os.makedirs(os.path.dirname(position), exist_ok=True)
+    with atomic_write(position) as file:
         shutil.copyfileobj(data, file, _PIECE)
 
 
@@ -162,24 +162,24 @@ def _unpack_tar(source: str, folder: str) -> None:
         for member in members:
             if not (member.isfile() or member.isdir()):
                 raise RuntimeError(f"the archive is refused: {member.name!r} is neither a file nor a folder")
-        places = [_inside(folder, member.name) for member in members]
-        for member, place in zip(members, places, strict=True):
+        positions = [_inside(folder, member.name) for member in members]
+        for member, position in zip(members, positions, strict=True):
             data = archive.extractfile(member)
             if data is None:
-                os.makedirs(place, exist_ok=True)
+                os.makedirs(position, exist_ok=True)
             else:
-                _write(place, data)
+                _write(position, data)
 
 
 def _unpack_zip(source: str, folder: str) -> None:
     with zipfile.ZipFile(source) as archive:
-        places = [_inside(folder, info.filename) for info in archive.infolist()]
-        for info, place in zip(archive.infolist(), places, strict=True):
+        positions = [_inside(folder, info.filename) for info in archive.infolist()]
+        for info, position in zip(archive.infolist(), positions, strict=True):
             if info.is_dir():
-                os.makedirs(place, exist_ok=True)
+                os.makedirs(position, exist_ok=True)
             else:
                 with archive.open(info) as data:
-                    _write(place, data)
+                    _write(position, data)
 
 
 def _unpack_gz(source: str, to_path: str | Path | None) -> str:

@@ -33,7 +33,7 @@ class StandardTransform:
         return "\n".join(lines)
 
 
-class VisionDataset(Dataset):
+class VisionDataset(Dataset[Any]):
     """A dataset in a folder; subclasses say how long it is and what stands where.
 
     ValueError where both `transforms` (for picture and label) and one of the single ones are given.

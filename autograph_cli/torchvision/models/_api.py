@@ -57,7 +57,8 @@ class WeightsEnum(enum.Enum):
                 f"The weights {type(self).__name__}.{self.name} are not on this machine and autograph downloads "
                 f"nothing: put torchvision's file {self.file} into {path.parent}, or leave weights= out."
             )
-        return load(path, map_location="cpu", weights_only=True)
+        state: dict[str, Any] = load(path, map_location="cpu", weights_only=True)
+        return state
 
 
 class ImageClassification(nn.Module):

@@ -138,10 +138,9 @@ class GoogLeNet(nn.Module):
         x = self.conv3(self.conv2(self.maxpool1(self.conv1(x))))
         x = self.maxpool3(self.inception3b(self.inception3a(self.maxpool2(x))))
         x = self.inception4a(x)
-        auxiliary = self.training and self.aux1 is not None
-        aux1 = self.aux1(x) if auxiliary else None
+        aux1 = self.aux1(x) if self.training and self.aux1 is not None else None
         x = self.inception4d(self.inception4c(self.inception4b(x)))
-        aux2 = self.aux2(x) if auxiliary else None
+        aux2 = self.aux2(x) if self.training and self.aux2 is not None else None
         x = self.inception5b(self.inception5a(self.maxpool4(self.inception4e(x))))
         x = self.fc(self.dropout(flatten(self.avgpool(x), 1)))
         return GoogLeNetOutputs(x, aux2, aux1) if self.training and self.aux_logits else x

@@ -288,7 +288,7 @@ class SwinTransformerBlockV2(SwinTransformerBlock):
     """The same, normalized after each part instead of before."""
 
     def __init__(self, *args: Any, attn_layer: Norm = ShiftedWindowAttentionV2, **options: Any) -> None:
-        super().__init__(*args, attn_layer=attn_layer, **options)
+        super().__init__(*args, **{"attn_layer": attn_layer, **options})
 
     def forward(self, x: Any) -> Any:
         x = x + self.stochastic_depth(self.norm1(self.attn(x)))

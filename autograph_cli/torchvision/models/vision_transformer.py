@@ -138,7 +138,7 @@ class VisionTransformer(nn.Module):
             seq_length, num_layers, num_heads, hidden_dim, mlp_dim, dropout, attention_dropout, norm_layer
         )
         self.seq_length = seq_length
-        heads = OrderedDict()
+        heads: OrderedDict[str, nn.Module] = OrderedDict()
         if representation_size is None:
             heads["head"] = nn.Linear(hidden_dim, num_classes)
         else:

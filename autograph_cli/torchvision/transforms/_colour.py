@@ -104,4 +104,5 @@ def _from_hsv(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
     t = (value * (1.0 - saturation * (1.0 - part))).clamp(0.0, 1.0)
     number = (sector.to(torch.int32) % 6).to(torch.int64).unsqueeze(0)
     orders = ((value, q, p, p, t, value), (t, value, value, q, p, p), (p, p, t, value, value, q))
-    return torch.stack([torch.stack(order).gather(0, number).squeeze(0) for order in orders], dim=-3)
+    result: Tensor = torch.stack([torch.stack(order).gather(0, number).squeeze(0) for order in orders], dim=-3)
+    return result

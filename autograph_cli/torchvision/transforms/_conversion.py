@@ -42,7 +42,7 @@ def to_tensor(pic: Any) -> Tensor:
         array = pic[:, :, None] if pic.ndim == 2 else pic
     else:
         raise TypeError(f"pic should be PIL Image or ndarray. Got {type(pic)}")
-    tensor = torch.from_numpy(array.transpose((2, 0, 1))).contiguous()
+    tensor: Tensor = torch.from_numpy(array.transpose((2, 0, 1))).contiguous()
     return tensor.to(dtype=torch.get_default_dtype()).div(255) if tensor.dtype == torch.uint8 else tensor
 
 
@@ -51,7 +51,8 @@ def pil_to_tensor(pic: Any) -> Tensor:
     if not is_picture(pic):
         raise TypeError(f"pic should be PIL Image. Got {type(pic)}")
     array = np.array(pic, copy=True)
-    return torch.as_tensor(array[:, :, None] if array.ndim == 2 else array).permute((2, 0, 1))
+    tensor: Tensor = torch.as_tensor(array[:, :, None] if array.ndim == 2 else array)
+    return tensor.permute((2, 0, 1))
 
 
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
@@ -126,7 +127,7 @@ def convert_image_dtype(image: Tensor, dtype: Any = torch.float32) -> Tensor:
     if dtype.is_floating_point:
         return image.to(dtype) / white
     if white > new_white:
-        return torch.div(image, (white + 1) // (new_white + 1), rounding_mode="floor").to(dtype)
+        return image.div((white + 1) // (new_white + 1), rounding_mode="floor").to(dtype)
     return image.to(dtype) * ((new_white + 1) // (white + 1))
 
 

@@ -26,7 +26,7 @@ def crop(image: Any, top: int, left: int, height: int, width: int) -> Any:
     return image.crop((left, top, left + width, top + height))
 
 
-def pad(image: Any, sides: Sequence[int], fill: Any, mode: str) -> Any:
+def pad(image: Any, sides: Sequence[int], fill: Any, mode: Any) -> Any:
     """Pixels added at (left, top, right, bottom); negative numbers take pixels away."""
     if mode == "constant":
         colour = _colour(fill, image, "fill")

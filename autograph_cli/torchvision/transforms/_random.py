@@ -16,12 +16,12 @@ from ._modes import InterpolationMode, mode_of
 
 def drawn(low: float, high: float) -> float:
     """A number from `low` to `high`."""
-    return torch.empty(1).uniform_(float(low), float(high)).item()
+    return float(torch.empty(1).uniform_(float(low), float(high)).item())
 
 
 def below(limit: int) -> int:
     """An integer from 0 to `limit` - 1."""
-    return torch.randint(0, limit, size=(1,)).item()
+    return int(torch.randint(0, limit, size=(1,)).item())
 
 
 class RandomCrop(nn.Module):
@@ -49,11 +49,11 @@ class RandomCrop(nn.Module):
         if self.padding is not None:
             img = F.pad(img, self.padding, self.fill, self.padding_mode)
         if self.pad_if_needed:
-            for axis, padding in ((2, lambda n: [n, 0]), (1, lambda n: [0, n])):
+            for axis in (2, 1):
                 missing = self.size[axis - 1] - F.get_dimensions(img)[axis]
                 if missing > 0:
-                    img = F.pad(img, padding(missing), self.fill, self.padding_mode)
-        return F.crop(img, *self.get_params(img, self.size))
+                    img = F.pad(img, [missing, 0] if axis == 2 else [0, missing], self.fill, self.padding_mode)
+        return F.crop(img, *self.get_params(img, (self.size[0], self.size[1])))
 
     def __repr__(self) -> str:
         return f"RandomCrop(size={self.size}, padding={self.padding})"
@@ -188,7 +188,8 @@ class RandomErasing(_WithChance):
                 f"If value is a sequence, it should have either a single value or {img.shape[-3]} (number of input "
                 "channels)"
             )
-        return F.erase(img, *self.get_params(img, self.scale, self.ratio, value), inplace=self.inplace)
+        top, left, height, width, new = self.get_params(img, self.scale, self.ratio, value)
+        return F.erase(img, top, left, height, width, new, inplace=self.inplace)
 
     def __repr__(self) -> str:
         return (

@@ -29,11 +29,11 @@ def dimensions(image: Tensor) -> tuple[int, int, int]:
 def _sampled(image: Tensor, sample: Any, kinds: Sequence[Any] = _SAMPLED) -> Tensor:
     """`sample` of the picture as a batch of a dtype that it takes; the result as the picture was."""
     work = image if image.dtype in kinds else image.to(torch.float32)
-    result = sample(work.unsqueeze(0) if image.ndim < 4 else work)
+    result: Tensor = sample(work.unsqueeze(0) if image.ndim < 4 else work)
     result = result.squeeze(0) if image.ndim < 4 else result
     if result.dtype == image.dtype:
         return result
-    return (torch.round(result) if image.dtype in _ROUNDED else result).to(image.dtype)
+    return (result.round() if image.dtype in _ROUNDED else result).to(image.dtype)
 
 
 def resize(
@@ -85,7 +85,7 @@ def _fill_around(image: Tensor, sides: Sequence[int], fill: Sequence[float]) -> 
     left, top, right, bottom = sides
     inside = nn.pad(torch.ones_like(image[..., :1, :, :]), [left, right, top, bottom])
     colour = torch.tensor(list(fill), dtype=image.dtype).view(-1, 1, 1)
-    return torch.where(inside.to(torch.bool), nn.pad(image, [left, right, top, bottom]), colour)
+    return nn.pad(image, [left, right, top, bottom]).where(inside.to(torch.bool), colour)
 
 
 def _mirror(image: Tensor, sides: Sequence[int]) -> Tensor:
@@ -167,7 +167,7 @@ def _turned_size(matrix: list[float], width: int, height: int) -> tuple[int, int
 def _grid(matrix: list[float], source: tuple[int, int], size: tuple[int, int], dtype: Any) -> Tensor:
     """For each pixel of the result, its place in the source, from -1 to 1."""
     width, height = size
-    base = torch.empty(1, height, width, 3, dtype=dtype)
+    base: Tensor = torch.empty(1, height, width, 3, dtype=dtype)
     base[..., 0] = torch.linspace(-width * 0.5 + 0.5, width * 0.5 - 0.5, steps=width)
     base[..., 1] = torch.linspace(-height * 0.5 + 0.5, height * 0.5 - 0.5, steps=height).unsqueeze(-1)
     base[..., 2] = 1.0
@@ -182,10 +182,13 @@ def _look_up(image: Tensor, grid: Tensor, mode: str, fill: Any) -> Tensor:
     if fill is None:
         return nn.grid_sample(image, grid, mode=mode, padding_mode="zeros", align_corners=False)
     inside = torch.ones((batch, 1, *image.shape[-2:]), dtype=image.dtype)
-    both = nn.grid_sample(torch.cat((image, inside), dim=1), grid, mode=mode, padding_mode="zeros", align_corners=False)
-    result, mask = both[:, :-1], both[:, -1:].expand_as(both[:, :-1])
+    both: Tensor = nn.grid_sample(
+        torch.cat((image, inside), dim=1), grid, mode=mode, padding_mode="zeros", align_corners=False
+    )
+    result: Tensor = both[:, :-1]
+    mask: Tensor = both[:, -1:].expand_as(result)
     colours = list(fill) if isinstance(fill, (tuple, list)) else [float(fill)]
-    colour = torch.tensor(colours, dtype=image.dtype).view(1, len(colours), 1, 1).expand_as(result)
+    colour: Tensor = torch.tensor(colours, dtype=image.dtype).view(1, len(colours), 1, 1).expand_as(result)
     if mode == "nearest":
         outside = mask < 0.5
         result[outside] = colour[outside]

@@ -6,12 +6,13 @@ import warnings
 from pathlib import Path
 
 from autograph_cli import torch
+from autograph_cli.torch._arrays.storages import empty_strided
 from autograph_cli.torch._core import dispatch
 from autograph_cli.torch._core.interpreter_stack import DualLevel
 from autograph_cli.torch._core.operation import table
 from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
-from autograph_cli.torch._core.views import empty_strided, strides_of
+from autograph_cli.torch._core.views import strides_of
 from tests.torch.autograd.layers import LAYERS
 from tests.torch.ops import record_expressions
 
@@ -53,7 +54,7 @@ class _Spy:
     def operation(self, op, args):
         if len(self.calls.get(op.identifier, ())) > 40:
             return NotImplemented
-        inputs = [t for i, p in op.input_places for t in (args[i] if p.is_list else [args[i]])]
+        inputs = [t for i, p in op.input_positions for t in (args[i] if p.is_list else [args[i]])]
         if any(map(is_float, inputs)):
             self.calls.setdefault(op.identifier, {}).setdefault(described(args), tuple(map(copied, args)))
         return NotImplemented

@@ -30,7 +30,7 @@ def product(a, b):
 def replaced(op, args, change):
     """The arguments after `change(tensor)` of each floating input that has a derivative."""
     found = list(args)
-    for i, p in op.input_places:
+    for i, p in op.input_positions:
         x = args[i]
         if p.is_list:
             found[i] = [change(t) if is_float(t) else t for t in x]

@@ -29,13 +29,13 @@ def tree(events):
 
 def test_operations_nodes_blocks_and_steps_of_optimizers_are_noted(model):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    before = process_state.special, process_state.witness, process_state.observer
+    before = process_state.special, process_state.op_hook, process_state.observer
     with profile(record_shapes=True, profile_memory=True) as prof:
         with record_function("forward"):
             y = model(torch.ones(3, 4))
         y.sum().backward()
         optimizer.step()
-    assert (process_state.special, process_state.witness, process_state.observer) == before
+    assert (process_state.special, process_state.op_hook, process_state.observer) == before
     evaluate = "autograd::engine::evaluate_function: "
     found = tree(prof.events())
     assert found[:4] == ["forward", " aten::t", " aten::addmm", " aten::relu"]
@@ -60,7 +60,7 @@ def test_nothing_is_noted_before_and_after(model):
         off.key_averages()
     with pytest.raises(RuntimeError, match="already enabled"), profile(), profile():
         pass
-    assert process_state.witness is None and process_state.special == before
+    assert process_state.op_hook is None and process_state.special == before
 
 
 def test_an_exception_ends_the_events_that_it_leaves():

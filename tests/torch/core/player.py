@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any
 
 from tests.torch.core.functions import functions_of
-from tests.torch.core.statements import Step, place
+from tests.torch.core.statements import Step, position
 
 Row = list[Any]
 GRAIN = 7919.1237
@@ -159,7 +159,7 @@ class Player:
         """Do one step; `ok`, or the first sentence of the error."""
         v = self.v
         self.text.append(step.text(len(v)))
-        a, b, seen = v[place(step.a, len(v))], v[place(step.b, len(v))], len(self.log)
+        a, b, seen = v[position(step.a, len(v))], v[position(step.b, len(v))], len(self.log)
         if (step.mode == "inference" and STAYS.match(step.code)) or (
             step.mode != "inference" and (a.is_inference() or b.is_inference())
         ):
@@ -235,7 +235,7 @@ class Player:
             t._version - self.fresh[number],
             t._is_view(),
             None if base is None else next((i for i, x in enumerate(self.v) if x is base), "other"),
-            self._place(node, nodes),
+            self._position(node, nodes),
             t.output_nr,
             t.retains_grad,
             None
@@ -245,12 +245,12 @@ class Player:
                 self._memory(gradient),
                 self.numbers(gradient),
                 gradient.requires_grad,
-                self._place(behind, nodes),
+                self._position(behind, nodes),
             ],
         ]
 
     @staticmethod
-    def _place(node: Any, nodes: list[Any]) -> int | None:
+    def _position(node: Any, nodes: list[Any]) -> int | None:
         if node is None:
             return None
         if node not in nodes:

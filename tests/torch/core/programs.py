@@ -20,7 +20,7 @@ import numpy as np
 
 from tests.torch.core.player import Player, Row, observe, whole
 from tests.torch.core.sequences import NUDGE, PER_LINE, UNSTABLE, difference, short
-from tests.torch.core.statements import KINDS, MODES, NAMES, STARTS, Step, pick, place
+from tests.torch.core.statements import KINDS, MODES, NAMES, STARTS, Step, pick, position
 
 EXPECTED = Path(__file__).with_suffix(".json")
 COUNT = 500
@@ -278,7 +278,7 @@ def settled(program: Program, torch: Any) -> tuple[list[str], list[Step], list[i
     player, fixed, made = Narrator(torch, start), [], []
     for step in steps:
         known = len(player.v)
-        fixed.append(step._replace(a=place(step.a, known), b=place(step.b, known)))
+        fixed.append(step._replace(a=position(step.a, known), b=position(step.b, known)))
         with contextlib.suppress(Exception):
             player.play(step)
         made.append(len(player.v) - known)
@@ -288,13 +288,13 @@ def settled(program: Program, torch: Any) -> tuple[list[str], list[Step], list[i
 def without(steps: list[Step], made: list[int], number: int, first: int) -> tuple[list[Step], list[int]]:
     """The statements but one and those that use what it makes."""
     kept, count, known = [], [], first
-    places = {i: i for i in range(first)}
+    positions = {i: i for i in range(first)}
     for i, (step, n) in enumerate(zip(steps, made, strict=True)):
         used = {int(step.a if name == "A" else step.b) for name in NAMES.findall(step.code)}
-        if i != number and used <= places.keys():
-            kept.append(step._replace(a=places.get(int(step.a), 0), b=places.get(int(step.b), 0)))
+        if i != number and used <= positions.keys():
+            kept.append(step._replace(a=positions.get(int(step.a), 0), b=positions.get(int(step.b), 0)))
             count.append(n)
-            places |= {known + j: len(places) + j for j in range(n)}
+            positions |= {known + j: len(positions) + j for j in range(n)}
         known += n
     return kept, count
 

@@ -52,9 +52,9 @@ def _read(torch: Any, index: Any) -> Any:
     x = torch.arange(27.0).view(3, 3, 3).requires_grad_()
     y = x[index]
     (y * torch.arange(1.0, y.numel() + 1).view(y.shape)).sum().backward()
-    places = torch.arange(1.0, 28.0).view(3, 3, 3)
+    positions = torch.arange(1.0, 28.0).view(3, 3, 3)
     nodes = type(y.grad_fn).__name__, [type(n).__name__ for n, _ in y.grad_fn.next_functions]
-    return tuple(y.shape), y.stride(), y.flatten().tolist()[:8], float((x.grad * places).sum()), nodes
+    return tuple(y.shape), y.stride(), y.flatten().tolist()[:8], float((x.grad * positions).sum()), nodes
 
 
 def _written(torch: Any, index: Any, value: Any) -> Any:
@@ -62,8 +62,13 @@ def _written(torch: Any, index: Any, value: Any) -> Any:
     y = x * 1
     y[index] = value
     (y * torch.arange(1.0, 28.0).view(3, 3, 3)).sum().backward()
-    places = torch.arange(1.0, 28.0).view(3, 3, 3)
-    return float((y.detach() * places).sum()), float((x.grad * places).sum()), type(y.grad_fn).__name__, y._version
+    positions = torch.arange(1.0, 28.0).view(3, 3, 3)
+    return (
+        float((y.detach() * positions).sum()),
+        float((x.grad * positions).sum()),
+        type(y.grad_fn).__name__,
+        y._version,
+    )
 
 
 def _answer(torch: Any, run: Any, *args: Any) -> str:

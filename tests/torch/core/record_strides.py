@@ -185,20 +185,20 @@ def layout(shape, ways, choose):
 
 def make(torch, shape, how, grad):
     """The argument."""
-    way, order, place = how
+    way, order, position = how
     memory = list(shape)
     if way == "permuted":
         memory = [shape[d] for d in order]
     elif way == "gaps":
-        memory[place] *= 2
+        memory[position] *= 2
     elif way == "expanded":
-        memory[place] = 1
+        memory[position] = 1
     numbers = [1 + 0.25 * math.sin(7 * i) for i in range(math.prod(memory))]
     t = torch.tensor(numbers, dtype=torch.float32).view(memory)
     if way == "permuted":
         t = t.permute([order.index(d) for d in range(len(shape))])
     elif way == "gaps":
-        t = t[(slice(None),) * place + (slice(None, None, 2),)]
+        t = t[(slice(None),) * position + (slice(None, None, 2),)]
     elif way == "expanded":
         t = t.expand(shape)
     elif way == "channels last":

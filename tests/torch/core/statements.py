@@ -136,14 +136,14 @@ class Step(NamedTuple):
 
     def shown(self, known: int) -> str:
         """The statement without its block, where `known` tensors were made before."""
-        return NAMES.sub(lambda found: f"v[{place(self.a if found[0] == 'A' else self.b, known)}]", self.code)
+        return NAMES.sub(lambda found: f"v[{position(self.a if found[0] == 'A' else self.b, known)}]", self.code)
 
     def text(self, known: int) -> str:
         """The statement where `known` tensors were made before."""
         return f"{self.mode}: {self.shown(known)}" if self.mode else self.shown(known)
 
 
-def place(where: float, known: int) -> int:
+def position(where: float, known: int) -> int:
     """The number of the tensor: a whole number is one already."""
     return min(where, known - 1) if isinstance(where, int) else int(where * known)
 

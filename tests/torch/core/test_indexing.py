@@ -84,11 +84,11 @@ def test_any_index_reads_what_numpy_reads(index, wrapped):
 def test_the_gradient_counts_how_often_an_element_was_read(index):
     x = tensor().requires_grad_()
     read = x[index]
-    places = expected(index, np.arange(24).reshape(SHAPE))
-    weights = np.arange(1.0, places.size + 1)
-    (g,) = torch.autograd.grad((read * torch.tensor(weights, dtype=x.dtype).reshape(places.shape)).sum(), x)
+    positions = expected(index, np.arange(24).reshape(SHAPE))
+    weights = np.arange(1.0, positions.size + 1)
+    (g,) = torch.autograd.grad((read * torch.tensor(weights, dtype=x.dtype).reshape(positions.shape)).sum(), x)
     count = np.zeros(24)
-    np.add.at(count, places.ravel(), weights)
+    np.add.at(count, positions.ravel(), weights)
     assert g.tolist() == count.reshape(SHAPE).tolist()
 
 
@@ -96,11 +96,11 @@ def test_the_gradient_counts_how_often_an_element_was_read(index):
 @given(indices(), st.booleans())
 def test_any_index_writes_where_it_reads(index, number):
     x = tensor()
-    places = expected(index, np.arange(24).reshape(SHAPE))
-    values = np.full(places.shape, -5.0) if number else -1 - places.astype(float)
+    positions = expected(index, np.arange(24).reshape(SHAPE))
+    values = np.full(positions.shape, -5.0) if number else -1 - positions.astype(float)
     want = ARRAY.copy()
-    want.reshape(-1)[places.ravel()] = values.ravel()
-    x[index] = -5.0 if number else torch.tensor(values.tolist(), dtype=x.dtype).reshape(places.shape)
+    want.reshape(-1)[positions.ravel()] = values.ravel()
+    x[index] = -5.0 if number else torch.tensor(values.tolist(), dtype=x.dtype).reshape(positions.shape)
     assert x.tolist() == want.tolist()
 
 
@@ -112,11 +112,11 @@ def test_what_was_overwritten_has_no_gradient_and_what_was_written_has(index):
     y = x * 1
     y[index] = s
     gx, gs = torch.autograd.grad(y.sum(), (x, s), materialize_grads=True)
-    places = set(expected(index, np.arange(24).reshape(SHAPE)).ravel().tolist())
+    positions = set(expected(index, np.arange(24).reshape(SHAPE)).ravel().tolist())
     assert gx.tolist() == [
-        [[float(4 * 2 * i + 2 * j + k not in places) for k in range(2)] for j in range(4)] for i in range(3)
+        [[float(4 * 2 * i + 2 * j + k not in positions) for k in range(2)] for j in range(4)] for i in range(3)
     ]
-    assert gs.item() in (len(places), expected(index).size)
+    assert gs.item() in (len(positions), expected(index).size)
 
 
 FORMS = {

@@ -14,7 +14,8 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.torch._core.autocast import settings
 from autograph_cli.torch._core.interrupts import uninterruptible
-from autograph_cli.torch._core.state import _MODES, process_state, thread_state
+from autograph_cli.torch._core.modes import _MODES
+from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch.nn.attention import KERNELS, SDPBackend, sdpa_kernel
 from autograph_cli.torch.nn.utils import parametrize
 from autograph_cli.torch.utils import checkpoint

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.torch._arrays.meta import Meta
 from autograph_cli.torch._core.state import process_state
 from autograph_cli.torch._core.tensor import make
-from autograph_cli.torch._kernels.meta import Meta
 from tests.torch.core.record_meta import EXPECTED, cases, outcome
 
 CASES = cases()

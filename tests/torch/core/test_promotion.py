@@ -217,13 +217,15 @@ def test_gradients_of_broadcast_operands_match_finite_differences(shapes, name):
     assert [tuple(g.shape) for g in grads] == [tuple(s) for s in shapes]
     eps = 1e-6
     for which, g in enumerate(grads):
-        for place in range(g.numel()):
+        for position in range(g.numel()):
             sides = []
             for step in (eps, -eps):
                 moved = [a.detach().clone(), b.detach().clone()]
-                moved[which].view(-1)[place] += step
+                moved[which].view(-1)[position] += step
                 sides.append((f(*moved) * weights).sum().item())
-            assert g.reshape(-1)[place].item() == pytest.approx((sides[0] - sides[1]) / (2 * eps), rel=1e-5, abs=1e-6)
+            assert g.reshape(-1)[position].item() == pytest.approx(
+                (sides[0] - sides[1]) / (2 * eps), rel=1e-5, abs=1e-6
+            )
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ Transformer(4, 2, 1, 1, 8, 0.0, activation='gelu') | 3,2,4 | 2,2,4
 def inputs(torch, shapes):
     """Fixed tensors of the given kinds and shapes."""
     made = []
-    for place, text in enumerate(shapes):
+    for position, text in enumerate(shapes):
         kind, shape = (text[0], text[1:]) if text[0] in "ipf" else ("", text)
         sizes = tuple(map(int, shape.split(",")))
         count = 1
@@ -153,10 +153,12 @@ def inputs(torch, shapes):
         if kind == "i":
             made.append(torch.tensor([(5 * n + 2) % 6 for n in range(count)]).reshape(sizes))
             continue
-        numbers = cotangent(torch, torch.zeros(sizes, dtype=torch.float64)) * (1.5 - 0.25 * place)
+        numbers = cotangent(torch, torch.zeros(sizes, dtype=torch.float64)) * (1.5 - 0.25 * position)
         if kind == "p":
             numbers = numbers.sigmoid()
-        made.append((numbers.float() if kind == "f" else numbers).detach().requires_grad_(place == 0 and kind != "i"))
+        made.append(
+            (numbers.float() if kind == "f" else numbers).detach().requires_grad_(position == 0 and kind != "i")
+        )
     return made
 
 

@@ -32,10 +32,10 @@ def compute(torch, code, z, y):
     return eval(code, {"torch": torch, "F": torch.nn.functional, "z": z, "y": y})
 
 
-def leaves(torch, places=None):
+def leaves(torch, positions=None):
     """The points and the others as leaves, all or at some places only."""
-    places = range(len(POINTS)) if places is None else places
-    return [torch.tensor([p[i] for i in places], dtype=torch.complex128).requires_grad_() for p in (POINTS, OTHERS)]
+    positions = range(len(POINTS)) if positions is None else positions
+    return [torch.tensor([p[i] for i in positions], dtype=torch.complex128).requires_grad_() for p in (POINTS, OTHERS)]
 
 
 def numbers(tensor):

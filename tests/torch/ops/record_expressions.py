@@ -228,7 +228,7 @@ def plain(tensor):
 def cotangent(torch, tensor):
     """A fixed gradient for a tensor, different for each element."""
     n = tensor.numel()
-    parts = [math.cos(1 + 2 * place) for place in range(n)]
+    parts = [math.cos(1 + 2 * position) for position in range(n)]
     numbers = [complex(a, 0.3 - a) for a in parts] if "complex" in str(tensor.dtype) else parts
     return torch.tensor(numbers, dtype=tensor.dtype).reshape(tuple(tensor.shape))
 

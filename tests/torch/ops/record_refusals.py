@@ -14,6 +14,7 @@ CALLS = """
 torch.relu(x, 1); torch.relu(x, foo=1); torch.relu([1.0]); torch.relu("a"); torch.relu(None); torch.relu(A)
 torch.add(x, "a"); torch.add(x, x, foo=1); torch.add(x, None); torch.add(x, [1])
 torch.mul(x, "a"); torch.atan2(x, 1); torch.maximum(x, 2.0); torch.matmul(x, [1]); torch.matmul(x, A); torch.mm(x, 3)
+torch.argmax(x[:0]); torch.argmin(x[:0]); torch.argmax(x[:0], 0); torch.argmin(x[:0], -x.ndim, True); x.repeat(*[-2] * x.ndim); x.repeat(2, *[-1] * x.ndim)
 torch.sum(); torch.sum("a"); torch.sum(x, "a"); torch.sum(x, dim="a"); torch.sum(x, 1, True, 3); x.sum("a")
 torch.sum(x, dim="a", keepdim=3); torch.mean(x, foo=1); x.mean("a"); torch.std(x, "a", [1])
 torch.max(x, "a"); torch.argmax(x, "a"); torch.argmax(x, dim=1.5); torch.cumsum(x); torch.cumsum(x, "a"); x.cumsum(True)

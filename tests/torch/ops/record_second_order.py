@@ -28,8 +28,8 @@ def observe(torch, text: str) -> str:
             nodes.add(node)
             waiting += [following for following, _ in node.next_functions]
     ordered = sorted(nodes, key=lambda node: node._sequence_nr())
-    places = {node: str(place) for place, node in enumerate(ordered)}
-    return " ".join(f"{n.name()}({','.join(places.get(m, '-') for m, _ in n.next_functions)})" for n in ordered)
+    positions = {node: str(position) for position, node in enumerate(ordered)}
+    return " ".join(f"{n.name()}({','.join(positions.get(m, '-') for m, _ in n.next_functions)})" for n in ordered)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,16 @@ from pathlib import Path
 EXPECTED = Path(__file__).with_name("special_values.json")
 
 VALUES = [math.nan, -math.inf, -3.7, -1.0, -0.0, 0.0, 0.5, 1.0, math.inf]
+MANY = [(7 * i) % 11 // 2 * 0.5 for i in range(40)]
+"""Many equal elements, in no order."""
 DTYPES = ("float32", "float64", "float16", "bfloat16")
+WHOLE = {
+    "bool": [False, True, True],
+    "uint8": [0, 1, 7, 255],
+    "int8": [-128, -7, 0, 1, 127],
+    "int64": [-(2**63), -3, 0, 1, 2**62],
+}
+COMPLEX = [complex(a, b) for a in (math.nan, -math.inf, -2.5, 0.0, 1.0) for b in (-1.0, 0.0, math.inf)]
 
 ONE = [
     "x.sign()",
@@ -87,6 +96,7 @@ ONE = [
     "x.cumprod(0)",
     "x.logcumsumexp(0)",
     "x.logsumexp(0)",
+    "x.logcumsumexp(0).exp()",
     "x.softmax(0)",
     "x.log_softmax(0)",
     "x.sum()",
@@ -95,6 +105,49 @@ ONE = [
     "x.mean()",
     "x.nanmean()",
     "x.median()",
+    "x.nanmedian()",
+    "x.nanmedian(0)[1]",
+    "x.mode()[0]",
+    "x.mode()[1]",
+    "x.kthvalue(4)[0]",
+    "torch.cat([x,x]).mode()[1]",
+    "torch.cat([x,x]).kthvalue(9)[1]",
+    "torch.cat([x,x]).topk(7)[1]",
+    "torch.cat([x,x]).topk(7,largest=False)[1]",
+    "torch.cat([x,x]).topk(7,sorted=False)[1]",
+    "many.topk(9)[1]",
+    "many.topk(9,largest=False)[1]",
+    "many.topk(9,sorted=False)[0]",
+    "many.repeat(20).topk(5)[1]",
+    "many.view(8,5).topk(3,0)[1]",
+    "many.view(8,5).kthvalue(3,0)[1]",
+    "many.view(2,20).mode(1)[1]",
+    "many.mode()[1]",
+    "many.kthvalue(20)[1]",
+    "many.median(0)[1]",
+    "torch.histc(many,4,0,2.5)",
+    "torch.histc(torch.cat([many,-many*1e-4]),4,-2,2)",
+    "torch.isin(x,x[:3])",
+    "torch.searchsorted(torch.tensor([-1.,0,1],dtype=x.dtype),x)",
+    "torch.searchsorted(torch.tensor([-1.,0,1],dtype=x.dtype),x,right=True)",
+    "F.max_pool1d(x[None],3).abs()",
+    "F.silu(many*20-25)",
+    "F.mish(many*20-25)",
+    "F.softplus(many*9)",
+    "F.glu(many*20-25)",
+    "F.logsigmoid(many*20-25)+0",
+    "(many*1e4).round(decimals=2)",
+    "(many*1e4).view(8,5).renorm(2,0,1.)",
+    "torch.lerp(x,x*0+3e4,0.5)",
+    "torch.special.i1(x)",
+    "torch.special.i1e(x)",
+    "torch.sinc(x)",
+    "torch.ldexp(x,torch.tensor(3))",
+    "torch.polygamma(2,x+2)",
+    "x**0.5",
+    "x[:0].max(0)",
+    "x[:0].argmax()",
+    "x[:0].argmin(0)",
     "x.any()",
     "x.all()",
     "x.unique()",
@@ -135,21 +188,101 @@ TWO = [
 ]
 
 
+GRADIENTS = [
+    "F.elu(x)",
+    "F.selu(x)",
+    "F.celu(x)",
+    "F.hardswish(x[1:])",
+    "F.silu(x)",
+    "F.softplus(x)",
+    "F.gelu(x)",
+    "torch.special.i0(x)",
+    "x.prod()",
+    "x[1:7].prod()",
+    "x[3:].prod()",
+    "x[3:].cumprod(0)",
+    "many.topk(9)[0]",
+    "many.view(8,5).topk(3,0,False)[0]",
+    "many.kthvalue(20)[0]",
+    "many.mode()[0]",
+    "many.median(0)[0]",
+]
+"""What is differentiated once and twice."""
+OTHERS = [
+    "torch.gcd(x,x[:1])",
+    "torch.logaddexp(x,x)",
+    "torch.logaddexp(x,x.flip(0))",
+    "x.logcumsumexp(0)",
+    "torch.logaddexp2(x,x)",
+    "torch.nextafter(x,x)",
+    "torch.hypot(x,x)",
+    "torch.igamma(x,x)",
+    "torch.lerp(x,x,0.5)",
+    "torch.lerp(x,x,x)",
+    "torch.deg2rad(x)",
+    "torch.relu(x)",
+    "torch.hypot(x,x[:1])",
+    "x.topk(1)[0]",
+    "x.median(0)[0]",
+    "x.mode()[0]",
+    "torch.isin(x,x)",
+    "torch.searchsorted(x,x)",
+    "F.prelu(x,x[:1])",
+    "torch.heaviside(x,x)",
+    "x[None].renorm(2,0,1.)",
+    "torch.mvlgamma(x,2)",
+    "torch.vdot(x,x)",
+    "torch.sinc(x)",
+    "torch.segment_reduce(x,'max',lengths=torch.tensor([1,len(x)-1]))",
+]
+"""What is asked of whole and of complex numbers."""
+
+
 def cases():
     """Every function in every dtype."""
-    return [f"{dtype} {code}" for dtype in DTYPES for code in (*ONE, *TWO)]
+    return [
+        *(f"{dtype} {code}" for dtype in DTYPES for code in (*ONE, *TWO)),
+        *(f"{dtype} {code}" for dtype in (*WHOLE, "complex64", "complex128") for code in OTHERS),
+        *(
+            f"{dtype} gradient{order} {code}"
+            for dtype in ("float32", "float64")
+            for order in (1, 2)
+            for code in GRADIENTS
+        ),
+    ]
 
 
 def observe(torch, case):
     """The dtype and the elements that a function gives, or the class of its error."""
     dtype, _, code = case.partition(" ")
-    both = [(a, b) for a in VALUES for b in VALUES] if code in TWO else [(a, a) for a in VALUES]
-    x, y = (torch.tensor([pair[i] for pair in both], dtype=getattr(torch, dtype)) for i in (0, 1))
+    order, _, inner = code.partition(" ") if code.startswith("gradient") else ("", "", code)
+    values = WHOLE.get(dtype) or (COMPLEX if "complex" in dtype else VALUES)
+    both = [(a, b) for a in values for b in values] if code in TWO else [(a, a) for a in values]
+    kind = getattr(torch, dtype)
+    x, y = (torch.tensor([pair[i] for pair in both], dtype=kind) for i in (0, 1))
+    names = {"torch": torch, "F": torch.nn.functional, "x": x, "y": y}
+    if dtype in DTYPES:
+        names["many"] = torch.tensor(MANY, dtype=kind)
     try:
-        found = eval(code, {"torch": torch, "F": torch.nn.functional, "x": x, "y": y})
+        found = differentiated(torch, inner, names, int(order[-1])) if order else eval(code, names)
     except (RuntimeError, IndexError, NotImplementedError) as error:
         return type(error).__name__
+    if found.is_complex():
+        found = torch.view_as_real(found.resolve_conj())
+    if not found.dtype.is_floating_point:
+        return [str(found.dtype), " ".join(str(int(n)) for n in found.flatten().tolist())]
     return [str(found.dtype), " ".join(f"{n:.7g}" for n in found.double().flatten().tolist())]
+
+
+def differentiated(torch, code, names, order):
+    """The first or second derivative of a function of `x` or `many`."""
+    at = names["many" if "many" in code else "x"].requires_grad_()
+    (grad,) = torch.autograd.grad(eval(code, names).sum(), at, create_graph=order > 1)
+    if order == 1:
+        return grad
+    if not grad.requires_grad:
+        return torch.zeros(())
+    return torch.autograd.grad((grad * 0.75).sum(), at)[0]
 
 
 def main():

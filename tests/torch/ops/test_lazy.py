@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.torch._arrays.lazy import Lazy
 from autograph_cli.torch._core.state import process_state
-from autograph_cli.torch._kernels.lazy import Lazy
 from tests.torch.ops.record_expressions import observe
 from tests.torch.ops.record_lazy import EXPECTED, SCRIPTS, run_script
 from tests.torch.ops.test_expressions import assert_alike, assert_same

@@ -19,10 +19,10 @@ def test_every_row_is_recorded():
 @pytest.mark.parametrize("text", RECORDED)
 def test_it_is_as_in_pytorch(text):
     found, wanted = outcome(torch, text), RECORDED[text]
-    slopes, wanted_slopes = found.pop("grads", None), wanted.get("grads")
-    if wanted_slopes is not None:
-        assert [g is None for g in slopes] == [g is None for g in wanted_slopes]
-        for got, slope in zip(slopes, wanted_slopes, strict=True):
+    grads, wanted_grads = found.pop("grads", None), wanted.get("grads")
+    if wanted_grads is not None:
+        assert [g is None for g in grads] == [g is None for g in wanted_grads]
+        for got, slope in zip(grads, wanted_grads, strict=True):
             assert slope is None or torch.allclose(torch.tensor(got), torch.tensor(slope), rtol=1e-5, atol=1e-7)
     assert json.loads(json.dumps(found)) == {name: told for name, told in wanted.items() if name != "grads"}
 

@@ -82,8 +82,8 @@ def trajectory(torch: Any, name: str, index: int, **more: Any) -> dict[str, Any]
         optimizer.step(closure)
         steps.append([p.tolist() for p in params])
     state = {
-        str(place): {key: value.tolist() if hasattr(value, "tolist") else value for key, value in entries.items()}
-        for place, entries in optimizer.state_dict()["state"].items()
+        str(position): {key: value.tolist() if hasattr(value, "tolist") else value for key, value in entries.items()}
+        for position, entries in optimizer.state_dict()["state"].items()
     }
     for entries in state.values():
         for key in ("al", "old_dirs", "old_stps", "ro"):

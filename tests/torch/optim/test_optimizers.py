@@ -39,8 +39,8 @@ def stepped(name, **options):
 def test_parameters_and_state_are_those_of_pytorch(name, index):
     ours, theirs = trajectory(torch, name, index), RECORDED[f"{name} {index}"]
     assert flat(list(ours["state"])) == flat(list(theirs["state"]))
-    for place, entries in theirs["state"].items():
-        assert list(entries) == list(ours["state"][place])
+    for position, entries in theirs["state"].items():
+        assert list(entries) == list(ours["state"][position])
     np.testing.assert_allclose(flat(ours["steps"]), flat(theirs["steps"]), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(flat(ours["state"]), flat(theirs["state"]), rtol=1e-6, atol=1e-9)
 

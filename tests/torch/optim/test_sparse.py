@@ -9,9 +9,9 @@ from autograph_cli import torch
 F = torch.nn.functional
 
 
-def looked_up(*places, **options):
+def looked_up(*positions, **options):
     w = torch.nn.Parameter(torch.ones(3, 2))
-    F.embedding(torch.tensor(places), w, sparse=True, **options).sum().backward()
+    F.embedding(torch.tensor(positions), w, sparse=True, **options).sum().backward()
     return w
 
 

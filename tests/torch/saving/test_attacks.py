@@ -41,12 +41,12 @@ def storage(key="0", kind="FloatStorage", length=4, location="cpu"):
     return MARK + text("storage") + name("torch", kind) + text(key) + text(location) + big(length) + b"tQ"
 
 
-def tensor(place, offset=0, size=(4,), stride=(1,)):
+def tensor(position, offset=0, size=(4,), stride=(1,)):
     def numbers(values):
         return MARK + b"".join(map(big, values)) + b"t"
 
     return call(
-        name("torch._utils", "_rebuild_tensor_v2"), place, big(offset), numbers(size), numbers(stride), b"\x89", b"N"
+        name("torch._utils", "_rebuild_tensor_v2"), position, big(offset), numbers(size), numbers(stride), b"\x89", b"N"
     )
 
 
@@ -265,12 +265,12 @@ def test_the_names_that_would_be_refused_are_listed():
     assert found == ["builtins.eval"]
 
 
-def get(place):
-    return b"j" + struct.pack("<I", place)
+def get(position):
+    return b"j" + struct.pack("<I", position)
 
 
-def put(place):
-    return b"r" + struct.pack("<I", place)
+def put(position):
+    return b"r" + struct.pack("<I", position)
 
 
 def deep(depth):
@@ -317,16 +317,16 @@ DEEP_PLACES = {
 
 
 @pytest.mark.parametrize("depth", [1_000, 30_000, 200_000])
-@pytest.mark.parametrize("place", DEEP_PLACES)
-def test_deep_tuple_is_refused_wherever_it_stands(place, depth):
+@pytest.mark.parametrize("position", DEEP_PLACES)
+def test_deep_tuple_is_refused_wherever_it_stands(position, depth):
     with pytest.raises(pickle.UnpicklingError):
-        torch.load(archive(PROTO + DEEP_PLACES[place](deep(depth)) + STOP))
+        torch.load(archive(PROTO + DEEP_PLACES[position](deep(depth)) + STOP))
 
 
-@pytest.mark.parametrize("place", DEEP_PLACES)
-def test_expanded_tensor_is_not_read_wherever_it_stands(place):
+@pytest.mark.parametrize("position", DEEP_PLACES)
+def test_expanded_tensor_is_not_read_wherever_it_stands(position):
     with pytest.raises(pickle.UnpicklingError):
-        torch.load(archive(PROTO + DEEP_PLACES[place](EXPANDED) + STOP))
+        torch.load(archive(PROTO + DEEP_PLACES[position](EXPANDED) + STOP))
 
 
 COSTLY = {

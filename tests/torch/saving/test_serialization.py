@@ -147,10 +147,10 @@ def test_a_whole_module_needs_trust():
 # ---------------------------------------------------------------- where
 
 
-@pytest.mark.parametrize("place", [str, pathlib.Path])
-def test_paths_of_both_kinds(tmp_path, place):
-    torch.save([2], place(tmp_path / "a.pt"))
-    assert torch.load(place(tmp_path / "a.pt")) == [2]
+@pytest.mark.parametrize("position", [str, pathlib.Path])
+def test_paths_of_both_kinds(tmp_path, position):
+    torch.save([2], position(tmp_path / "a.pt"))
+    assert torch.load(position(tmp_path / "a.pt")) == [2]
 
 
 def test_the_folder_in_the_archive_has_the_name_of_the_file(tmp_path):

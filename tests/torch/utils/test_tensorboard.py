@@ -20,11 +20,11 @@ def writer(tmp_path):
 def events(folder):
     """(folder, tag, step, value) of all that is in the files, as it was written."""
     found = []
-    for place, _, names in sorted(os.walk(folder)):
+    for position, _, names in sorted(os.walk(folder)):
         for name in sorted(names):
-            for event in loader.LegacyEventFileLoader(os.path.join(place, name)).Load():
+            for event in loader.LegacyEventFileLoader(os.path.join(position, name)).Load():
                 found += [
-                    (os.path.relpath(place, folder), value.tag, event.step, value) for value in event.summary.value
+                    (os.path.relpath(position, folder), value.tag, event.step, value) for value in event.summary.value
                 ]
     return found
 
@@ -48,7 +48,7 @@ def test_numbers_of_every_kind_are_scalars(writer, tmp_path):
 def test_several_scalars_are_runs_beside_this_one(writer, tmp_path):
     writer.add_scalars("loss/all", {"train": 1, "test": 2}, 5)
     writer.close()
-    assert [(place, tag, step, value.simple_value) for place, tag, step, value in events(tmp_path)] == [
+    assert [(position, tag, step, value.simple_value) for position, tag, step, value in events(tmp_path)] == [
         ("loss_all_test", "loss/all", 5, 2),
         ("loss_all_train", "loss/all", 5, 1),
     ]
@@ -110,7 +110,7 @@ def test_what_was_chosen_for_a_run_is_a_run_of_its_own(writer, tmp_path):
     writer.add_hparams({"lr": 0.1, "name": "sgd", "nesterov": True}, {"accuracy": 0.5}, run_name="first")
     writer.close()
     found = events(tmp_path)
-    assert [(place, tag) for place, tag, _, _ in found] == [
+    assert [(position, tag) for position, tag, _, _ in found] == [
         ("first", "_hparams_/experiment"),
         ("first", "_hparams_/session_start_info"),
         ("first", "_hparams_/session_end_info"),

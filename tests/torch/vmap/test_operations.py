@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core import dispatch, op_traits
+from autograph_cli.torch._core import dispatch
 from autograph_cli.torch._core.operation import table
 from autograph_cli.torch._core.tensor import Tensor, make
 from tests.torch.autograd.collected import collected
@@ -15,7 +15,7 @@ from tests.torch.autograd.collected import collected
 SIZE = 2
 APART = {"masked_select", "nll_loss_backward", "nll_loss2d_backward", "_reshape_alias"}
 """Samples that would differ in shape; arguments that have to fit each other."""
-CALLS = {name: calls for name, calls in collected().items() if name not in op_traits.RANDOM | APART}
+CALLS = {name: calls for name, calls in collected().items() if name not in APART and not table[name].random}
 
 
 def varied(raw, sample):
@@ -24,7 +24,7 @@ def varied(raw, sample):
 
 
 def tensors_of(op, args):
-    return [t for i, p in op.places for t in (args[i] if p.is_list else [args[i]]) if t is not None]
+    return [t for i, p in op.positions for t in (args[i] if p.is_list else [args[i]]) if t is not None]
 
 
 def choices(op, args):
@@ -43,10 +43,10 @@ def batches(op, args, chosen, lead):
 def filled(op, args, chosen, samples):
     """The arguments with other tensors in the chosen places."""
     at, number = dict(zip(chosen, samples, strict=True)), iter(range(1000))
-    place = lambda t: t if t is None else at.get(next(number), t)  # noqa: E731
+    position = lambda t: t if t is None else at.get(next(number), t)  # noqa: E731
     found = list(args)
-    for i, p in op.places:
-        found[i] = [place(t) for t in args[i]] if p.is_list else place(args[i])
+    for i, p in op.positions:
+        found[i] = [position(t) for t in args[i]] if p.is_list else position(args[i])
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn
 from ...autograd.function import Function
 
-Hooks = dict[int, Callable[..., Any]]
+Hooks = OrderedDict[int, Callable[..., Any]]
 
 
 class GlobalHooks:
@@ -221,9 +221,9 @@ class BackwardHook:
 
     def on_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         self.n_inputs = len(args)
-        found, places, node = _through(args)
+        found, positions, node = _through(args)
         if node is not None:
-            self.inputs = places
+            self.inputs = positions
             node.register_hook(self._inputs_ready)
         return found
 
@@ -296,24 +296,24 @@ def _through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
     one."""
     from ...autograd.grad_mode import is_grad_enabled
 
-    places = [i for i, x in enumerate(values) if isinstance(x, Tensor)]
-    if not is_grad_enabled() or not any(values[i].requires_grad for i in places):
-        return values, places, None
-    passed = BackwardHookFunction.apply(*(values[i] for i in places))
+    positions = [i for i, x in enumerate(values) if isinstance(x, Tensor)]
+    if not is_grad_enabled() or not any(values[i].requires_grad for i in positions):
+        return values, positions, None
+    passed = BackwardHookFunction.apply(*(values[i] for i in positions))
     nodes = [x.grad_fn for x in passed if x.grad_fn is not None and x.grad_fn.name() == "BackwardHookFunctionBackward"]
     if not nodes:
         raise RuntimeError(
             "Error while setting up backward hooks. Please open an issue with a code sample to reproduce this."
         )
     found = list(values)
-    for i, x in zip(places, passed, strict=True):
+    for i, x in zip(positions, passed, strict=True):
         found[i] = x
-    return tuple(found), places, nodes[0]
+    return tuple(found), positions, nodes[0]
 
 
-def _spread(places: list[int], grads: Any, count: int) -> tuple[Any, ...]:
+def _spread(positions: list[int], grads: Any, count: int) -> tuple[Any, ...]:
     found: list[Any] = [None] * count
-    for i, grad in zip(places, grads, strict=True):
+    for i, grad in zip(positions, grads, strict=True):
         found[i] = grad
     return tuple(found)
 

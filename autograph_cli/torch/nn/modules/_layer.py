@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import functional as F
 from .module import Module
@@ -20,6 +20,7 @@ class Layer(Module):
     """
 
     __constants__: list[str]
+    __signature__: ClassVar[inspect.Signature]
     _function = ""
     _shows: str | None = None
 
@@ -48,7 +49,10 @@ class Layer(Module):
 
     @classmethod
     def _signature(cls) -> inspect.Signature:
-        return next(c.__dict__["__signature__"] for c in cls.__mro__ if "__signature__" in c.__dict__)
+        found: inspect.Signature = next(
+            c.__dict__["__signature__"] for c in cls.__mro__ if "__signature__" in c.__dict__
+        )
+        return found
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__constants__}

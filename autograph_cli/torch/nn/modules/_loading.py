@@ -87,7 +87,7 @@ def load_state_dict(module: Any, given: Mapping[str, Any], strict: bool, assign:
     unexpected: list[str] = []
     errors: list[str] = []
     metadata = getattr(given, "_metadata", None)
-    state = OrderedDict(given)
+    state: Any = OrderedDict(given)
     if metadata is not None:
         state._metadata = metadata
 

@@ -10,12 +10,23 @@ from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn
 
 
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The device, the dtype, `non_blocking` and the memory format that arguments of `Module.to` name, or None."""
+    given = [*args, *(kwargs[k] for k in ("device", "dtype", "tensor") if k in kwargs)]
+    other = next((x for x in given if isinstance(x, Tensor)), None)
+    dtype = next((x for x in given if isinstance(x, torch.dtype)), None if other is None else other.dtype)
+    device = next((x for x in given if isinstance(x, (str, torch.device)) or type(x) is int), None)
+    if device is not None:
+        device = torch.device(device)
+    elif other is not None:
+        device = other.device
+    flags = [x for x in args if isinstance(x, bool)]
+    return device, dtype, bool(flags[0] if flags else kwargs.get("non_blocking")), kwargs.get("memory_format")
+
+
 def converter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
     """What `Module.to(*args, **kwargs)` makes of each tensor; TypeError for an integer dtype."""
-    named = {k: v for k, v in kwargs.items() if k in ("device", "dtype", "tensor")}
-    given = [*args, *named.values()]
-    dtype = next((x.dtype if isinstance(x, Tensor) else x for x in given if isinstance(x, (Tensor, torch.dtype))), None)
-    device = next((x for x in given if isinstance(x, (str, torch.device)) or (type(x) is int)), None)
+    device, dtype, _, _ = parse_to(*args, **kwargs)
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
     if dtype is not None and dtype.is_complex:
@@ -27,7 +38,7 @@ def converter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], 
         )
 
     def convert(t: Any) -> Any:
-        if t.is_meta and device is not None and torch.device(device).type != "meta":
+        if t.is_meta and device is not None and device.type != "meta":
             raise NotImplementedError(
                 "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
                 "torch.nn.Module.to() when moving module from meta to a different device."

@@ -242,6 +242,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
+        """Fill the weight with its initial value."""
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Any) -> Any:

@@ -53,14 +53,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.div_value, self.head_bias = div_value, head_bias
         self.shortlist_size, self.n_clusters = self.cutoffs[0], len(cutoffs)
         self.head_size = self.shortlist_size + self.n_clusters
-        place = {"device": device, "dtype": dtype}
-        self.head = Linear(in_features, self.head_size, bias=head_bias, **place)
+        position = {"device": device, "dtype": dtype}
+        self.head = Linear(in_features, self.head_size, bias=head_bias, **position)
         self.tail = ModuleList()
         for i in range(self.n_clusters):
             width = int(in_features // (div_value ** (i + 1)))
             size = self.cutoffs[i + 1] - self.cutoffs[i]
             self.tail.append(
-                Sequential(Linear(in_features, width, bias=False, **place), Linear(width, size, bias=False, **place))
+                Sequential(
+                    Linear(in_features, width, bias=False, **position), Linear(width, size, bias=False, **position)
+                )
             )
 
     def reset_parameters(self) -> None:
@@ -76,7 +78,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self._check(input_, target_)
         batched = target_.dim() > 0
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
-        output, places = input.new_zeros(target.size(0)), target.new_empty(target.size(0))
+        output, positions = input.new_zeros(target.size(0)), target.new_empty(target.size(0))
         found = 0
         for i, (low, high) in enumerate(zip([0, *self.cutoffs], self.cutoffs, strict=False)):
             mask = (target >= low) & (target < high)
@@ -84,9 +86,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             if rows.numel() == 0:
                 continue
             if i == 0:
-                places.index_copy_(0, rows, target[mask])
+                positions.index_copy_(0, rows, target[mask])
             else:
-                places.index_fill_(0, rows, self.shortlist_size + i - 1)
+                positions.index_fill_(0, rows, self.shortlist_size + i - 1)
                 log_prob = F.log_softmax(self.tail[i - 1](input.index_select(0, rows)), dim=1)
                 output.index_copy_(0, rows, log_prob.gather(1, (target[mask] - low).unsqueeze(1)).squeeze(1))
             found += rows.numel()
@@ -96,7 +98,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"{target.max().item()}] were found. "
             )
         head = F.log_softmax(self.head(input), dim=1)
-        output += head.gather(1, places.unsqueeze(1)).squeeze()
+        output += head.gather(1, positions.unsqueeze(1)).squeeze()
         loss = (-output).mean()
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 

@@ -165,8 +165,9 @@ class _LazyNorm(LazyModuleMixin):
         return UninitializedBuffer(device=device, dtype=dtype)
 
     def reset_parameters(self: Any) -> None:
+        """Initialize parameters and buffers; nothing happens before their shape is known."""
         if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Any) -> None:
         if not self.has_uninitialized_params():

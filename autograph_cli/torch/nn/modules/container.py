@@ -30,17 +30,17 @@ class _Numbered(Module):
     def _names(self) -> list[str]:
         return list(self._modules)
 
-    def _place(self, index: Any) -> str:
+    def _position(self, index: Any) -> str:
         index, count = operator.index(index), len(self)
         if not -count <= index < count:
             raise IndexError(f"index {index} is out of range")
         return self._names()[index % count] if type(self) is Sequential else str(index % count)
 
     def __setitem__(self, index: int, module: Any) -> None:
-        setattr(self, self._place(index), module)
+        setattr(self, self._position(index), module)
 
     def __delitem__(self, index: Any) -> None:
-        for name in self._names()[index] if isinstance(index, slice) else [self._place(index)]:
+        for name in self._names()[index] if isinstance(index, slice) else [self._position(index)]:
             delattr(self, name)
         self._renumber(self)
 
@@ -74,7 +74,7 @@ class _Numbered(Module):
         self._renumber(modules)
         return self
 
-    def pop(self, key: Any) -> Any:
+    def pop(self: Any, key: Any) -> Any:
         """Take out the module at a place."""
         found = self[key]
         del self[key]
@@ -103,7 +103,7 @@ class Sequential(_Numbered):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
-        return self._modules[self._place(index)]
+        return self._modules[self._position(index)]
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
@@ -155,7 +155,7 @@ class ModuleList(_Numbered):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(list(self)[index])
-        return self._modules[self._place(index)]
+        return self._modules[self._position(index)]
 
     def extend(self, modules: Any) -> Any:
         """Add modules at the end; TypeError for what is not iterable."""
@@ -242,9 +242,10 @@ class ModuleDict(Module):
         for i, pair in enumerate(modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules):
             if not isinstance(pair, Iterable):
                 raise TypeError(f"ModuleDict update sequence element #{i} should be Iterable; is{type(pair).__name__}")
-            if len(pair) != 2:
-                raise ValueError(f"ModuleDict update sequence element #{i} has length {len(pair)}; 2 is required")
-            self[pair[0]] = pair[1]
+            found: Any = pair
+            if len(found) != 2:
+                raise ValueError(f"ModuleDict update sequence element #{i} has length {len(found)}; 2 is required")
+            self[found[0]] = found[1]
 
 
 # ---------------------------------------------------------------- parameters
@@ -271,7 +272,7 @@ class ParameterList(Module):
         if values is not None:
             self.extend(values)
 
-    def _place(self, index: Any) -> str:
+    def _position(self, index: Any) -> str:
         index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} is out of range")
@@ -280,10 +281,10 @@ class ParameterList(Module):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(getattr(self, str(i)) for i in range(len(self))[index])
-        return getattr(self, self._place(index))
+        return getattr(self, self._position(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        setattr(self, self._place(index), _as_parameter(value))
+        setattr(self, self._position(index), _as_parameter(value))
 
     def __len__(self) -> int:
         return self._size

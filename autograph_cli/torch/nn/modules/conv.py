@@ -59,7 +59,7 @@ class _ConvNd(Module):
         self._check(in_channels, out_channels, groups, stride, padding, padding_mode)
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride, self.dilation = _tuple(kernel_size, n), _tuple(stride, n), _tuple(dilation, n)
-        self.padding = padding if isinstance(padding, str) else _tuple(padding, n)
+        self.padding: Any = padding if isinstance(padding, str) else _tuple(padding, n)
         self.transposed, self.output_padding = self._transposed, _tuple(output_padding, n)
         self.groups, self.padding_mode = groups, padding_mode
         self._reversed_padding_repeated_twice = self._paddings()
@@ -287,17 +287,17 @@ class _LazyConv(LazyModuleMixin):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        place = 5  # of bias among the arguments after kernel_size, counting from 0: 4 of Conv, 4 of ConvTranspose
-        if len(args) >= place:
-            args, bias = (*args[: place - 1], *args[place:]), args[place - 1]
+        position = 5  # of bias among the arguments after kernel_size, counting from 0: 4 of Conv, 4 of ConvTranspose
+        if len(args) >= position:
+            args, bias = (*args[: position - 1], *args[position:]), args[position - 1]
             kwargs.update(
                 zip(
                     ("padding_mode",) if not self._transposed else ("dilation", "padding_mode"),
-                    args[place - 1 :],
+                    args[position - 1 :],
                     strict=False,
                 )
             )
-            args = args[: place - 1]
+            args = args[: position - 1]
         super().__init__(0, 0, kernel_size, *args, bias=False, **kwargs)
         self.out_channels = out_channels
         self.weight = UninitializedParameter(device=device, dtype=dtype)
@@ -305,8 +305,9 @@ class _LazyConv(LazyModuleMixin):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self: Any) -> None:
+        """Initialize the parameters; nothing happens before their shape is known."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self: Any, input: Any, *_: Any, **__: Any) -> None:
         if not self.has_uninitialized_params():

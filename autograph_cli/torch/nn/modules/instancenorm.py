@@ -29,7 +29,7 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _channels(self, input: Any) -> int:
-        return input.dim() - self._dimensions[0]
+        return int(input.dim() - self._dimensions[0])
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
@@ -115,7 +115,7 @@ class _LazyInstanceNorm(_LazyNorm):
         super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _channels(self: Any, input: Any) -> int:
-        return input.dim() - self._dimensions[0]
+        return int(input.dim() - self._dimensions[0])
 
 
 globals().update(lazy_forms(InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, base=_LazyInstanceNorm))

@@ -161,7 +161,7 @@ class Module:
             self._buffers[name] = announced(everywhere.buffer, self, name, value)
         else:
             self._forget(name, "_buffers")
-            self.register_buffer(name, value, value.persistent)
+            self.register_buffer(name, value, value.persistent)  # type: ignore[union-attr]
 
     def _forget(self, name: str, kept: str) -> None:
         """Make room for a new meaning of the name."""
@@ -397,6 +397,7 @@ class Module:
         return self._apply(lambda t: t.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
+        """NotImplementedError: nothing is compiled here."""
         raise NotImplementedError("Module.compile is not available in autograph's engine")
 
     # -- hooks
@@ -432,7 +433,7 @@ class Module:
         """Call `hook(module, prefix, keep_vars)` before `state_dict` reads the module."""
         return add_hook(self._state_dict_pre_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_state_dict_post_hook(self, hook: Any) -> Handle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after `state_dict` has read the module."""
         hook._from_public_api = True
         return add_hook(self._state_dict_hooks, hook)

@@ -26,7 +26,7 @@ def _tuple(x: Any, n: int) -> Any:
 class _Pool(Layer):
     """`stride` is `kernel_size` where it is not given."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.stride is None:
             self.stride = self.kernel_size

@@ -75,16 +75,16 @@ class _Layer(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        place = {"device": device, "dtype": dtype}
+        position = {"device": device, "dtype": dtype}
         for name in self._attentions:
-            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place))
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **place)
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **position))
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **position)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **place)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **position)
         self.norm_first = norm_first
         parts = range(1, len(self._attentions) + 2)
         for n in parts:
-            setattr(self, f"norm{n}", LayerNorm(d_model, layer_norm_eps, bias=bias, **place))
+            setattr(self, f"norm{n}", LayerNorm(d_model, layer_norm_eps, bias=bias, **position))
         for n in parts:
             setattr(self, f"dropout{n}", Dropout(dropout))
         self.activation = _activation(activation)

@@ -42,8 +42,8 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix) :]] = state_dict.pop(key)
-    metadata = getattr(state_dict, "_metadata", None)
-    for key in list(metadata or ()):
+    metadata = getattr(state_dict, "_metadata", None) or {}
+    for key in list(metadata):
         # "" is the module itself, the prefix without its dot the container that is gone.
         if key and (key == prefix.removesuffix(".") or key.startswith(prefix)):
             metadata[key[len(prefix) :]] = metadata.pop(key)

@@ -314,8 +314,9 @@ def _check_amount(amount: Any) -> None:
 def _number(amount: Any, available: int) -> int:
     """How many of `available` are to be pruned; ValueError if there are fewer."""
     if not isinstance(amount, numbers.Integral):
-        return round(amount * available)
-    if amount > available:
+        share: int = round(amount * available)
+        return share
+    if int(amount) > available:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={available}")
     return int(amount)
 

@@ -74,21 +74,26 @@ class PackedSequence(_Fields):
         return type(self)(self.data.pin_memory(), *self[1:])
 
     def double(self) -> Any:
+        """The sequences as float64."""
         return self.to(dtype=torch.double)
 
     def float(self) -> Any:
+        """The sequences as float32."""
         return self.to(dtype=torch.float)
 
     def half(self) -> Any:
+        """The sequences as float16."""
         return self.to(dtype=torch.half)
 
     def long(self) -> Any:
+        """The sequences as int64."""
         return self.to(dtype=torch.long)
 
     def int(self) -> Any:
+        """The sequences as int32."""
         return self.to(dtype=torch.int)
 
-    is_cuda = property(lambda self: self.data.is_cuda)
+    is_cuda = property(lambda self: self.data.is_cuda, doc="Whether `data` is on a GPU; False in this engine.")
 
     def is_pinned(self) -> bool:
         """Whether `data` is in pinned memory."""
@@ -114,7 +119,8 @@ def pack_padded_sequence(
         lengths, sorted_indices = torch.sort(lengths, descending=True)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     data, batch_sizes = torch._pack_padded_sequence(input, lengths, batch_first)
-    return PackedSequence(data, batch_sizes, sorted_indices, None)
+    packed: PackedSequence = PackedSequence(data, batch_sizes, sorted_indices, None)
+    return packed
 
 
 def pad_packed_sequence(
@@ -152,8 +158,8 @@ def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = Fals
     """The sequences that `pad_sequence` joined."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    places = torch.arange(padded_sequences.shape[1])
-    return [row[places < length] for row, length in zip(padded_sequences, lengths, strict=False)]
+    positions = torch.arange(padded_sequences.shape[1])
+    return [row[positions < length] for row, length in zip(padded_sequences, lengths, strict=False)]
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:

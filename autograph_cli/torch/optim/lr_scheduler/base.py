@@ -161,7 +161,7 @@ def _note_steps(optimizer: Any) -> None:
         owner._opt_called = True
         return function(owner, *args, **kwargs)
 
-    step._wrapped_by_lr_sched = True
+    vars(step)["_wrapped_by_lr_sched"] = True
     optimizer.step = step
 
 

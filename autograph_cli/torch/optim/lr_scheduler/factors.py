@@ -18,10 +18,10 @@ class _ByFunctions(LRScheduler):
 
     def __init__(self, optimizer: Any, lr_lambda: Factor | list[Factor], last_epoch: int = -1) -> None:
         groups = len(optimizer.param_groups)
-        several = isinstance(lr_lambda, (list, tuple))
-        if several and len(lr_lambda) != groups:
-            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
-        self.lr_lambdas: list[Factor] = list(lr_lambda) if several else [lr_lambda] * groups  # type: ignore
+        factors = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
+        if len(factors) != groups:
+            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(factors)}")
+        self.lr_lambdas: list[Factor] = factors
         self._check()
         super().__init__(optimizer, last_epoch)
 

@@ -53,11 +53,11 @@ class Compare:
     def _table(self, label: str | None, group: list[Measurement]) -> str:
         rows = list(dict.fromkeys((m.num_threads, m.env, m.as_row_name) for m in group))
         columns = list(dict.fromkeys(m.description or "" for m in group))
-        by_place = {((m.num_threads, m.env, m.as_row_name), m.description or ""): m for m in group}
+        by_position = {((m.num_threads, m.env, m.as_row_name), m.description or ""): m for m in group}
         unit, scale = select_unit(min(m.median for m in group))
         names = {row: f"{f'({row[1]})  ' if row[1] else ''}{row[2]}" for row in rows}
         first = max(map(len, names.values())) + 6
-        cells = {place: self._number(m, scale) for place, m in by_place.items()}
+        cells = {position: self._number(m, scale) for position, m in by_position.items()}
         widths = [max(len(c), *(len(cells.get((row, c), "")) for row in rows)) for c in columns]
         head = " " * first + "  |  " + "  |  ".join(c.center(w) for c, w in zip(columns, widths, strict=True))
         lines = ["[" + f" {label or ''} ".center(len(head) - 2, "-") + "]", head]
@@ -67,7 +67,7 @@ class Compare:
                 threads = row[0]
                 lines.append(f"{threads} threads: ".ljust(len(head), "-"))
             shown = [
-                self._marked(by_place, row, c, cells.get((row, c), "").rjust(w))
+                self._marked(by_position, row, c, cells.get((row, c), "").rjust(w))
                 for c, w in zip(columns, widths, strict=True)
             ]
             lines.append(f"      {names[row]}".ljust(first) + "  |  " + "  |  ".join(shown))
@@ -79,11 +79,11 @@ class Compare:
         shown = f"{trim_sigfig(value, m.significant_figures):g}" if self._trimmed else f"{value:.1f}"
         return f"(! {m.iqr / m.median:.0%}) {shown}" if self._warns and m.has_warnings else shown
 
-    def _marked(self, by_place: dict[Any, Measurement], row: Any, column: str, text: str) -> str:
-        if not self._coloured or (row, column) not in by_place:
+    def _marked(self, by_position: dict[Any, Measurement], row: Any, column: str, text: str) -> str:
+        if not self._coloured or (row, column) not in by_position:
             return text
         rival = 0 if self._coloured == "row" else 1
-        best = min(m.median for place, m in by_place.items() if place[rival] == (row, column)[rival])
-        ratio = by_place[row, column].median / best
+        best = min(m.median for position, m in by_position.items() if position[rival] == (row, column)[rival])
+        ratio = by_position[row, column].median / best
         colour = next(colour for bound, colour in _COLOURS if ratio <= bound)
         return f"{colour}{text}\033[0m" if colour else text

@@ -53,10 +53,12 @@ class Measurement:
 
     @property
     def median(self) -> float:
+        """The median of `times`."""
         return float(np.median(self.times))
 
     @property
     def mean(self) -> float:
+        """The mean of `times`."""
         return float(np.mean(self.times))
 
     @property
@@ -81,6 +83,7 @@ class Measurement:
 
     @property
     def title(self) -> str:
+        """What was measured, in words."""
         return self.task_spec.title
 
     @property

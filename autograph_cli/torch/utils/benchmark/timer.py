@@ -81,7 +81,8 @@ class Timer:
         self, callback: Callable[[int, float], Any] | None = None, min_run_time: float = 0.2
     ) -> Measurement:
         """Blocks of runs until they have taken `min_run_time` seconds together."""
-        number, times = self._block(min_run_time), []
+        times: list[float] = []
+        number = self._block(min_run_time)
         while not times or sum(times) < min_run_time:
             times.append(self._run(number))
             if callback is not None:
@@ -97,7 +98,8 @@ class Timer:
         callback: Callable[[int, float], Any] | None = None,
     ) -> Measurement:
         """Blocks of runs until their times agree within `threshold`, or `max_run_time` seconds are over."""
-        number, times = self._block(min_run_time), []
+        times: list[float] = []
+        number = self._block(min_run_time)
         while sum(times) < max_run_time:
             times.append(self._run(number))
             if callback is not None:

@@ -372,8 +372,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 raise StopIteration
             if self._workers.closed:
                 raise RuntimeError("the workers of this DataLoader have ended")
-            for worker, place, answer in self._workers.receive(self._loader.timeout):
-                self._take(worker, place, answer)
+            for worker, position, answer in self._workers.receive(self._loader.timeout):
+                self._take(worker, position, answer)
 
     def _pass_over_ended(self) -> None:
         """Places that nothing will come for: given out of order already, or of a worker whose samples have ended."""
@@ -384,18 +384,18 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._owner.pop(self._next, None)
             self._next += 1
 
-    def _take(self, worker: int, place: int, answer: Any) -> None:
+    def _take(self, worker: int, position: int, answer: Any) -> None:
         if isinstance(answer, Ended):
             self._workers.ended.add(worker)
-            self._owner.pop(place, None)
+            self._owner.pop(position, None)
             self._hand_out()
         else:
-            self._arrived[place] = answer
+            self._arrived[position] = answer
 
-    def _give(self, place: int) -> Any:
-        answer = self._arrived.pop(place)
-        self._owner.pop(place, None)
-        if place == self._next:
+    def _give(self, position: int) -> Any:
+        answer = self._arrived.pop(position)
+        self._owner.pop(position, None)
+        if position == self._next:
             self._next += 1
         self._hand_out()
         if isinstance(answer, Failure):

@@ -52,7 +52,7 @@ class TensorDataset(Dataset[Any]):
         return tuple(tensor[index] for tensor in self.tensors)
 
     def __len__(self) -> int:
-        return self.tensors[0].shape[0]
+        return int(self.tensors[0].shape[0])
 
 
 class StackDataset(Dataset[Any]):
@@ -123,7 +123,7 @@ class ChainDataset(IterableDataset[Any]):
         total = 0
         for part in self.datasets:
             assert isinstance(part, IterableDataset), "ChainDataset only supports IterableDataset"
-            total += len(part)
+            total += len(part)  # type: ignore[arg-type]
         return total
 
 
@@ -142,7 +142,8 @@ class Subset(Dataset[Any]):
     def __getitems__(self, indices: list[int]) -> list[Any]:
         chosen = [self.indices[i] for i in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
-            return self.dataset.__getitems__(chosen)
+            found: list[Any] = self.dataset.__getitems__(chosen)
+            return found
         return [self.dataset[i] for i in chosen]
 
     def __len__(self) -> int:

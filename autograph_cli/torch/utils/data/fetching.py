@@ -30,12 +30,12 @@ class StreamFetcher:
         self._samples, self._batches, self._collate = iter(dataset), batches, collate
         self._drop_last = drop_last
 
-    def fetch(self, places: Any) -> Any:
+    def fetch(self, positions: Any) -> Any:
         """As many samples as there are places, or one where there are no batches."""
         if not self._batches:
             return self._collate(next(self._samples))
-        batch = list(itertools.islice(self._samples, len(places)))
-        if not batch or (self._drop_last and len(batch) < len(places)):
+        batch = list(itertools.islice(self._samples, len(positions)))
+        if not batch or (self._drop_last and len(batch) < len(positions)):
             raise StopIteration
         return self._collate(batch)
 

@@ -73,7 +73,9 @@ def run_worker(
     stopped = threading.Event()
     threading.Thread(target=_receive, args=(link, tasks, stopped), daemon=True).start()
     where = f"in DataLoader worker process {number}"
-    fetcher, failure = None, None
+    fetcher: Any = None
+    failure: Failure | None = None
+    answer: Any
     try:
         if init is not None:
             init(number)
@@ -81,12 +83,12 @@ def run_worker(
     except Exception as error:
         failure = Failure(error, where)
     while (task := tasks.get()) is not None and not stopped.is_set():
-        place, indices = task
+        position, indices = task
         if indices is RESTART or indices == RESTART:
             fetcher, answer = FETCHERS[kind](dataset, *settings), Restarted()
         else:
             answer, failure = failure or _answer(fetcher, indices, where), None
-        if not _send(link, place, answer, where):
+        if not _send(link, position, answer, where):
             break
     # No handler that the main process registered may run here.
     os._exit(0)
@@ -128,12 +130,12 @@ def _answer(fetcher: Any, indices: Any, where: str) -> Any:
         return Failure(error, where)
 
 
-def _send(link: Connection, place: int, answer: Any, where: str) -> bool:
+def _send(link: Connection, position: int, answer: Any, where: str) -> bool:
     """Whether the main process still listens."""
     try:
-        link.send((place, answer))
+        link.send((position, answer))
     except (BrokenPipeError, ConnectionResetError):
         return False
     except Exception as error:
-        link.send((place, Failure(error, where)))
+        link.send((position, Failure(error, where)))
     return True

@@ -106,7 +106,7 @@ def deeplabv3_resnet101(
     return _deeplab(resnet101, "ResNet101_Weights", num_classes, aux_loss, weights_backbone)
 
 
-def mobile_stages(weights_backbone: Any) -> tuple[nn.Module, list[int]]:
+def mobile_stages(weights_backbone: Any) -> tuple[nn.Sequential, list[int]]:
     """The features of a dilated MobileNetV3, and where in them the size has just been halved."""
     found = WEIGHTS["MobileNet_V3_Large_Weights"].verify(weights_backbone)
     features = mobilenet_v3_large(weights=found, dilated=True).features

@@ -38,7 +38,8 @@ def backbone_of(backbone: ResNet, aux: bool | None) -> IntermediateLayerGetter:
 def dilated(build: Any, weights: Any, name: str) -> ResNet:
     """A residual network whose last two layers keep the size."""
     found = WEIGHTS[name].verify(weights)
-    return build(weights=found, replace_stride_with_dilation=[False, True, True])
+    built: ResNet = build(weights=found, replace_stride_with_dilation=[False, True, True])
+    return built
 
 
 def _fcn(build: Any, name: str, num_classes: int | None, aux_loss: bool | None, weights_backbone: Any) -> FCN:

@@ -13,7 +13,7 @@ from autograph_cli.torch import Tensor, nn
 
 from ... import tv_tensors
 from ..._pillow import is_picture
-from .. import _classic, _random
+from .. import _classic, _random, functional
 from .._modes import mode_of
 from . import functional as F
 from ._transform import Transform, WithChance, parts, size_of
@@ -193,7 +193,8 @@ class ToDtype(Transform):
         super().__init__()
         if not isinstance(dtype, (dict, torch.dtype)):
             raise ValueError(f"dtype must be a dict or a torch.dtype, got {type(dtype)} instead")
-        self.dtype, self.scale = dtype, scale
+        self.dtype: Any = dtype
+        self.scale = scale
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         dtype = self.dtype
@@ -310,7 +311,7 @@ class RandomCrop(Transform):
         self.size = _classic.two(size)
         if padding is not None:
             _check_padding(padding)
-            padding = F.first.sides(padding)
+            padding = functional.sides(padding)
         self.padding, self.pad_if_needed, self.fill, self.padding_mode = padding, pad_if_needed, fill, padding_mode
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:

@@ -107,7 +107,8 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._geometry.shape
+        shape: tuple[int, ...] = self._geometry.shape
+        return shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
@@ -427,7 +428,7 @@ def _selected(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, ...]
     items = _spelled_out(shape, index)
     dims: list[int] = []
     chosen: list[tuple[int, ...]] = []
-    places: list[tuple[int, int]] = []
+    positions: list[tuple[int, int]] = []
     axis = 0
     for position, item in enumerate(items):
         if item is None:
@@ -437,10 +438,10 @@ def _selected(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, ...]
             axis += 1
         else:
             chosen.append(shape_of(item))
-            places.append((position, len(dims)))
+            positions.append((position, len(dims)))
             axis += 1
-    together = places[-1][0] - places[0][0] == len(places) - 1
-    start = places[0][1] if together else 0
+    together = positions[-1][0] - positions[0][0] == len(positions) - 1
+    start = positions[0][1] if together else 0
     return (*dims[:start], *np.broadcast_shapes(*chosen), *dims[start:])
 
 
@@ -524,11 +525,11 @@ def _accumulate(ufunc: Any, inputs: Any, out: Any, options: Any) -> Any:
 
 
 def _reduceat(ufunc: Any, inputs: Any, out: Any, options: Any) -> Any:
-    array, places = inputs[0], inputs[1]
+    array, positions = inputs[0], inputs[1]
     axis = options.get("axis", 0)
-    small = ufunc.reduceat(miniature(array), np.zeros(min(len(places), 2), np.intp), axis, options.get("dtype"))
+    small = ufunc.reduceat(miniature(array), np.zeros(min(len(positions), 2), np.intp), axis, options.get("dtype"))
     shape = list(array.shape)
-    shape[axis] = len(places)
+    shape[axis] = len(positions)
     return filled(out, enlarged(tuple(shape), small))
 
 

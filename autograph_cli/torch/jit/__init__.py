@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from ._core.user_warnings import warn
-from .nn.modules.module import Module
+from .._core.user_warnings import warn
+from ..nn.modules.module import Module
 
 __all__ = [
     "Attribute",
@@ -57,6 +57,9 @@ def script_if_tracing(fn: Any) -> Any:
 def export(fn: Any) -> Any:
     """`fn` itself."""
     return fn
+
+
+_overload = _overload_method = export
 
 
 def unused(fn: Any) -> Any:

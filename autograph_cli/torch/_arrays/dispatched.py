@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.meta import Geometry, Meta
-from .state import process_state
+from .._core.op_namespace import operations
+from .._core.state import process_state
+from .meta import Geometry, Meta
 
 ask: Any = None
 """Asks the classes of an operation's arguments to compute it: raw results, or None (see utils/_python_dispatch.py)."""
@@ -17,6 +18,10 @@ made_like: Any = None
 """Asks it, or the classes of the arguments, for one that makes a tensor like its first argument."""
 ask_for: Any = None
 """Asks them for what is no operation of the engine, by its name in `torch.ops.aten`."""
+default: Any = None
+"""What a class that is asked does by default."""
+make: Any = None
+"""The tensor of an instance (see tensor.py)."""
 
 
 class Dispatched(Geometry):
@@ -56,8 +61,6 @@ class Dispatched(Geometry):
 
     def item(self) -> Any:
         """The number that the class says it is."""
-        from .tensor import make
-
         return ask_for("_local_scalar_dense", make(self))
 
     def __bool__(self) -> bool:
@@ -65,15 +68,9 @@ class Dispatched(Geometry):
 
     def __add__(self, other: Any) -> Any:
         """The sum of two gradients."""
-        from .operation import operations
-        from .tensor import make
-
         return operations.add(make(self), make(other))._raw
 
     def __radd__(self, other: Any) -> Any:
-        from .operation import operations
-        from .tensor import make
-
         return operations.add(make(other), make(self))._raw
 
     def detached(self, tensor: Any) -> Any:

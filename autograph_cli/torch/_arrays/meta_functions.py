@@ -64,6 +64,7 @@ def _running(a: Any, axis: Any = None, dtype: Any = None) -> tuple[int, ...]:
     return shape_of(a) if axis is not None else (a.size,)
 
 
+_function: Any
 for _function in (np.sum, np.prod, np.mean):
     _shaped(_function, _reduction)
 for _function in (np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.count_nonzero):
@@ -100,7 +101,7 @@ _shaped(np.clip, lambda a, low=None, high=None, **_: _together(a, low, high))
 
 
 @stands_for(np.zeros_like, np.ones_like, np.empty_like, np.full_like)
-def _like(a: Any, *value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Meta:
+def _like(a: Any, *value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Meta:
     if not isinstance(a, Meta):
         return Meta(a.shape, dtype or a.dtype)
     if value and dtype is None and len(value) > 1:
@@ -198,10 +199,10 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 
 
 @stands_for(np.split, np.array_split)
-def _split(a: Any, places: Any, axis: int = 0) -> list[Any]:
-    if isinstance(places, int):
-        places = [a.shape[axis] // places * i for i in range(1, places)]
-    bounds = [0, *map(int, places), a.shape[axis]]
+def _split(a: Any, positions: Any, axis: int = 0) -> list[Any]:
+    if isinstance(positions, int):
+        positions = [a.shape[axis] // positions * i for i in range(1, positions)]
+    bounds = [0, *map(int, positions), a.shape[axis]]
     return [_along(a, axis, i, j) for i, j in pairwise(bounds)]
 
 
@@ -323,9 +324,9 @@ def _histogram(a: Any, bins: Any = 10, *_: Any, **__: Any) -> tuple[Meta, Meta]:
 
 
 @stands_for(np.delete)
-def _delete(a: Any, places: Any, axis: int = 0) -> Meta:
+def _delete(a: Any, positions: Any, axis: int = 0) -> Meta:
     shape = list(a.shape)
-    shape[axis] -= np.size(places)
+    shape[axis] -= np.size(positions)
     return Meta(tuple(shape), a.dtype)
 
 

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from autograph_cli.export.layered import place
-from autograph_cli.export.partition import PIECES, cut_across
+from autograph_cli.export.layered import lay_out
+from autograph_cli.export.partition import PARTS, cut_across
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, backward, forward
@@ -35,8 +35,8 @@ def scene(request: pytest.FixtureRequest) -> Scene:
 def test_a_tangle_becomes_a_picture_within_the_limit(scene: Scene) -> None:
     cut = cut_across(scene, 100)
     assert len(cut.boxes) <= 100
-    assert sum("operations" in box.subtitle for box in cut.boxes) <= PIECES
-    place(cut)
+    assert sum("operations" in box.subtitle for box in cut.boxes) <= PARTS
+    lay_out(cut)
 
 
 def test_all_operations_are_in_the_pieces(scene: Scene) -> None:

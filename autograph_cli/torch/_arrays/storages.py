@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import Lazy, memory_of
-from .._kernels.meta import Meta
+from .lazy import Lazy, memory_of
+from .meta import Meta
 from .stand_in import StandIn, whole
 
 
@@ -45,6 +45,13 @@ def capacity(raw: Any) -> int:
     return int(owner(raw).nbytes) // int(raw.itemsize)
 
 
+def strided(array: Any, shape: tuple[int, ...], strides: Any, xp: Any = np) -> Any:
+    """A window into an array, strides in bytes; NumPy's own takes float8_e5m2 for a float that it has."""
+    if array.itemsize == 1:
+        return xp.lib.stride_tricks.as_strided(array.view(np.uint8), shape, strides).view(array.dtype)
+    return xp.lib.stride_tricks.as_strided(array, shape, strides)
+
+
 def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
     """A writable window into the memory of `raw`, read as `dtype` if given, `offset` of its elements after the first of
     `raw`."""
@@ -63,9 +70,9 @@ def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
             f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize "
             f"{kind.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {root.nbytes}"
         )
-    flat = np.lib.stride_tricks.as_strided(root, (root.size,), (root.itemsize,)).view(np.uint8)[start:]
+    flat = strided(root, (root.size,), (root.itemsize,)).view(np.uint8)[start:]
     flat = flat[: flat.size // kind.itemsize * kind.itemsize].view(kind)
-    return np.lib.stride_tricks.as_strided(flat, shape, [s * kind.itemsize for s in strides])
+    return strided(flat, shape, [s * kind.itemsize for s in strides])
 
 
 def resized(raw: Any, shape: tuple[int, ...]) -> Any:
@@ -86,3 +93,37 @@ def resized(raw: Any, shape: tuple[int, ...]) -> Any:
 def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides of a row-major array."""
     return tuple(math.prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))
+
+
+NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
+"""Whether NumPy warns where the shape of an array is set, which takes half as long as `reshape`."""
+
+
+def in_shape(raw: Any, size: tuple[int, ...]) -> Any:
+    """The array in another shape, in the same memory; AttributeError or ValueError where it would need a copy."""
+    if NEVER_SET:
+        return raw.reshape(size, copy=False)
+    window = raw.view()
+    window.shape = size
+    return window
+
+
+def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
+    """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if
+    given."""
+    return window(raw, shape, strides, offset, dtype)
+
+
+def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
+    """How many elements of memory, from its beginning, a window needs."""
+    return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
+
+
+def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, on_meta: bool = False) -> Any:
+    """New memory with the given strides (in elements)."""
+    if on_meta:
+        return Meta(shape, dtype, [s * np.dtype(dtype).itemsize for s in strides])
+    if not all(shape):
+        return np.empty(shape, dtype)
+    flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
+    return strided(flat, shape, [s * flat.itemsize for s in strides])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .state import process_state
+from .._core.state import process_state
 
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"
 

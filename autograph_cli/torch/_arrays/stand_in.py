@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.lazy import memory_of
-from .._kernels.meta import Geometry
+from .lazy import memory_of
+from .meta import Geometry
 
 NO_ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
@@ -34,6 +34,8 @@ class StandIn(Geometry):
 
     __slots__ = ("_geometry", "_whole")
 
+    _geometry: Any
+
     def __init__(self, raw: Any, bdim: int) -> None:
         self._whole = whole(raw)
         raw = memory_of(raw._geometry if isinstance(raw, StandIn) else raw)
@@ -46,18 +48,18 @@ class StandIn(Geometry):
 
     def view(self) -> StandIn:
         """Another one, whose shape may be set."""
-        return self._like(self._geometry.view())
+        return self._with_geometry(self._geometry.view())
 
     def reshape(self, size: Any, *, copy: bool | None = None) -> StandIn:
         """One of another shape, if that needs no copy; ValueError if it does."""
         if copy is not False:
             raise _refusal()
-        return self._like(self._geometry.reshape(size, copy=False))
+        return self._with_geometry(self._geometry.reshape(size, copy=False))
 
     def transpose(self, *axes: Any) -> StandIn:
-        return self._like(self._geometry.transpose(*axes))
+        return self._with_geometry(self._geometry.transpose(*axes))
 
-    def _like(self, geometry: Any) -> StandIn:
+    def _with_geometry(self, geometry: Any) -> StandIn:
         made: StandIn = object.__new__(StandIn)
         made._geometry, made._whole = geometry, self._whole
         return made
@@ -101,7 +103,7 @@ SENTENCES = {
     f"each batch this would return a differently shaped Tensor. {_MISSING}",
     "allclose": f"vmap over torch.allclose isn't supported yet. {_MISSING}",
     "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
-    **dict.fromkeys(("slopes", "rrelu"), "vmap: we do not yet support aten::rrelu. Please file an issue"),
+    **dict.fromkeys(("negative_slopes", "rrelu"), "vmap: we do not yet support aten::rrelu. Please file an issue"),
     "one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
 }
 """PyTorch's words for some functions that cannot be batched."""

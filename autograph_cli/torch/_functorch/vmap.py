@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._core.batching import value_of
+from .._core.interpreter_stack import BatchLevel, running
+from .._core.operation import operations
+from .._core.tensor import Tensor
+from .._core.transforms import Batched, batched
 from .._ops.random import default_generator
 from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
-from .batching import value_of
-from .interpreter_stack import BatchLevel, running
-from .operation import operations
-from .tensor import Tensor
-from .transforms import Batched, batched
 
 Dims = Any
 """A dimension (or None) for each tensor: a number, or a tree like that of the tensors or a beginning of it."""
@@ -137,8 +137,8 @@ def _mapped(
     with running(BatchLevel(size, randomness)) as level:
         given = [x if d is None else batched(level, in_front(x, d), 0) for x, d in zip(flat, dims, strict=True)]
         result = func(*tree_unflatten(given, spec), **kwargs)
-        leaves, places, tree = _outputs(func, out_dims, result)
-        return tree_unflatten([_plain(func, level, x, d) for x, d in zip(leaves, places, strict=True)], tree)
+        leaves, positions, tree = _outputs(func, out_dims, result)
+        return tree_unflatten([_plain(func, level, x, d) for x, d in zip(leaves, positions, strict=True)], tree)
 
 
 def _outputs(func: Any, out_dims: Dims, result: Any) -> tuple[list[Any], list[Any], TreeSpec]:
@@ -211,8 +211,8 @@ def _in_chunks(
         result = _mapped(func, n, dims, given, spec, out_dims, randomness, kwargs)
         parts.append(_outputs(func, out_dims, result))
     columns = zip(*(leaves for leaves, _, _ in parts), strict=True)
-    _, places, tree = parts[0]
-    return tree_unflatten([_joined(list(c), d) for c, d in zip(columns, places, strict=True)], tree)
+    _, positions, tree = parts[0]
+    return tree_unflatten([_joined(list(c), d) for c, d in zip(columns, positions, strict=True)], tree)
 
 
 def _joined(parts: list[Any], dim: int | None) -> Any:

@@ -1,0 +1,20 @@
+"""Derivatives written out as a person would: `dloss/dw = 2·y·(1 - y²)·x`, from a recorded graph."""
+
+from autograph_cli.formulas.records import Formula, FormulaError
+from autograph_cli.graph import Graph
+
+__all__ = ["Formula", "FormulaError", "formulas_of"]
+
+
+def formulas_of(graph: Graph) -> tuple[Formula, ...]:
+    """The formulas of a step's named tensors and of its derivatives, each after those that it stands on.
+
+    Raises `FormulaError`: without SymPy, for a graph of too many operations, or one in which nothing has a name.
+    """
+    try:
+        from autograph_cli.formulas.derivation import derive  # SymPy is an extra, and takes half a second to import
+    except ModuleNotFoundError as error:
+        if error.name != "sympy":
+            raise
+        raise FormulaError("formulas need SymPy: pip install 'autograph-cli[formula]'") from None
+    return derive(graph)

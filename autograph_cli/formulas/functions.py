@@ -1,0 +1,137 @@
+"""The functions of formulas that SymPy lacks: elementwise ones, which know their derivative, and those that mix
+numbers.
+
+A whole tensor is one symbol here. So what works elementwise is ordinary algebra, and everything else (a sum, a product
+of matrices) is a function that algebra leaves alone, with a rule of its own in `rules.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+Expr = Any
+"""A SymPy expression; SymPy has no types that say more."""
+
+
+def factored(expr: Expr) -> tuple[Expr, Expr]:
+    """A number and the rest, whose product the expression is."""
+    number, body = expr.as_coeff_Mul()
+    inner, body = body.primitive() if body.is_Add else (1, body)
+    return number * inner, body
+
+
+class step(sympy.Function):  # type: ignore[misc]
+    """1 where its argument is positive, else 0."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return sympy.Integer(0)
+
+
+class sign(sympy.Function):  # type: ignore[misc]
+    """-1, 0 or 1."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return sympy.Integer(0)
+
+
+class relu(sympy.Function):  # type: ignore[misc]
+    """The larger of its argument and 0."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return step(self.args[0])
+
+
+class absolute(sympy.Function):  # type: ignore[misc]
+    """The absolute value."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return sign(self.args[0])
+
+
+class sigmoid(sympy.Function):  # type: ignore[misc]
+    """The logistic function."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return self * (1 - self)
+
+
+class softplus(sympy.Function):  # type: ignore[misc]
+    """log(1 + exp x)."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return sigmoid(self.args[0])
+
+
+class where(sympy.Function):  # type: ignore[misc]
+    """Its second argument where the first is 1, else its third."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        chosen = self.args[0]
+        return (sympy.Integer(0), chosen, 1 - chosen)[argindex - 1]
+
+
+class compared(sympy.Function):  # type: ignore[misc]
+    """1 where a comparison holds, else 0: a sign and its two sides."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        return sympy.Integer(0)
+
+
+class Mixing(sympy.Function):  # type: ignore[misc]
+    """A function that does more than work on each number by itself."""
+
+    is_commutative = True
+
+
+class matmul(Mixing):
+    """The product of two matrices, or of a matrix and a vector."""
+
+
+class dot(Mixing):
+    """The product of two vectors."""
+
+
+class outer(Mixing):
+    """A column times a row."""
+
+
+class transpose(Mixing):
+    """A tensor with two dimensions exchanged, the last two unless told."""
+
+
+class total(Mixing):
+    """A sum over some dimensions: the tensor, the dimensions, and whether they stay."""
+
+
+class norm(Mixing):
+    """The root of the sum of all squares."""
+
+
+class reshape(Mixing):
+    """The same numbers in another shape."""
+
+
+class softmax(Mixing):
+    """Softmax over a dimension."""
+
+
+class log_softmax(Mixing):
+    """The logarithm of softmax over a dimension."""
+
+
+class onehot(Mixing):
+    """Rows that are 1 at a class and 0 elsewhere; sums to 1 over its last dimension."""
+
+
+class ones(Mixing):
+    """A tensor of ones, by its shape."""
+
+
+class unknown(Mixing):
+    """An operation without a rule: its name and what it was computed from."""
+
+
+class pulled(Mixing):
+    """A gradient taken back through an operation without a rule: the operation, which argument, the gradient."""

@@ -1,0 +1,33 @@
+"""A formula as a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from autograph_cli.graph import GraphError
+
+
+class FormulaError(GraphError):
+    """Why there are no formulas, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """One line: what a name of the script is, or the derivative of one name by another."""
+
+    name: str
+    """`y`, `dloss/dw`, or `g = dloss/dw`."""
+    order: int
+    """0 of what the script computed; of a derivative, the order of the pass that made it."""
+    text: str
+    latex: str
+    """The whole line as LaTeX, for mathematics mode."""
+    expr: Any
+    """The SymPy expression."""
+    pass_id: int | None = None
+    inexact: bool = False
+    """Whether an operation without a rule is in it, or in what it stands on."""
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.text}"

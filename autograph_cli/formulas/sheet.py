@@ -1,0 +1,156 @@
+"""The lines that a formula stands on: symbols, what they are defined as, and the shape of everything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+import sympy
+
+from autograph_cli.formulas.functions import Expr, Mixing, factored, matmul, ones, reshape, total, transpose
+
+Shape = tuple[int, ...]
+WORTH = 60
+"""Operations of an expression above which SymPy is not asked to simplify it: that would take seconds."""
+
+
+class Sheet:
+    """Symbols in the order in which they were defined; the last definition may use all earlier ones."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[Expr, Expr | None] = {}
+        """What each symbol is; None for a leaf or an input."""
+        self.shapes: dict[Expr, Shape] = {}
+        """Of symbols, and of functions that mix."""
+        self.symbols: dict[Expr, Expr] = {}
+        """What is known by a symbol, where it is not to be written anew."""
+        self._names: set[str] = set()
+
+    def define(self, name: str, shape: Shape, expr: Expr | None = None) -> Expr:
+        """A new symbol; where the name is taken, with a number behind it."""
+        free, number = name, 2
+        while free in self._names:
+            free, number = f"{name} ({number})", number + 1
+        self._names.add(free)
+        symbol = sympy.Symbol(free, real=True)
+        self.definitions[symbol], self.shapes[symbol] = expr, shape
+        if expr is not None and (isinstance(expr, sympy.Function) or (expr.is_Pow and expr.exp.is_negative)):
+            self.symbols.setdefault(expr, symbol)
+        return symbol
+
+    def apply(self, function: Any, shape: Shape, *args: Any) -> Expr:
+        """A function that mixes, of this shape."""
+        made = function(*(sympy.Tuple(*arg) if isinstance(arg, tuple) else arg for arg in args))
+        self.shapes[made] = shape
+        return made
+
+    def atoms(self, expr: Expr) -> Iterator[Expr]:
+        """The symbols and mixing functions that an expression is made of, without those within the latter."""
+        if expr in self.shapes:
+            yield expr
+            return
+        assert not isinstance(expr, Mixing), expr  # else what hangs on it would be lost
+        for arg in expr.args:
+            yield from self.atoms(arg)
+
+    def shape(self, expr: Expr) -> Shape:
+        """The shape that an expression has by itself; a number that stands for a whole tensor has none."""
+        return broadcast(*(self.shapes[atom] for atom in self.atoms(expr)))
+
+    def shortest(self, expr: Expr) -> Expr:
+        """The shortest of some equal forms."""
+        hidden = self._hidden(expr)
+        bare = expr.xreplace(hidden)
+        if bare.count_ops() > WORTH:
+            forms = [bare, sympy.factor_terms(bare)]
+        else:
+            forms = [bare, sympy.factor_terms(bare), sympy.powsimp(bare), sympy.cancel(bare), sympy.factor(bare)]
+        back = {dummy: each for each, dummy in hidden.items()}
+        return min(forms, key=lambda form: (form.count_ops(), form.is_Add, len(str(form)))).xreplace(back)
+
+    def derivative(self, expr: Expr, atom: Expr) -> Expr:
+        """The elementwise derivative by one of its atoms."""
+        hidden = self._hidden(expr)
+        found = sympy.diff(expr.xreplace(hidden), hidden[atom])
+        found = found.xreplace({each.xreplace(hidden): symbol for each, symbol in self.symbols.items()})
+        return found.xreplace({dummy: each for each, dummy in hidden.items()})
+
+    def _hidden(self, expr: Expr) -> dict[Expr, Expr]:
+        """A plain symbol for each atom: algebra must not look into those that mix."""
+        return {
+            each: sympy.Dummy(f"h{position}", real=True)
+            for position, each in enumerate(dict.fromkeys(self.atoms(expr)))
+        }
+
+    def filled(self, expr: Expr, shape: Shape) -> Expr:
+        """The expression with its whole shape, where a number alone would not do."""
+        return expr if self.shape(expr) == shape else expr * self.apply(ones, shape, shape)
+
+    def transposed(self, expr: Expr, first: int = -2, second: int = -1) -> Expr:
+        """With two dimensions exchanged."""
+        shape = list(self.shape(expr))
+        if len(shape) < 2:
+            return expr
+        ends = tuple(sorted((first % len(shape), second % len(shape))))
+        factor, body = factored(expr)
+        if isinstance(body, matmul) and len(shape) == 2 and all(len(self.shape(arg)) == 2 for arg in body.args):
+            left, right = body.args
+            swapped = self.transposed(right), self.transposed(left)
+            return factor * self.apply(matmul, (shape[1], shape[0]), *swapped)
+        if isinstance(body, transpose) and _ends(body, len(shape)) == ends:
+            return factor * body.args[0]
+        shape[first], shape[second] = shape[second], shape[first]
+        last = ends == (len(shape) - 2, len(shape) - 1)
+        return factor * self.apply(transpose, tuple(shape), body, *(() if last else ends))
+
+    def reshaped(self, expr: Expr, shape: Shape) -> Expr:
+        """In another shape; a number stays what it is."""
+        own = self.shape(expr)
+        if own in (shape, ()):
+            return expr
+        factor, body = factored(expr)
+        if isinstance(body, reshape):
+            return self.reshaped(factor * body.args[0], shape)
+        return factor * self.apply(reshape, shape, body, shape)
+
+    def summed(self, expr: Expr, shape: Shape, dims: Sequence[int], *, keepdim: bool) -> Expr:
+        """The sum over some dimensions of a tensor of this shape, for which the expression stands."""
+        dims = sorted(dim % len(shape) for dim in dims) if shape else []
+        own = (1,) * (len(shape) - len(self.shape(expr))) + self.shape(expr)
+        factor = sympy.Integer(math.prod(shape[dim] for dim in dims if own[dim] == 1))
+        over = [dim for dim in dims if own[dim] > 1]
+        number, body = factored(self.shortest(expr))
+        factor *= number
+        if not over:
+            rest = own if keepdim else tuple(size for dim, size in enumerate(own) if dim not in dims)
+            return factor * self.reshaped(body, rest)
+        result = tuple(1 if dim in dims else size for dim, size in enumerate(own))
+        if not keepdim:
+            result = tuple(size for dim, size in enumerate(own) if dim not in dims)
+        everything = not result
+        return factor * self.apply(total, result, body, () if everything else tuple(over), int(keepdim))
+
+    def reduced(self, expr: Expr, nominal: Shape, target: Shape) -> Expr:
+        """What a gradient of one shape comes to for something of a smaller one, which was broadcast to it."""
+        if nominal == target:
+            return expr
+        extra = len(nominal) - len(target)
+        dims = [dim for dim in range(len(nominal)) if dim < extra or (target[dim - extra] == 1 < nominal[dim])]
+        if not dims:
+            return expr
+        if len(dims) == extra:
+            return self.summed(expr, nominal, dims, keepdim=False)
+        kept = self.summed(expr, nominal, dims, keepdim=True)
+        return self.reshaped(kept, target) if extra else kept
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The shape that several give together."""
+    rows = [reversed(shape) for shape in shapes]
+    return tuple(max(sizes) for sizes in zip_longest(*rows, fillvalue=1))[::-1]
+
+
+def _ends(body: Expr, count: int) -> tuple[int, ...]:
+    return tuple(int(end) for end in body.args[1:]) or (count - 2, count - 1)

@@ -1,0 +1,123 @@
+"""In-place changes: an operation that writes its result into its first argument, and the history that this makes."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrays.dispatched import Dispatched
+from .._arrays.storages import address
+from . import dispatch, dtypes
+from .node import Edge, Node, edge_of, extra_of
+from .op_namespace import operations
+from .saved_tensors import Packed
+from .state import next_sequence_nr, process_state, thread_state
+from .tensor import Tensor, counter, make
+from .views import bump, changes, check_inplace, check_mode, check_overlap, itself, rebase, write
+
+if TYPE_CHECKING:
+    from .operation import Operation
+
+
+def _is_same(written: Tensor, read: Tensor) -> bool:
+    """Whether two tensors are the same window onto the same memory: there is nothing to copy."""
+    a, b = written._raw, read._raw
+    if written._counter is None or not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return False
+    return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype and address(a) == address(b)
+
+
+def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
+    """Run `op` and put its result into its first argument."""
+    args = dispatch.operands(op, args)
+    if thread_state.levels:
+        found: Tensor = dispatch.Transforms.inplace(op, args)
+        if found is not NotImplemented:
+            return found
+    target: Tensor = args[0]
+    if op.derivatives:
+        check_inplace(*args)
+    else:
+        check_mode(target)
+    number = next_sequence_nr()
+    edges = dispatch.edges_of(op, args) if thread_state.records else ()
+    begun = 0 if process_state.op_hook is None else time.perf_counter_ns()
+    wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
+    if not op.complex_inplace and target._raw.dtype.kind == "c":
+        raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
+    _check_apart(op, args)
+    results = (
+        dispatch.compute(op, args, in_place=True)
+        if thread_state.watcher is None
+        else thread_state.watcher.changed(op, args)
+    )
+    done = bool(process_state.dispatched) and any(
+        isinstance(x, Tensor) and x._raw.__class__ is Dispatched for x in args
+    )
+    result = target._raw if done else _result_for(target, results[0])
+    before = operations.clone(target) if wants and _saves_first(op, edges) else None
+    if before is not None:
+        args = (before, *args[1:])
+    node = dispatch.attach(op, args, [make(result)], edges, number) if wants and thread_state.saved_hooks else None
+    if done:
+        changes(target)
+        bump(target)
+    else:
+        write(target, result, apart=not (op.internal_overlap or (op.overwrites and _is_same(*args))))
+    if process_state.op_hook is not None:
+        process_state.op_hook(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
+    if wants:
+        if node is None:
+            out = make(target._raw)
+            out._counter = counter(target)
+            node = dispatch.attach(op, args, [out], edges, number)
+        _date_back(node, target, before)
+        if process_state.observer is not None:
+            process_state.observer.created(node, args, (target,))
+        rebase(target, node)
+    return target
+
+
+def _saves_first(op: Operation, edges: tuple[Edge | None, ...]) -> bool:
+    if "self" not in op.saved_names:
+        return False
+    guard = op.required_edges["self"]
+    return guard is None or edges[guard] is not None
+
+
+def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
+    target = args[0]
+    for x in args[1:]:
+        if isinstance(x, Tensor) and (x is target or x._counter is not None) and op.overlap != "any":
+            check_overlap(target._raw, x._raw, op.overlap == "none")
+
+
+def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
+    """What the node saved was meant as it was before the change."""
+    items = list(node._saved)
+    for i, item in enumerate(items):
+        if before is not None and item is before:
+            items[i] = Packed(item, itself, edge_of(item), hooked=False)
+        elif isinstance(item, Tensor) and item._counter is target._counter:
+            versions = extra_of(node).versions
+            assert versions is not None
+            versions[i] -= 1
+    node._saved = tuple(items)
+
+
+def _result_for(target: Tensor, raw: Any) -> Any:
+    """The result checked and cast to what fits into `target`."""
+    have = target._raw
+    if raw.shape != have.shape:
+        raise RuntimeError(f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}")
+    if raw.dtype != have.dtype:
+        source, goal = dtypes.FROM_NUMPY[raw.dtype], dtypes.FROM_NUMPY[have.dtype]
+        if not dtypes.can_cast(source, goal):
+            raise RuntimeError(
+                f"result type {dtypes.cpp_name(raw.dtype)} can't be cast to the desired output type "
+                f"{dtypes.cpp_name(have.dtype)}"
+            )
+        raw = raw.astype(have.dtype)
+    return raw

@@ -1,0 +1,1 @@
+"""`vmap` of functions of tensors, above the operations."""
