@@ -23,6 +23,8 @@ def plain_number(x: Any) -> Any:
 
 numbers_made: dict[Any, Tensor] = {}
 """0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
+_keys: dict[int, Any] = {}
+"""Under what each of them stands there, by its id."""
 
 
 def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
@@ -36,34 +38,23 @@ def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
     found = numbers_made.get(key)
     if found is not None and number:
         return found
+    if found is not None:
+        _keys.pop(id(found), None)
     wanted = dtypes.number_dtype(number, dtype)
     wrapped = make(dtypes.cast_number(number, wanted))
     if len(numbers_made) >= 512:
-        del numbers_made[next(iter(numbers_made))]  # the oldest: nodes ask for those that were made lately
-    numbers_made[key] = wrapped
+        oldest = next(iter(numbers_made))  # nodes ask for those that were made lately
+        _keys.pop(id(numbers_made.pop(oldest)), None)
+    numbers_made[key], _keys[id(wrapped)] = wrapped, key
     return wrapped
 
 
 def number_of(tensor: Any) -> Any:
     """The Python number of which the engine made this tensor; None if it did not."""
-    if tensor.__class__ is not Tensor or tensor._edge is not None or not isinstance(tensor._raw, np.generic):
-        return None
-    return next((key[1] for key, known in numbers_made.items() if known is tensor), None)
+    key = _keys.get(id(tensor))
+    return key[1] if key is not None and numbers_made.get(key) is tensor else None
 
 
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
-    return written_number(tensor) is not None
-
-
-def written_number(tensor: Tensor) -> Any:
-    """The Python number that the engine made this tensor of; or None."""
-    raw = tensor._raw
-    if tensor._edge is not None or not isinstance(raw, np.generic):
-        return None
-    if raw.dtype.kind == "c":  # beside a real tensor it is known by that one's dtype
-        return number_of(tensor)
-    number = raw.item()
-    kinds = (float, int, bool, complex)
-    found = (kind for kind in kinds if numbers_made.get((kind, number, raw.dtype)) is tensor)
-    return next((kind(number.real if kind is not complex else number) for kind in found), None)
+    return number_of(tensor) is not None
