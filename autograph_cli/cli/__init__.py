@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 import sys
-from typing import NoReturn
+from collections.abc import Generator
+from typing import Any, NoReturn
 
 
 def main(prog_name: str = "autograph") -> NoReturn:
-    """Run the command line of this process, and end as it says; on Ctrl-C as Python does, killed by the signal."""
+    """Run the command line of this process, and end as it says; on Ctrl-C as Python does, killed by the signal.
+
+    A script is executed by `sys.excepthook`: Python calls that once all frames have been left, so the script has one
+    frame beneath it. What is raised here kills the process afterwards, unless the hook raises SystemExit.
+    """
+    session = _session(prog_name)
+    hook: Any = lambda *_: None  # noqa: E731
+    for script in session:
+        from autograph_cli.record.runner import drive
+
+        if sys._getframe(1).f_back is None:
+            hook = functools.partial(drive, session, script)
+        else:  # a debugger or `python -m`, which would catch what is raised here
+            drive(session, script)
+        break
+    sys.excepthook = hook
+    raise KeyboardInterrupt
+
+
+def _session(prog_name: str) -> Generator[Any, Any, None]:
+    """The command line up to a script and on from there; it returns on Ctrl-C, and ends by SystemExit elsewhere."""
     try:
         from autograph_cli.cli.main import main as commands
 
-        commands(prog_name=prog_name)
+        yield from commands.session(prog_name=prog_name)
     except KeyboardInterrupt:
-        code: str | int | None = -signal.SIGINT
+        return
     except SystemExit as stop:
-        code = stop.code
-    if code == -signal.SIGINT:
-        sys.excepthook = lambda *_: None
-        raise KeyboardInterrupt
-    sys.exit(code)
+        if stop.code != -signal.SIGINT:
+            raise

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Any
+from collections.abc import Generator
+from typing import Any, NoReturn
 
 import click
 
@@ -19,7 +20,7 @@ from autograph_cli.cli.show import show
 from autograph_cli.cli.snapshot import snapshot
 from autograph_cli.cli.why import why
 from autograph_cli.graph import GraphError, TraceError
-from autograph_cli.record.runner import INTERRUPTED
+from autograph_cli.record.runner import INTERRUPTED, Session, driven
 
 
 class Commands(click.Group):
@@ -27,10 +28,17 @@ class Commands(click.Group):
 
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
         run: Any = super().main
-        if not standalone_mode:
-            return run(*args, standalone_mode=False, **options)
+        if standalone_mode:
+            return driven(self.session(*args, **options))
+        return run(*args, standalone_mode=False, **options)
+
+    def session(self, *args: Any, **options: Any) -> Session[NoReturn]:
+        """The command that `args` give; it comes to a script if it is to run one, and ends by SystemExit."""
+        run: Any = super().main
         try:
             code = run(*args, standalone_mode=False, **options) or 0
+            if isinstance(code, Generator):
+                code = yield from code
         except (click.Abort, KeyboardInterrupt):
             code = _refuse("Interrupted.", INTERRUPTED)
         except click.ClickException as error:

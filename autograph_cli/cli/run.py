@@ -45,9 +45,7 @@ from autograph_cli.record import runner, store
 )
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-@click.pass_context
 def run(
-    ctx: click.Context,
     module: bool,
     output: Path | None,
     steps: str,
@@ -57,7 +55,7 @@ def run(
     check_only: bool,
     file: str,
     args: tuple[str, ...],
-) -> None:
+) -> runner.Session[int]:
     """Run FILE as python does, record its autograd graph, and say what was recorded.
 
     The options of autograph stand before FILE; all that follows FILE is for the script. FILE is - for standard
@@ -77,7 +75,7 @@ def run(
     folder = Path.cwd()
     target = runner.Target.of(file, args, module=module)
     if check_only:
-        ctx.exit(check.tell_all(target, quiet))
+        return check.tell_all(target, quiet)
     target = replace(target, source=runner.read(target))
     engine = engine_of(engine)
     if not quiet and engine == "builtin":
@@ -88,12 +86,13 @@ def run(
 
     recorder = Recorder(steps, target.label, record=record, engine=engines.connect(engine))
     with live.line(recorder) if not quiet else contextlib.nullcontext():
-        result, trace = runner.record(target, steps, recorder=recorder, until_exit=True, engine=engine)
+        session = runner.recording(target, steps, recorder=recorder, until_exit=True, engine=engine)
+        result, trace = yield from session
     try:
         where = store.keep(trace, folder) if output is None else store.save(trace, output)
     except store.StoreError as error:
         say(f"Error: {error}", err=True)
-        ctx.exit(result.exit_code or error.exit_code)
+        return result.exit_code or error.exit_code
     if not quiet:
         print_report(trace, where, folder)
-    ctx.exit(result.exit_code)
+    return result.exit_code

@@ -11,13 +11,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from autograph_cli import AutographError, engines
 from autograph_cli.graph import Trace
@@ -27,6 +27,7 @@ from autograph_cli.record.tracebacks import print_exception, summary
 INTERRUPTED = -signal.SIGINT
 """As that of a process which a signal ended."""
 STDIN = "<stdin>"
+_excepthook = sys.excepthook
 _held: list[contextlib.ExitStack] = []
 """What stays in place until exit: a forked child forgets its parent's atexit functions, but must keep this."""
 
@@ -81,6 +82,53 @@ class RecorderLike(Protocol):
     def finish(self, scope: dict[str, Any]) -> Trace: ...
 
 
+Script = tuple[CodeType, dict[str, Any]]
+"""What there is to execute, and its globals."""
+Ended = TypeVar("Ended")
+Session = Generator[Script, BaseException | None, Ended]
+"""What runs a script: it yields what there is to execute, so that this is done near the bottom of the stack."""
+
+
+def drive(session: Session[Ended], script: Script, *raised: Any) -> Ended | None:
+    """Execute what the session has come to, and tell it how that ended; what the session returns.
+
+    The frames of whoever calls this are beneath those of the script, where `traceback.print_stack` shows them. It may
+    be put into `sys.excepthook`, and is given what was `raised` then.
+    """
+    if raised:
+        sys.excepthook = _excepthook
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            vars(sys).pop(name, None)
+    error: BaseException | None = None
+    try:
+        exec(*script)
+    except BaseException as caught:
+        error = caught
+    try:
+        session.send(error)
+    except StopIteration as done:
+        ended: Ended = done.value
+        return ended
+    return None
+
+
+# Warnings and logging pass over frames of the import system, which they know by the name of the file.
+drive.__code__ = drive.__code__.replace(co_filename="<frozen importlib._bootstrap>")
+
+
+def driven(session: Session[Ended]) -> Ended:
+    """What a session returns, its script being executed from here."""
+    ended: Any
+    try:
+        script = next(session)
+    except StopIteration as done:
+        ended = done.value
+    else:
+        ended = drive(session, script)
+    found: Ended = ended
+    return found
+
+
 def run(
     target: Target,
     *,
@@ -89,7 +137,19 @@ def run(
     until_exit: bool = False,
     served: bool = True,
 ) -> Result:
-    """Run the target as `__main__` and return how it ended; what it raises is printed, its own frames only.
+    """Run the target as `__main__` and return how it ended; what it raises is printed, its own frames only."""
+    return driven(running(target, before=before, after=after, until_exit=until_exit, served=served))
+
+
+def running(
+    target: Target,
+    *,
+    before: Callable[[], None] | None = None,
+    after: Callable[[Result], None] | None = None,
+    until_exit: bool = False,
+    served: bool = True,
+) -> Session[Result]:
+    """A session that runs the target as `__main__`: it yields the script, is sent what that raised, returns its end.
 
     `import torch` is `served` from the engine of this package, or finds the PyTorch that is installed.
 
@@ -109,7 +169,7 @@ def run(
         process = os.getpid()
         if before is not None:
             before()
-        exit_code, failure = _execute(target, code, main)
+        exit_code, failure = yield from _execute(target, code, main)
         if os.getpid() != process:
             sys.exit(exit_code)  # a child that the script forked; what was recorded is the parent's to tell
         result = Result(exit_code, failure, main.__dict__)
@@ -127,7 +187,21 @@ def record(
     record: Collection[str] = (),
     engine: str = "builtin",
 ) -> tuple[Result, Trace]:
-    """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one.
+    """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one."""
+    session = recording(target, steps, recorder=recorder, until_exit=until_exit, record=record, engine=engine)
+    return driven(session)
+
+
+def recording(
+    target: Target,
+    steps: str = "first,last",
+    *,
+    recorder: RecorderLike | None = None,
+    until_exit: bool = False,
+    record: Collection[str] = (),
+    engine: str = "builtin",
+) -> Session[tuple[Result, Trace]]:
+    """A session that runs the target under a recorder (see `running`).
 
     `record` names what is recorded beside the graph: `values`, `time`, `formula`, `inside`; `engine` is what `--engine`
     takes.
@@ -145,7 +219,7 @@ def record(
 
     served = engines.chosen(engine) == "builtin"
     with contextlib.nullcontext() if until_exit else connection.kept():
-        result = run(target, before=recorder.start, after=after, until_exit=until_exit, served=served)
+        result = yield from running(target, before=recorder.start, after=after, until_exit=until_exit, served=served)
     return result, traces[0]
 
 
@@ -182,6 +256,7 @@ def _as_main(target: Target) -> Iterator[ModuleType]:
     elif target.kind == "stdin":
         main.__file__ = STDIN
     previous = sys.modules["__main__"], sys.argv, sys.path[:]
+    hidden = _hide_modules(first or os.getcwd())
     sys.modules["__main__"] = main
     sys.argv = ["-m" if target.kind == "module" else target.name, *target.args]
     if not getattr(sys.flags, "safe_path", False):
@@ -190,30 +265,57 @@ def _as_main(target: Target) -> Iterator[ModuleType]:
         yield main
     finally:
         sys.modules["__main__"], sys.argv, sys.path[:] = previous
+        sys.modules.update(hidden)
 
 
-def _execute(target: Target, source: bytes, main: ModuleType) -> tuple[int, str]:
+def _hide_modules(folder: str) -> dict[str, ModuleType]:
+    """Take out what the command imported for itself and the script has a module of its own of, in its folder."""
+    try:
+        there = {name.removesuffix(".py") for name in os.listdir(folder)}
+    except OSError:
+        return {}
+    kept = {*sys.stdlib_module_names, "autograph_cli", "ml_dtypes", "numpy"}
+    shadowed = {name for name in there & sys.modules.keys() if name not in kept and _is_module(folder, name)}
+    return {name: sys.modules.pop(name) for name in [*sys.modules] if name.partition(".")[0] in shadowed}
+
+
+def _is_module(folder: str, name: str) -> bool:
+    """Whether importing the name from the folder would find another module than the one that is imported."""
+    places = (os.path.join(folder, name, "__init__.py"), os.path.join(folder, f"{name}.py"))
+    return any(map(os.path.isfile, places)) and getattr(sys.modules[name], "__file__", None) not in places
+
+
+def _execute(target: Target, source: bytes, main: ModuleType) -> Session[tuple[int, str]]:
     """The exit code and the failure of the script; Python's own way to end, threads included."""
     known = threading.enumerate()
-    exit_code, failure = _ending(lambda: exec(_compile(target, source, main), main.__dict__))
-    interrupted, message = _ending(lambda: _join(known))
+    try:
+        code = _compile(target, source, main)
+    except TargetError:
+        raise
+    except BaseException as failed:
+        error: BaseException | None = failed
+    else:
+        error = yield code, main.__dict__
+    exit_code, failure = _ending(error)
+    try:
+        _join(known)
+        interrupted, message = 0, ""
+    except BaseException as stopped:
+        interrupted, message = _ending(stopped)
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
     return exit_code or interrupted, failure or message
 
 
-def _ending(body: Callable[[], None]) -> tuple[int, str]:
-    try:
-        body()
-    except TargetError:
-        raise
-    except SystemExit as stop:
-        code = _exit_code(stop.code)
-        return code, "" if code == 0 else summary(stop)
-    except BaseException as error:
-        print_exception(error)
-        return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, summary(error)
-    return 0, ""
+def _ending(error: BaseException | None) -> tuple[int, str]:
+    """The exit code and the failure of what raised this, which is printed."""
+    if error is None:
+        return 0, ""
+    if isinstance(error, SystemExit):
+        code = _exit_code(error.code)
+        return code, "" if code == 0 else summary(error)
+    print_exception(error)
+    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, summary(error)
 
 
 def _exit_code(code: object) -> int:

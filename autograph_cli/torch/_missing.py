@@ -53,6 +53,7 @@ NOT_REBUILT = {
     "torch.masked.as_masked_tensor": "masked_tensor",
     "torch.masked.is_masked_tensor": "masked_tensor",
     "torch.masked.masked_tensor": "masked_tensor",
+    "torch.masked.maskedtensor": "masked_tensor",
     "torch.nested": "torch.nested",
     "torch.nn.qat": "quantization",
     "torch.nn.quantizable": "quantization",

@@ -44,14 +44,20 @@ class Recorded:
         self.trace = replace(self.trace, script=target.label)
         return record(target, recorder=self)
 
+    def recording(self, target: runner.Target, steps: str, **_: Any) -> runner.Session[tuple[runner.Result, Trace]]:
+        self.steps = steps
+        self.trace = replace(self.trace, script=target.label)
+        return recording(target, recorder=self)
 
-record = runner.record
+
+record, recording = runner.record, runner.recording
 
 
 @pytest.fixture
 def recorded(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> Recorded:
     stand_in = Recorded(trace)
     monkeypatch.setattr(runner, "record", stand_in.record)
+    monkeypatch.setattr(runner, "recording", stand_in.recording)
     return stand_in
 
 

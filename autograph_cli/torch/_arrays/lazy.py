@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import process_state
 from .meta import Geometry, Meta
 
 Bits = tuple[bool, bool]
@@ -61,12 +60,6 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, memory: Any, bits: Bits) -> None:
         self._geometry = memory
         self.bits = bits
-        process_state.special += 1
-        process_state.lazy += 1
-
-    def __del__(self, shared: Any = process_state) -> None:
-        shared.special -= 1
-        shared.lazy -= 1
 
     memory = property(lambda self: self._geometry)
     shape = property(lambda self: self._geometry.shape, lambda self, shape: setattr(self._geometry, "shape", shape))

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import process_state
-
 _NOWHERE = 1 << 40
 """The address of every array; what is there is never asked for."""
 
@@ -39,18 +37,12 @@ def readable(a: Any) -> bool:
 
 
 class _Reserved:
-    """What the views of one array without memory share; while any is alive, operations take the general way."""
+    """What the views of one array without memory share."""
 
     __slots__ = ("nbytes",)
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
-        process_state.special += 1
-        process_state.reserved += 1
-
-    def __del__(self, shared: Any = process_state) -> None:
-        shared.special -= 1
-        shared.reserved -= 1
 
 
 class Geometry:

@@ -10,6 +10,7 @@ from .._arrays.lazy import bits_of, flip, memory_of
 from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
 from .._arrays.storages import address, as_strided_raw, empty_strided, offset_in, owner
+from .._arrays.unusual import BY_OPERATIONS
 from .memory_format import strides_of
 from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, output_meta
 from .op_namespace import operations, table
@@ -131,6 +132,8 @@ class CopySlices(Node):
         self._output_meta = output_meta(base._raw)
         self._seq = next_sequence_nr()
         self._extra = None
+        if view.__class__ in BY_OPERATIONS:
+            extra_of(self).by_operations = True
 
     def _name(self) -> str:
         return "torch::autograd::CopySlices"

@@ -95,7 +95,7 @@ _UNSEEN = Stream()
 
 def stream_of(generator: Generator | None) -> Stream:
     """The stream to draw from; that of the default generator for None."""
-    if process_state.reserved and thread_state.on_meta:
+    if process_state.special and thread_state.on_meta:
         return _UNSEEN
     return (default_generator if generator is None else generator).stream
 
