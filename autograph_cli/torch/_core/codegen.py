@@ -324,7 +324,7 @@ def _asks(parameter: Parameter) -> str:
 def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
     """Arrays of other classes than NumPy's go the general way; the others are cast where the operation asks for it."""
     names = [raws[p.name] for p in op.tensors]
-    hand_on = f"return general(OP, ({_arguments(op)},))"
+    hand_on = f"return dispatch(OP, ({_arguments(op)},))"
     lines = []
     if op.promotes and len(names) == 2:
         a, b = names

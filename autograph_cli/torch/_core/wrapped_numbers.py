@@ -23,8 +23,6 @@ def plain_number(x: Any) -> Any:
 
 numbers_made: dict[Any, Tensor] = {}
 """0-d tensors of Python numbers that were used lately, by (type, value, dtype)."""
-_keys: dict[int, Any] = {}
-"""Under what each of them stands there, by its id."""
 
 
 def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
@@ -38,23 +36,20 @@ def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
     found = numbers_made.get(key)
     if found is not None and number:
         return found
-    if found is not None:
-        _keys.pop(id(found), None)
     wanted = dtypes.number_dtype(number, dtype)
     wrapped = make(dtypes.cast_number(number, wanted))
+    wrapped._number = number
     if len(numbers_made) >= 512:
-        oldest = next(iter(numbers_made))  # nodes ask for those that were made lately
-        _keys.pop(id(numbers_made.pop(oldest)), None)
-    numbers_made[key], _keys[id(wrapped)] = wrapped, key
+        del numbers_made[next(iter(numbers_made))]  # the oldest
+    numbers_made[key] = wrapped
     return wrapped
 
 
 def number_of(tensor: Any) -> Any:
     """The Python number of which the engine made this tensor; None if it did not."""
-    key = _keys.get(id(tensor))
-    return key[1] if key is not None and numbers_made.get(key) is tensor else None
+    return getattr(tensor, "_number", None)
 
 
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
-    return number_of(tensor) is not None
+    return hasattr(tensor, "_number")

@@ -168,7 +168,7 @@ def test_only_operations_on_an_unusual_tensor_take_the_general_way(name, monkeyp
     taken = []
     for identifier in ("exp", "mul", "view"):
         scope = table[identifier].function.__globals__
-        monkeypatch.setitem(scope, "general", lambda *call, way=scope["general"]: taken.append(call[0]) or way(*call))
+        monkeypatch.setitem(scope, "dispatch", lambda *call, way=scope["dispatch"]: taken.append(call[0]) or way(*call))
     unusual, x = UNUSUAL[name](), torch.ones(2, requires_grad=True)
     torch.mul(x.exp(), x).view(1, 2).sum().backward()
     assert taken == [] and x.grad.tolist() == (2 * torch.ones(2).exp()).tolist()
