@@ -8,8 +8,7 @@ import click
 
 from autograph_cli.cli.options import SCRIPTS, Opened, StepType, choose, engine_option, open_trace
 from autograph_cli.cli.printing import say
-from autograph_cli.graph import Graph, GraphError, Node
-from autograph_cli.graph import paths as ways
+from autograph_cli.graph import Graph, GraphError, Node, paths as ways
 from autograph_cli.graph.cuts import reasons
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.record.bindings import Script

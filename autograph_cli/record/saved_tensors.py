@@ -6,8 +6,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from autograph_cli.engines.protocol import Saved as Kept
-from autograph_cli.engines.protocol import key_of, shown
+from autograph_cli.engines.protocol import Saved as Kept, key_of, shown
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import LEAF, OPERATION, Look, StepLog

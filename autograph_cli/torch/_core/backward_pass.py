@@ -10,8 +10,7 @@ import numpy as np
 
 from .._arrays.lazy import resolved
 from .._arrays.unusual import BY_OPERATIONS
-from . import anomalies
-from . import hooks as hooks_module
+from . import anomalies, hooks as hooks_module
 from .device_dispatch import kernels
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, output_meta_at, retain
 from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf

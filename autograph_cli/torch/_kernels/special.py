@@ -11,8 +11,7 @@ import numpy as np
 
 from .._core.dtypes import cpp_name
 from .._core.state import process_state
-from . import _series as series
-from . import half_precision
+from . import _series as series, half_precision
 
 Pieces = tuple[Any, Callable[[Any], Any]]
 BERNOULLI = tuple(

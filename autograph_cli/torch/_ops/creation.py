@@ -10,9 +10,7 @@ import numpy as np
 from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
 from .._arrays.storages import empty_strided as new_strided
-from .._core import device as devices
-from .._core import dispatch, dtypes
-from .._core import layout as layouts
+from .._core import device as devices, dispatch, dtypes, layout as layouts
 from .._core.autocast import autocasts
 from .._core.device_dispatch import formula_kernels, kernels, without_memory
 from .._core.docstrings import documented

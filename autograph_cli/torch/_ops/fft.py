@@ -16,8 +16,7 @@ from .._core.registry import with_out
 from .._core.state import process_state
 from .._core.tensor import Tensor, make
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
-from . import arithmetic, views
-from . import unary as unary
+from . import arithmetic, unary as unary, views
 from .binary import conj_physically
 from .padding import constant_pad
 from .rearrange import roll_op

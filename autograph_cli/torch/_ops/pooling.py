@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._arrays.meta import readable
-from .._core import batching, dtypes
-from .._core import dims as dim_sizes
+from .._core import batching, dims as dim_sizes, dtypes
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
@@ -17,8 +16,7 @@ from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._kernels.pooling import pooled_size
-from . import reductions, views
-from . import unary as unary
+from . import reductions, unary as unary, views
 from .conversion import contiguous, has_format
 
 Sizes = tuple[int, ...]

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.meta import Meta, enlarged, miniature, shape_of
-from .._core import device as devices
-from .._core import dims, dispatch, dtypes, randomness
-from .._core import generator as samplers
+from .._core import device as devices, dims, dispatch, dtypes, generator as samplers, randomness
 from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
