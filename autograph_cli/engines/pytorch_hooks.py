@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from autograph_cli.engines import pytorch_passes as passes
-from autograph_cli.engines import pytorch_private as private
+from autograph_cli.engines import pytorch_passes as passes, pytorch_private as private
 from autograph_cli.engines.protocol import ModuleCall
 
 if TYPE_CHECKING:

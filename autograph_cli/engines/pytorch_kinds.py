@@ -85,8 +85,7 @@ def arguments(kind: Kind, plain: Any) -> list[tuple[str, str]]:
 
 def formula_of(kind: Kind) -> tuple[str, ...]:
     """The lines that tell how nodes of this kind compute their gradients, where the table has them."""
-    from autograph_cli.engines.builtin_formulas import formula_of as of_table
-    from autograph_cli.engines.builtin_formulas import source_of
+    from autograph_cli.engines.builtin_formulas import formula_of as of_table, source_of
 
     if kind.function is not None:
         return source_of(kind.function.backward)

@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from autograph_cli.engines import pytorch_hooks as hooks
-from autograph_cli.engines import pytorch_private as private
+from autograph_cli.engines import pytorch_hooks as hooks, pytorch_private as private
 from autograph_cli.engines.pytorch_saved import until_broken
 
 

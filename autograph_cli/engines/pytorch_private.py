@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.autograd import function as functions
-from torch.autograd import graph as graphs
+from torch.autograd import function as functions, graph as graphs
 from torch.nn.modules import module as modules
 
 from autograph_cli.engines import EngineError
