@@ -28,7 +28,7 @@ from autograph_cli.engines.pytorch_kinds import (
     types,
 )
 from autograph_cli.engines.pytorch_order import is_leaf, nodes_run
-from autograph_cli.engines.pytorch_private import current_node, sequence_number
+from autograph_cli.engines.pytorch_private import current_node, sequence_number, untouched
 from autograph_cli.engines.pytorch_saved import (
     Looked,
     bytes_of,
@@ -132,7 +132,7 @@ class PyTorch:
 
     def tell(self, event: Callable[..., Any], *about: Any) -> Any:
         """Tell under the lock; an error of the listener's own is not the script's."""
-        with self.listener.lock:
+        with self.listener.lock, untouched():
             try:
                 return event(*about)
             except Exception as error:
@@ -235,6 +235,10 @@ class PyTorch:
         return self.listener.leaf(next(_numbers), tensor, Kind("AccumulateGrad"), like, parent)  # type: ignore[arg-type]
 
     def output(self, tensor: Any) -> Output | None:
+        with untouched():
+            return self._output(tensor)
+
+    def _output(self, tensor: Any) -> Output | None:
         node = tensor.grad_fn
         if node is None:
             return self._held(tensor)
@@ -251,7 +255,8 @@ class PyTorch:
         return (number, root.output_nr) if root.output_nr else number
 
     def is_leaf(self, tensor: Any) -> bool:
-        return bool(tensor.requires_grad and tensor.is_leaf)
+        with untouched():
+            return bool(tensor.requires_grad and tensor.is_leaf)
 
     def base(self, tensor: Any) -> Any:
         return tensor._base
@@ -264,7 +269,8 @@ class PyTorch:
         return ((tensor.dtype, tuple(tensor.shape), tensor.device),)
 
     def refresh(self, tensor: Any) -> None:
-        tensor.grad_fn  # noqa: B018  a view whose base was changed gets its new history only when asked
+        with untouched():
+            tensor.grad_fn  # noqa: B018  a view whose base was changed gets its new history only when asked
 
     def calls(self) -> Sequence[ModuleCall]:
         return hooks.calls()
@@ -345,7 +351,8 @@ class PyTorch:
         return map(self.array, outputs)
 
     def gradients(self, roots: Sequence[Any], *, custom: bool) -> tuple[Sequence[Any], Sequence[Any]]:
-        return derive(self, roots, custom=custom)
+        with untouched():
+            return derive(self, roots, custom=custom)
 
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
         """PyTorch does not tell what the backward of a node is made of."""

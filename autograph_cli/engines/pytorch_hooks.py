@@ -144,7 +144,7 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     changes = _changes(operation) and torch.is_grad_enabled()
-    before = [(x, x.grad_fn) for x in tensors_in((*args, *kwargs.values()))] if changes else None
+    before = engine.tell(_histories, args, kwargs) if changes else None
     number = private.sequence_number()
     if engine.watcher is None:
         result = operation._op(*args, **kwargs)
@@ -162,6 +162,11 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
 def _changes(operation: Any) -> bool:
     """Whether an operation changes one of its arguments."""
     return bool(operation._schema.is_mutable)
+
+
+def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
+    """The tensors that an operation is given, with the nodes that made them."""
+    return [(x, x.grad_fn) for x in tensors_in((*args, *kwargs.values()))]
 
 
 def _plain(operation: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:

@@ -19,6 +19,7 @@ class BackwardCall:
         self.found: Any = None
         self.keeps_graph, self.create_graph = keeps_graph, create_graph
         self.ran: list[Any] = []
+        self.failed = False
         self.watch: Callable[[Any, Any], None] | None = None
 
 
@@ -43,40 +44,42 @@ def listen_no_more() -> None:
     private.replace_run_backward(_original)
 
 
+def _end(engine: Any, call: BackwardCall) -> None:
+    """The pass is over; of a step that is not followed, only its end is told."""
+    listening = hooks.listener()
+    if engine is not None:
+        engine.tell(engine.listener.ends, call)
+    elif listening is not None and not (_thread.depth or call.keeps_graph or call.failed):
+        listening.tell(listening.listener.passed)
+
+
 def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass, and tells of it."""
     engine = hooks.here()
     _, keeps, creates, inputs = args[:4]
     call = BackwardCall(tuple(roots), inputs, bool(keeps), bool(creates), kwargs.get("accumulate_grad", False))
-    if engine is None:
-        return _unfollowed(call, args, kwargs)
-    with hooks.unheard():
-        engine.tell(engine.listener.begins, call)
-        call.ran = engine.tell(engine.will_run, call.roots, call.inputs, call.kind) or []
+    if engine is not None:
+        with hooks.unheard():
+            engine.tell(engine.listener.begins, call)
+            call.ran = engine.tell(engine.will_run, call.roots, call.inputs, call.kind) or []
     _thread.depth += 1
+    plain = False
     try:
-        result = _original(roots, *args, **kwargs)
+        # Without another frame in between: warnings are told of the line so many frames above.
+        plain = private.enter_pass()
+        result = (private.run if plain else _original)(roots, *args, **kwargs)
         call.found = result if call.kind == "grad" else None
         return result
     except BaseException:
-        with hooks.unheard():
-            call.ran = until_broken(call.ran)
+        if engine is not None:
+            with hooks.unheard():
+                call.ran = engine.tell(until_broken, call.ran)
+        call.failed = True
         raise
     finally:
+        if plain:
+            private.leave_pass()
         _thread.depth -= 1
         with hooks.unheard():
-            engine.tell(engine.listener.ends, call)
+            _end(engine, call)
         hooks.here()
-
-
-def _unfollowed(call: BackwardCall, args: Any, kwargs: Any) -> Any:
-    """A pass of a step that is not told of: only that the step has ended."""
-    _thread.depth += 1
-    try:
-        result = _original(call.roots, *args, **kwargs)
-    finally:
-        _thread.depth -= 1
-    engine = hooks.listener()
-    if engine is not None and not _thread.depth and not call.keeps_graph:
-        engine.tell(engine.listener.passed)
-    return result

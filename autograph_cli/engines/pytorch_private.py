@@ -7,6 +7,8 @@ whether a mode is on, such as the choice between derivatives in place and out of
 
 from __future__ import annotations
 
+import contextvars
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +31,7 @@ _NEEDED = (
     (torch, "_C._autograd._get_sequence_nr"),
     (torch, "_C._autograd._top_saved_tensors_default_hooks"),
     (torch, "library.Library.fallback"),
+    (torch, "_C.DisableTorchFunction"),
     (graphs, "_engine_run_backward"),
     (functions, "_SingleLevelFunction"),
     (modules, "Module._call_impl"),
@@ -111,6 +114,30 @@ def is_intercepted() -> bool:
 def run_backward() -> Callable[..., Any]:
     """What all backward passes go through."""
     return graphs._engine_run_backward  # type: ignore[no-any-return]
+
+
+run: Callable[..., Any] = torch.autograd.Variable._execution_engine.run_backward
+"""The pass itself."""
+_stash, _unstash = getattr(torch._C, "_stash_obj_in_tls", None), getattr(torch._C, "_remove_obj_from_tls", None)
+
+
+def enter_pass() -> bool:
+    """Do what PyTorch does before a pass; false where it wants to log it, which it does itself."""
+    if graphs.log.getEffectiveLevel() <= logging.DEBUG:
+        return False
+    if _stash is not None:
+        _stash("context", contextvars.copy_context())
+    return True
+
+
+def leave_pass() -> None:
+    """Do what PyTorch does after it."""
+    if _unstash is not None:
+        _unstash("context")
+
+
+untouched = torch._C.DisableTorchFunction
+"""Within such a block, no class and no mode of the script's is asked about what is read of tensors."""
 
 
 def replace_run_backward(function: Callable[..., Any]) -> None:

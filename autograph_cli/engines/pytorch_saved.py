@@ -73,7 +73,7 @@ def _note(found: Looked, name: str, item: Any, output_of: Callable[[Any], Output
     if isinstance(item, torch.Tensor):
         kind = str(item.dtype).removeprefix("torch."), str(item.device)
         version = 0 if item.is_inference() else item._version
-        found.append((name, kind, tuple(item.shape), storage_of(item), item.nbytes, version, output_of(item)))
+        found.append((name, kind, tuple(item.shape), storage_of(item), size_of(item), version, output_of(item)))
     else:
         found.append((name, None, plain(item), 0, 0, 0, None))
 
@@ -137,6 +137,23 @@ def storage_of(tensor: Any) -> int:
         return id(tensor)
 
 
+def size_of(tensor: Any) -> int:
+    """The bytes of a tensor; of a sparse one, of what it is made of."""
+    if tensor.layout is torch.strided:
+        return int(tensor.nbytes)
+    if tensor.layout is torch.sparse_coo:
+        return int(tensor._values().nbytes + tensor._indices().nbytes)
+    parts = ("values", "crow_indices", "col_indices", "ccol_indices", "row_indices")
+    return sum(_part_size(tensor, name) for name in parts)
+
+
+def _part_size(tensor: Any, name: str) -> int:
+    try:
+        return int(getattr(tensor, name)().nbytes)
+    except RuntimeError:  # this layout has none
+        return 0
+
+
 def storages(tensors: Iterable[Any]) -> list[int]:
     """The ids of the memory in which tensors lie."""
     return list(map(storage_of, tensors))
@@ -147,7 +164,7 @@ def bytes_of(tensors: Iterable[Any]) -> int:
     sizes: dict[int, int] = {}
     for tensor in tensors:
         place = storage_of(tensor)
-        sizes[place] = max(sizes.get(place, 0), tensor.nbytes)
+        sizes[place] = max(sizes.get(place, 0), size_of(tensor))
     return sum(sizes.values())
 
 
