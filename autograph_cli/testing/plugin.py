@@ -65,7 +65,7 @@ def graph_snapshot(request: pytest.FixtureRequest) -> GraphSnapshot:
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """The review of a graph that differs, in the place of two representations."""
+    """The review of a graph that differs, instead of two representations."""
     if op != "==" or type(left).__name__ != "GraphSnapshot":
         return None
     from autograph_cli.testing.fixture import GraphSnapshot
@@ -74,7 +74,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 
 def folder_of(path: Path) -> Path:
-    """Where the snapshots of a test file lie."""
+    """Where the snapshots of a test file are."""
     return path.parent / FOLDER / path.stem
 
 
