@@ -108,7 +108,7 @@ SENTENCES = {
     "one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
 }
 """PyTorch's words for some functions that cannot be batched."""
-SENTENCES["expanded_masks"] = SENTENCES["mask_places"] = SENTENCES["tensor_index"]
+SENTENCES["expanded_masks"] = SENTENCES["mask_positions"] = SENTENCES["tensor_index"]
 
 
 def _refusal() -> RuntimeError:
