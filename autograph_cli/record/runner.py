@@ -197,10 +197,10 @@ def recording(
 
     `record` names what is recorded beside the graph: `values`, `time`, `formula`, `inside`.
     """
-    from autograph_cli.engines.builtin import Builtin
+    from autograph_cli.engines.builtin import Builtin  # the engine, a second to import
 
     if recorder is None:
-        from autograph_cli.record.recorder import Recorder
+        from autograph_cli.record.recorder import Recorder  # likewise
 
         recorder = Recorder(steps=steps, script=target.label, record=record)
     traces: list[Trace] = []
