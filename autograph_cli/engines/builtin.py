@@ -277,7 +277,10 @@ class Builtin:
 
     def names(self, cls: type[Node]) -> tuple[str, str]:
         name, operation = cls.__name__, cls._operation
-        return name, name.removesuffix("Backward") if operation is None else operation.name
+        if operation is not None:
+            return name, operation.name
+        function = getattr(cls, "_forward_cls", None)  # an operator of torch.library says what it is called
+        return name, getattr(function, "_op_name", "") or name.removesuffix("Backward")
 
     def arguments(self, cls: type[Node], plain: Sequence[Any]) -> list[tuple[str, str]]:
         if cls._operation is None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import autograph_cli
 from autograph_cli import AutographError
+from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.graph import Trace, from_json, to_json
 from autograph_cli.record import runner
 from autograph_cli.record.names import tensors_in
@@ -26,6 +27,8 @@ _FEW = 16
 """So many elements of a tensor are written out; of more, a summary."""
 _END = b"\n"
 """Ends an answer that is whole."""
+_running: set[subprocess.Popen[str]] = set()
+"""The processes in which scripts are running."""
 
 
 class RecordingError(AutographError):
@@ -55,8 +58,10 @@ def record(
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails."""
     label = name or str(script)
     asked = {"script": str(script), "arguments": list(arguments), "steps": steps, "extras": list(extras)}
-    with tempfile.TemporaryFile() as file:
-        done = subprocess.run(
+    with (
+        tempfile.TemporaryFile() as file,
+        before_a_signal_ends(stop),
+        subprocess.Popen(
             [sys.executable, "-m", __spec__.name, json.dumps(asked)],
             cwd=folder,
             env=_environment(),
@@ -65,15 +70,21 @@ def record(
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
-            check=False,
-        )
+        ) as process,
+    ):
+        _running.add(process)
+        try:
+            said = process.communicate()[0]
+        finally:
+            _running.discard(process)
+            process.kill()  # does nothing to a process that has ended
         file.seek(0)
         told = file.read()
     if not told.endswith(_END):
-        raise RecordingError(f"{label} ended before its graph was read: {_last_words(done)}")
+        raise RecordingError(f"{label} ended before its graph was read: {_last_words(process.returncode, said)}")
     found = json.loads(told)
     if found["exit_code"]:
-        raise RecordingError(f"{label} failed: {found['failure'] or _last_words(done)}")
+        raise RecordingError(f"{label} failed: {found['failure'] or _last_words(process.returncode, said)}")
     trace = from_json(found["trace"], label)
     if not trace.steps:
         raise RecordingError(f"{label} built no graph: no tensor that requires grad was used.")
@@ -87,9 +98,15 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, root]), "PYTHONIOENCODING": "utf-8"}
 
 
-def _last_words(done: subprocess.CompletedProcess[str]) -> str:
-    lines = done.stdout.strip().splitlines()
-    return lines[-1] if lines else f"exit status {done.returncode}"
+def stop() -> None:
+    """End the processes in which scripts are running."""
+    for process in list(_running):
+        process.terminate()
+
+
+def _last_words(status: int, said: str) -> str:
+    lines = said.strip().splitlines()
+    return lines[-1] if lines else f"exit status {status}"
 
 
 def main(request: str) -> None:

@@ -116,6 +116,8 @@ class ThreadState(threading.local):
     """Whether one of the transforms wraps tensors: those of reverse mode do not."""
     forward: bool = True
     """Whether tangents are computed."""
+    by_hand: bool = False
+    """Whether those that are being computed are of a `dual_level`, not of a transform of a function."""
     autocast: Any = None
     """The dtype that operations on the CPU may choose, while autocast is on (see autocast.py)."""
     watcher: Any = None
