@@ -37,6 +37,8 @@ class Builtin:
     """A connection of one recorder to the engine; see `protocol.Engine`."""
 
     tensor = Tensor
+    name = "autograph"
+    folders: tuple[str, ...] = ()
     look = staticmethod(look)
     saved = staticmethod(saved)
     saved_constants = staticmethod(saved_constants)
@@ -61,6 +63,9 @@ class Builtin:
     def stop(self) -> None:
         if process_state.observer is self:
             process_state.observer = None
+
+    def follow(self, on: bool) -> None:
+        """All is told: what hangs on a step that is not followed may be kept later."""
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import Array
 from .lazy import memory_of
 from .meta import Geometry
 
@@ -22,7 +23,7 @@ NO_BRANCH = (
 NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
-def whole(raw: Any) -> Any:
+def whole(raw: Array) -> Any:
     """The array itself, or all samples of the one that it stands for: what a check that holds for every element may
     read."""
     return raw._whole if isinstance(raw, StandIn) else raw
@@ -36,7 +37,7 @@ class StandIn(Geometry):
 
     _geometry: Any
 
-    def __init__(self, raw: Any, bdim: int) -> None:
+    def __init__(self, raw: Array, bdim: int) -> None:
         self._whole = whole(raw)
         raw = memory_of(raw._geometry if isinstance(raw, StandIn) else raw)
         if raw.shape[bdim]:
