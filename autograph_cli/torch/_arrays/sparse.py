@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import Array
+from .._core import Array
 
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"
 
