@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels import Array
+from . import Array
 from .meta import Geometry, Meta
 
 Bits = tuple[bool, bool]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels import Array
+from . import Array
 
 _NOWHERE = 1 << 40
 """The address of every array; what is there is never asked for."""

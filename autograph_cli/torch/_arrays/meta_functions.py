@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels import Array
+from . import Array
 from .meta import NO_COUNT, NO_DATA, Meta, enlarged, filled, functions, miniature, reduced_shape, shape_of
 
 Rule = Callable[..., Any]

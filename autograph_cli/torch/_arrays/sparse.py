@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import Array
+from . import Array
 
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._core import Array
+from . import Array
 from .lazy import memory_of
 from .meta import Geometry
 

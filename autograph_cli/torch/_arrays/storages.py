@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import Array
+from . import Array
 from .lazy import Lazy, memory_of
 from .meta import Meta
 from .stand_in import StandIn, whole
