@@ -175,7 +175,9 @@ def _is_size(item: Any) -> bool:
 
 @functools.cache
 def _labels(cls: type[Node]) -> tuple[str, ...]:
-    return tuple(map(attribute, cls._item_names))
+    operation = cls._operation
+    shown = {} if operation is None else {item: name for name, item in operation.saved.items() if isinstance(item, str)}
+    return tuple([attribute(shown.get(name, name)) for name in cls._item_names])
 
 
 def kept_outputs(

@@ -18,7 +18,15 @@ from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, Modul
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, BackwardEvent, Event, Look, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names import variables_of
-from autograph_cli.record.source_locations import ENGINE, RUNNER, USER, file_kinds, kind_of, script_frames
+from autograph_cli.record.source_locations import (
+    ENGINE,
+    RUNNER,
+    USER,
+    add_engine,
+    file_kinds,
+    kind_of,
+    script_frames,
+)
 
 LIMIT = 10_000
 """So many events may gather before those of dead nodes are swept away."""
@@ -70,6 +78,7 @@ class EventLog:
         self.known: dict[int, Event] = {}
         self.failed = failed
         self.engine = engine(self)
+        add_engine(self.engine.folders)
         self._connect = engine
         self.count = 0
         self.calls = 0
@@ -287,6 +296,9 @@ class EventLog:
             entry.results = [None if x is None else self.engine.output(x) for x in found]
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
+
+    def passed(self) -> None:
+        """A step has ended of which nothing was told."""
 
     def _add(self, event: Event) -> None:
         self.known[event.key] = event

@@ -121,6 +121,7 @@ def take(script: Path, settings: Settings, *, name: str = "", folder: Path | Non
         folder=folder,
         name=name or str(script),
         extras=[extra for extra in EXTRAS if extra in settings.include],
+        engine=settings.engine,
     )
     sections = trace_sections(recorded.trace, settings.views)
     return Snapshot(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.meta import Meta
+from .._arrays.stand_in import cannot_batch
 from .._core import batching, dims, generator
 from .._core.autocast import autocasts
 from .._core.docstrings import documented, in_place
@@ -499,6 +500,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_op(input, weight)
 
 
+@cannot_batch("vmap: we do not yet support aten::rrelu. Please file an issue")
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
