@@ -18,8 +18,12 @@ from autograph_cli.cli.exit_codes import CommandError, as_command_error
 from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose
 from autograph_cli.cli.printing import put
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
+from autograph_cli.export.comparison import render_diff
 from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
+from autograph_cli.record import store
+from autograph_cli.record.store import write
+from autograph_cli.testing import files, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load
 
 FORMATS = ("text", "json", "svg", "png", "dot")
@@ -119,9 +123,6 @@ def _format(format_: str | None, output: Path | None) -> str:
 
 
 def _open(name: str, revision: str | None, settings: Settings, step: str | None) -> Snapshot:
-    from autograph_cli.record import store
-    from autograph_cli.testing import files, scripts
-
     if not name.endswith(SCRIPTS):
         if revision is not None:
             raise UsageError(f"--rev is for scripts, and {name} is none.")
@@ -168,8 +169,6 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 
 def _show(found: SnapshotDiff, format_: str, output: Path | None, title: str) -> None:
-    from autograph_cli.record.store import write
-
     if format_ == "text" and output is None:
         print_diff(found)
         return
@@ -187,8 +186,6 @@ def _content(found: SnapshotDiff, format_: str, title: str) -> bytes:
         return (json.dumps({**whole, "sections": sections}, indent=1) + "\n").encode()
     if format_ == "text":
         return "".join([f"{line}\n" for line in found.sentences] + ["\n", found.to_text()] * bool(found)).encode()
-    from autograph_cli.export.comparison import render_diff
-
     if not found.graphs:
         raise CommandError("There is nothing to draw: the graphs are the same.")
     name, first = found.graphs[0]

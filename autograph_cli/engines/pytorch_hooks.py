@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from autograph_cli.engines import pytorch_passes as passes, pytorch_private as private
+from autograph_cli.engines import pytorch_private as private
 from autograph_cli.engines.protocol import ModuleCall
 
 if TYPE_CHECKING:
@@ -50,23 +50,20 @@ def attach(engine: PyTorch) -> PyTorch | None:
     """Let this connection listen; returns the one that did."""
     before = _process.engine
     private.intercept(_operation)
-    if before is None:
-        passes.listen()
     _process.engine = engine
     follow(engine, True)
     return before
 
 
-def detach(engine: PyTorch, before: PyTorch | None = None) -> None:
-    """Let it listen no more, and another one, if there was one before it."""
+def detach(engine: PyTorch, before: PyTorch | None = None) -> bool:
+    """Let it listen no more, and another one, if there was one before it; returns whether nobody listens now."""
     if _process.engine is not engine:
-        return
+        return False
     _stop()
     _process.engine = before
-    if before is None:
-        passes.listen_no_more()
-    else:
+    if before is not None:
         follow(before, True)
+    return before is None
 
 
 def follow(engine: PyTorch, on: bool) -> None:

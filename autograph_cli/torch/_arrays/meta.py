@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from . import Array
+
 _NOWHERE = 1 << 40
 """The address of every array; what is there is never asked for."""
 
@@ -31,7 +33,7 @@ def refuses(error: Exception) -> bool:
     return str(error) in (NO_DATA, NO_NUMBER) or str(error).endswith(NO_FUNCTION)
 
 
-def readable(a: Any) -> bool:
+def readable(a: Array) -> bool:
     """Whether a raw array has elements that can be looked at."""
     return a.__class__ is not Meta and a.size > 0
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from . import Array
+
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"
 
 
@@ -94,7 +96,7 @@ class Coo(Sparse):
 
     __slots__ = ("coalesced", "indices")
 
-    def __init__(self, indices: Any, values: Any, shape: tuple[int, ...], coalesced: bool = False) -> None:
+    def __init__(self, indices: Array, values: Any, shape: tuple[int, ...], coalesced: bool = False) -> None:
         super().__init__(values, shape)
         self.indices = indices
         self.coalesced = coalesced

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays import Array
 from .._arrays.lazy import bits_of, flip, memory_of
 from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
@@ -266,7 +267,7 @@ def bump(tensor: Tensor) -> None:
     counter(tensor)[0] += 1
 
 
-def check_own_memory(raw: Any) -> None:
+def check_own_memory(raw: Array) -> None:
     """Raise PyTorch's error where one place in memory stands for several elements to be written."""
     if isinstance(raw, Sparse):
         return
@@ -306,7 +307,7 @@ def _overlap() -> RuntimeError:
     )
 
 
-def is_dense(raw: Any) -> bool:
+def is_dense(raw: Array) -> bool:
     """Whether the elements fill a stretch of memory, in whatever order."""
     if raw.flags.c_contiguous:
         return True
@@ -318,7 +319,7 @@ def is_dense(raw: Any) -> bool:
     return True
 
 
-def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
+def write(tensor: Tensor, raw: Array, apart: bool = True) -> None:
     """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own
     place."""
     if isinstance(tensor._raw, Sparse):
