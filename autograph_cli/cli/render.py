@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from autograph_cli import export
 from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli.options import (
     Opened,
@@ -68,8 +69,6 @@ class Drawing:
 
     def of(self, view: str) -> bytes:
         """The picture of one view."""
-        from autograph_cli import export
-
         return export.render(
             self.step,
             view=view,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from autograph_cli.engines.builtin_derive import gradients as derive
+from autograph_cli.engines.builtin_formulas import formula_of
 from autograph_cli.engines.builtin_inside import Inside
 from autograph_cli.engines.builtin_saved import (
     bytes_of,
@@ -29,6 +30,7 @@ from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
+from autograph_cli.torch.optim.optimizer import Optimizer
 
 
 class Builtin:
@@ -236,8 +238,6 @@ class Builtin:
         return thread_state.calls
 
     def optimizers(self) -> type:
-        from autograph_cli.torch.optim.optimizer import Optimizer
-
         return Optimizer
 
     # -- nodes
@@ -296,8 +296,6 @@ class Builtin:
         ]
 
     def formula(self, cls: type[Node]) -> tuple[str, ...]:
-        from autograph_cli.engines.builtin_formulas import formula_of
-
         return formula_of(cls)
 
     # -- measures

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from autograph_cli.engines import pytorch_hooks as hooks
+from autograph_cli.engines import pytorch_hooks as hooks, pytorch_passes as passes
 from autograph_cli.engines.protocol import Inside, Listener, ModuleCall, Output
 from autograph_cli.engines.pytorch_derive import derive
 from autograph_cli.engines.pytorch_kinds import (
@@ -102,10 +102,10 @@ class PyTorch:
     # -- listening
 
     def start(self) -> None:
-        hooks.attach(self)
+        passes.attach(self)
 
     def stop(self) -> None:
-        hooks.detach(self)
+        passes.detach(self)
 
     def follow(self, on: bool) -> None:
         """Whether what comes now is told; what is not costs next to nothing."""
@@ -113,11 +113,11 @@ class PyTorch:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        before = hooks.attach(self)
+        before = passes.attach(self)
         try:
             yield
         finally:
-            hooks.detach(self, before)
+            passes.detach(self, before)
 
     def begin_thread(self) -> None:
         """Nodes that this thread makes from now on are told of."""

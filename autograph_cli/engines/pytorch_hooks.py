@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from autograph_cli.engines import pytorch_passes as passes, pytorch_private as private
+from autograph_cli.engines import pytorch_private as private
 from autograph_cli.engines.protocol import ModuleCall
 
 if TYPE_CHECKING:
@@ -50,23 +50,20 @@ def attach(engine: PyTorch) -> PyTorch | None:
     """Let this connection listen; returns the one that did."""
     before = _process.engine
     private.intercept(_operation)
-    if before is None:
-        passes.listen()
     _process.engine = engine
     follow(engine, True)
     return before
 
 
-def detach(engine: PyTorch, before: PyTorch | None = None) -> None:
-    """Let it listen no more, and another one, if there was one before it."""
+def detach(engine: PyTorch, before: PyTorch | None = None) -> bool:
+    """Let it listen no more, and another one, if there was one before it; returns whether nobody listens now."""
     if _process.engine is not engine:
-        return
+        return False
     _stop()
     _process.engine = before
-    if before is None:
-        passes.listen_no_more()
-    else:
+    if before is not None:
         follow(before, True)
+    return before is None
 
 
 def follow(engine: PyTorch, on: bool) -> None:
@@ -135,7 +132,7 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
     engine = _process.engine if _process.follows else None
     try:
         if engine is None:
-            return operation._op(*args, **kwargs)
+            return private.compute(operation, args, kwargs)
         return _told(engine, operation, args, kwargs)
     finally:
         if _process.follows:
@@ -147,10 +144,10 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     before = engine.tell(_histories, args, kwargs) if changes else None
     number = private.sequence_number()
     if engine.watcher is None:
-        result = operation._op(*args, **kwargs)
+        result = private.compute(operation, args, kwargs)
     else:
         start = time.perf_counter_ns()
-        result = operation._op(*args, **kwargs)
+        result = private.compute(operation, args, kwargs)
         engine.watcher(operation, args, result, time.perf_counter_ns() - start)
     if private.sequence_number() != number:
         given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]

@@ -68,8 +68,7 @@ def _spelled(name: str) -> str:
 @functools.cache
 def _records() -> dict[str, Any]:
     """The operations of the table by the names of their nodes."""
-    import autograph_cli.torch  # noqa: F401  which fills the table
-    from autograph_cli.torch._core.operation import table
+    from autograph_cli.torch._core.operation import table  # the engine, a second to import; it fills the table
 
     found: dict[str, Any] = {}
     for operation in table.values():
@@ -85,7 +84,7 @@ def arguments(kind: Kind, plain: Any) -> list[tuple[str, str]]:
 
 def formula_of(kind: Kind) -> tuple[str, ...]:
     """The lines that tell how nodes of this kind compute their gradients, where the table has them."""
-    from autograph_cli.engines.builtin_formulas import formula_of as of_table, source_of
+    from autograph_cli.engines.builtin_formulas import formula_of as of_table, source_of  # likewise
 
     if kind.function is not None:
         return source_of(kind.function.backward)

@@ -44,6 +44,20 @@ def listen_no_more() -> None:
     private.replace_run_backward(_original)
 
 
+def attach(engine: Any) -> Any:
+    """Let this connection listen to operations and passes; returns the one that did."""
+    before = hooks.attach(engine)
+    if before is None:
+        listen()
+    return before
+
+
+def detach(engine: Any, before: Any = None) -> None:
+    """Let it listen no more, and another one, if there was one before it."""
+    if hooks.detach(engine, before):
+        listen_no_more()
+
+
 def _end(engine: Any, call: BackwardCall) -> None:
     """The pass is over; of a step that is not followed, only its end is told."""
     listening = hooks.listener()

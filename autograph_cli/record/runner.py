@@ -208,7 +208,7 @@ def recording(
     """
     connection = engines.connect(engine)
     if recorder is None:
-        from autograph_cli.record.recorder import Recorder
+        from autograph_cli.record.recorder import Recorder  # with the engine, a second to import
 
         recorder = Recorder(steps=steps, script=target.label, record=record, engine=connection)
     traces: list[Trace] = []

@@ -20,7 +20,9 @@ import autograph_cli
 from autograph_cli import AutographError, engines
 from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.engines import connect
-from autograph_cli.graph import Trace, from_json
+from autograph_cli.graph import Trace, from_json, to_json
+from autograph_cli.record import runner
+from autograph_cli.record.names import tensors_in
 
 _FEW = 16
 """So many elements of a tensor are written out; of more, a summary."""
@@ -129,9 +131,6 @@ def main(request: str) -> None:
 
 def answer(request: str) -> str:
     """What came of the script that a request names."""
-    from autograph_cli.graph import to_json
-    from autograph_cli.record import runner
-
     asked = json.loads(request)
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]))
     result, trace = runner.record(target, asked["steps"], engine=asked["engine"])
@@ -148,8 +147,6 @@ def answer(request: str) -> str:
 
 def value_lines(scope: Mapping[str, Any], tensor: type) -> Iterator[str]:
     """`loss = 0.25` and `w.grad = [1, 2]`: the values of the script's results, and the gradients of its leaves."""
-    from autograph_cli.record.names import tensors_in
-
     met: set[int] = set()
     for name, value in list(scope.items()):
         if name.startswith("_"):
@@ -179,7 +176,7 @@ def value_text(x: Any) -> str:
 
 def formula_lines(trace: Trace) -> Iterator[str]:
     """`mul = self: grad * other; other: grad * self` for each operation of the engine that is in the trace."""
-    from autograph_cli.torch._core.operation import table
+    from autograph_cli.torch._core.operation import table  # the engine, where formulas are asked for
 
     graphs = [graph for step in trace.steps for graph in (step.graph, step.double) if graph is not None]
     used = {(node.op, node.name) for graph in graphs for node in graph if node.op}

@@ -200,7 +200,11 @@ def _apart_in_memory(tangent: Tensor) -> Tensor:
     """A tangent that shares its primal's memory, in memory of its own: a change in place of one is not one of both."""
     if tangent.__class__ is not Tensor:
         return operations.clone(tangent)
-    return make(tangent._raw.copy(), edge_of(tangent))
+    raw = tangent._raw
+    made = empty_strided(raw.shape, strides_of(raw), raw.dtype) if raw.ndim and not repeats(raw) else raw.copy()
+    if made.ndim:
+        made[...] = raw
+    return make(made, edge_of(tangent))
 
 
 def _check_shape(primal: Tensor, tangent: Tensor) -> None:

@@ -16,6 +16,7 @@ from .._core.dtypes import cpp_name
 from .._core.inplace import run_inplace
 from .._core.operation import Formula, OperationFunction, operation, operations
 from .._core.registry import composite, functions, methods, with_out
+from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from . import activations, views
 from .arithmetic import no_derivative
@@ -373,6 +374,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
+    if input.requires_grad and thread_state.grad and input.dtype.is_complex:
+        raise RuntimeError("silu does not support automatic differentiation for outputs with complex dtype.")
     return _apply(silu_op, silu_op, input, inplace=inplace)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._arrays.meta import readable
-from .._core import batching, dims as dim_sizes, dtypes
+from .._core import batching, dims as dim_sizes
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
@@ -517,7 +517,7 @@ def _unpool(
 
 def _put_back(dims: int, input: Tensor, indices: Tensor, size: Sizes) -> Tensor:
     if indices._raw.dtype != "int64":
-        raise RuntimeError(f"elements in indices should be type int64 but got: {dtypes.cpp_name(indices._raw.dtype)}")
+        raise RuntimeError("elements in indices should be type int64")
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "

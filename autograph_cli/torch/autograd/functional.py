@@ -11,6 +11,7 @@ from .._core.backward import grad
 from .._core.forward import joined, paired
 from .._core.interpreter_stack import DualLevel, refuse_call, running
 from .._core.operation import operations
+from .._core.registry import functions
 from .._core.reverse import fresh, split, standard_basis
 from .._core.size import Size
 from .._core.tensor import Tensor, make
@@ -330,7 +331,8 @@ def _fresh(x: Tensor, create_graph: bool) -> Tensor:
 
 
 def _zeros(x: Tensor, requires_grad: bool = False) -> Tensor:
-    return make(np.zeros(x._raw.shape, x._raw.dtype)[()]).requires_grad_(requires_grad)
+    made: Tensor = functions["zeros_like"](x)
+    return made.requires_grad_(requires_grad)
 
 
 def _recording(create_graph: bool) -> Any:

@@ -61,7 +61,7 @@ def _dual(level: DualLevel, primal: Tensor, tangent: Tensor) -> Dual:
 
 def _alias(x: Tensor) -> Tensor:
     """As PyTorch's forward mode makes a view of each primal that enters and leaves it."""
-    return operations.alias(x) if thread_state.grad and x.requires_grad else x
+    return operations.alias(x)
 
 
 def _value(level: DualLevel, x: Any) -> Tensor:
