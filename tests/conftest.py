@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import gc
 import multiprocessing.resource_tracker
 import os
 import random
@@ -45,7 +47,10 @@ def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _children() -> set[int]:
     """The processes that this one has started and that have not ended, but for Python's own; none where that cannot be asked."""
-    found = {int(child) for path in Path("/proc/self/task").glob("*/children") for child in path.read_text().split()}
+    found = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread may have ended
+            found |= set(map(int, path.read_text().split()))
     return found - {getattr(multiprocessing.resource_tracker._resource_tracker, "_pid", None)}
 
 
@@ -62,6 +67,8 @@ def nothing_is_left_behind() -> Iterator[None]:
     yield
     for patience in (0.0, 0.05, 0.2, 1.0, 3.0):
         time.sleep(patience)  # a process that was told to end needs a moment
+        if patience:
+            gc.collect()  # an exception keeps what its frames hold
         left = {what: found - before[what] for what, found in _traces().items()}
         if not any(left.values()):
             return

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from autograph_cli.engines.builtin_derive import gradients as derive
+from autograph_cli.engines.builtin_formulas import formula_of
 from autograph_cli.engines.builtin_inside import Inside
 from autograph_cli.engines.builtin_saved import (
     bytes_of,
@@ -30,12 +31,15 @@ from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
+from autograph_cli.torch.optim.optimizer import Optimizer
 
 
 class Builtin:
     """A connection of one recorder to the engine; see `protocol.Engine`."""
 
     tensor = Tensor
+    name = "autograph"
+    folders: tuple[str, ...] = ()
     look = staticmethod(look)
     saved = staticmethod(saved)
     saved_constants = staticmethod(saved_constants)
@@ -60,6 +64,9 @@ class Builtin:
     def stop(self) -> None:
         if process_state.observer is self:
             process_state.observer = None
+
+    def follow(self, on: bool) -> None:
+        """All is told: what hangs on a step that is not followed may be kept later."""
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -259,8 +266,6 @@ class Builtin:
         return thread_state.calls
 
     def optimizers(self) -> type:
-        from autograph_cli.torch.optim.optimizer import Optimizer
-
         return Optimizer
 
     # -- nodes
@@ -320,8 +325,6 @@ class Builtin:
         ]
 
     def formula(self, cls: type[Node]) -> tuple[str, ...]:
-        from autograph_cli.engines.builtin_formulas import formula_of
-
         return formula_of(cls)
 
     # -- measures

@@ -177,6 +177,9 @@ class Listener(Protocol):
     def ends(self, call: BackwardCall) -> None:
         """The backward call is over, also when it failed."""
 
+    def passed(self) -> None:
+        """A step has ended of which nothing was told, for the listener did not follow."""
+
     def failed(self, error: Exception) -> None:
         """The listener made an error, which the script must not see."""
 
@@ -188,6 +191,10 @@ class Engine(Protocol):
     def tensor(self) -> type:
         """The class of tensors."""
 
+    name: str
+    """How traces call it."""
+    folders: tuple[str, ...]
+    """Where the engine's own code is, beside this package."""
     measured: bool
     """Whether the listener is told of what was `made`."""
 
@@ -198,6 +205,9 @@ class Engine(Protocol):
 
     def stop(self) -> None:
         """Tell it no more."""
+
+    def follow(self, on: bool) -> None:
+        """Whether the listener follows what comes now; it may be told all the same, if that costs nothing."""
 
     def listening(self) -> AbstractContextManager[None]:
         """Tell the listener within the block only; who listened before does so again after it."""
@@ -226,7 +236,7 @@ class Engine(Protocol):
         """The type of a tensor, for `types` to read."""
 
     def storages(self, tensors: Iterable[Any]) -> list[int]:
-        """The ids of the memory in which tensors lie."""
+        """The ids of the memory in which tensors are."""
 
     def refresh(self, tensor: Any) -> None:
         """Bring the history of a view up to date, whose base was changed."""
@@ -278,7 +288,7 @@ class Engine(Protocol):
     def kept_outputs(
         self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], positions: Any
     ) -> Iterable[tuple[Output, int]]:
-        """The outputs that a node keeps, those of other nodes and its own, and the memory in which they lie."""
+        """The outputs that a node keeps, those of other nodes and its own, and the memory in which they are."""
 
     # -- what is done on request
 
@@ -309,3 +319,15 @@ class Engine(Protocol):
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
         """What gathers the operations of a node that is about to run, and what `summary` says of them; None where there
         are none."""
+
+
+class Connect(Protocol):
+    """What connects a recorder to an engine."""
+
+    tensor: type
+    """The class of tensors."""
+
+    def __call__(self, listener: Listener) -> Engine: ...
+
+    def kept(self) -> AbstractContextManager[None]:
+        """Within the block, what is changed of the engine's settings and modes is put back."""

@@ -48,7 +48,7 @@ class _Builder:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         known = log.known
         self.lies = settle(log, span.step)
-        """The storage, among those that its nodes keep, in which a leaf or an input lies, by the event's number."""
+        """The storage, among those that its nodes keep, in which a leaf or an input is, by the event's number."""
         starts = [event.key for event in span.step.events if event.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
@@ -224,7 +224,7 @@ class _Builder:
         return found
 
     def _storages(self) -> dict[tuple[int, int], int]:
-        """The memory in which outputs lie that are kept for backward."""
+        """The memory in which outputs are that are kept for backward."""
         found: dict[tuple[int, int], int] = {}
         for event in self.events:
             kept, positions = self._kept(event)
@@ -254,7 +254,7 @@ class _Builder:
 
 def describe(event: Event, engine: Engine) -> tuple[Kind, str, str]:
     """The kind of an event's node, its name, and that of its operation."""
-    if event.kind == INPUT:
+    if event.kind == INPUT or (event.kind == UNTRACKED and not event.args):
         return "input", "Input", ""
     if event.kind == UNTRACKED:
         return "untracked", "", event.op

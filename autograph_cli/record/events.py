@@ -46,7 +46,7 @@ class Event(NamedTuple):
     """An operation, with a node or without, a leaf (however often its node is made anew), or an input."""
 
     number: int
-    """Its place in the order in which things were met."""
+    """Its position in the order in which things were met."""
     key: int
     """The node's sequence number; of an input, a negative one."""
     kind: str
@@ -104,8 +104,8 @@ class StepLog:
         self.looked: list[Look] = []
         self.found: Any = None
         """What was measured, if anything was to be."""
-        self.older = True
-        """Whether its nodes hang on those of older steps, as far as is known."""
+        self.oldest = 0
+        """The number of the oldest operation of an older step that its nodes hang on, as far as is known."""
 
     @property
     def has_operations(self) -> bool:

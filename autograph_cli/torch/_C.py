@@ -27,7 +27,7 @@ _TensorMeta = type(Tensor)
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
-    from .nn.modules._moving import parse_to
+    from .nn.modules._moving import parse_to  # modules are defined after this file
 
     return parse_to(*args, **kwargs)
 

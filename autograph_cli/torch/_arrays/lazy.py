@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import Array
 from .meta import Geometry, Meta
 
 Bits = tuple[bool, bool]
@@ -14,13 +15,13 @@ Bits = tuple[bool, bool]
 PLAIN: Bits = (False, False)
 
 
-def bits_of(raw: Any) -> Bits:
+def bits_of(raw: Array) -> Bits:
     """The conjugate bit and the negative bit of a raw array."""
     return raw.bits if raw.__class__ is Lazy or raw.__class__ is Meta else PLAIN
 
 
-def flip(raw: Any, conj: bool, neg: bool) -> Any:
-    """The same memory read conjugated, negated or both, if it is not yet; else as it lies there."""
+def flip(raw: Array, conj: bool, neg: bool) -> Any:
+    """The same memory read conjugated, negated or both, if it is not yet; else as it is there."""
     if not (conj or neg):
         return raw
     before = bits_of(raw)
@@ -31,12 +32,12 @@ def flip(raw: Any, conj: bool, neg: bool) -> Any:
     return Lazy(memory, bits) if bits != PLAIN else memory
 
 
-def memory_of(raw: Any) -> Any:
-    """A raw array without its bits: the elements as they lie in memory."""
+def memory_of(raw: Array) -> Any:
+    """A raw array without its bits: the elements as they are laid out in memory."""
     return raw.memory if raw.__class__ is Lazy else raw
 
 
-def resolved(raw: Any) -> Any:
+def resolved(raw: Array) -> Any:
     """A raw array as one of NumPy's, for whoever computes with the elements."""
     return raw.resolved() if raw.__class__ is Lazy else raw
 
@@ -46,7 +47,7 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     written.
 
     NumPy, and whatever is not a view, gets a copy with the elements as they read. While one is alive, operations take
-    the general way.
+    full dispatch.
 
     >>> a = np.array([1 + 2j, 3 - 1j])
     >>> b = Lazy(a, (True, False))
@@ -65,10 +66,10 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     shape = property(lambda self: self._geometry.shape, lambda self, shape: setattr(self._geometry, "shape", shape))
 
     def resolved(self) -> Any:
-        """The elements as they read, in the order in which they lie."""
+        """The elements as they read, in the order in which they are."""
         return self._read(self._geometry)
 
-    def _read(self, a: Any) -> Any:
+    def _read(self, a: Array) -> Any:
         conj, neg = self.bits
         a = np.conjugate(a) if conj else a
         return np.negative(a) if neg else a

@@ -59,7 +59,7 @@ class BackwardCall:
 
 
 class ProcessState:
-    """Settings of the process. `special` counts modes that send every operation through the general way (see
+    """Settings of the process. `special` counts modes that send every operation through full dispatch (see
     dispatch.py)."""
 
     __slots__ = (
@@ -84,7 +84,7 @@ class ProcessState:
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
         self.op_hook: OpHook | None = None
-        """Sees every operation, on the general way only: who sets it counts `special` up as well."""
+        """Sees every operation, in full dispatch only: who sets it counts `special` up as well."""
         self.default_dtype = np.dtype(np.float32)
         self.default_device: Any = None
 
@@ -120,6 +120,8 @@ class ThreadState(threading.local):
     """Whether one of the transforms wraps tensors: those of reverse mode do not."""
     forward: bool = True
     """Whether tangents are computed."""
+    by_hand: bool = False
+    """Whether those that are being computed are of a `dual_level`, not of a transform of a function."""
     autocast: Any = None
     """The dtype that operations on the CPU may choose, while autocast is on (see autocast.py)."""
     watcher: Any = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import dispatched
+from .._arrays import Array, dispatched
 from .._arrays.dispatched import Dispatched
 from .._arrays.meta import Meta
 from .._arrays.sparse import Coo, Csr
@@ -81,7 +81,7 @@ class Tensor(Methods, metaclass=Named):
 
     __slots__ = ("__dict__", "__weakref__", "_born", "_counter", "_edge", "_meta", "_number", "_raw")
 
-    _raw: Any
+    _raw: Array
     """A NumPy scalar (0-d, nothing shares its memory) or an array of the device's backend."""
     _edge: Any
     """None, an edge (node, output number), LEAF, or a `View`."""
@@ -394,7 +394,7 @@ def dispatches(kind: type) -> bool:
 
 
 class Wrapped(Tensor):
-    """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see
+    """A tensor that a transform follows: one or two tensors of lower levels instead of an array (see
     transforms.py)."""
 
     __slots__ = ()
@@ -428,7 +428,7 @@ new: Callable[[type[Tensor]], Any] = object.__new__
 """What `make` allocates tensors with; another while transforms run (see interpreter_stack.py)."""
 
 
-def make(raw: Any, edge: Any = None) -> Tensor:
+def make(raw: Array, edge: Any = None) -> Tensor:
     """A tensor over `raw`; `edge` as in `Tensor._edge`."""
     tensor: Tensor
     if raw.__class__ is Dispatched:
