@@ -1,4 +1,4 @@
-"""What is rare: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors
+"""Miscellaneous operations: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors
 refused."""
 
 from __future__ import annotations
