@@ -9,7 +9,7 @@ COMPARE ?= .venv-conformance
 COMPARED := build/conformance.json
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo pictures gallery snapshots test lint conformance conformance-update clean
+.PHONY: help venv demo pictures gallery snapshots test test-pythons lint conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -32,8 +32,15 @@ pictures: venv  ## draw the pictures of the docs anew
 gallery: venv  ## draw the gallery of the docs anew
 	$(BIN)/python docs/make_pictures.py gallery
 
-test: venv  ## run all tests, on all cores
-	$(BIN)/python -m pytest -q -n auto --dist worksteal
+test: venv  ## run all tests, on all cores; SEED=7 shuffles them
+	AUTOGRAPH_SHUFFLE=$(SEED) $(BIN)/python -m pytest -q -n auto --dist worksteal
+
+test-pythons:  ## run all tests on every Python from 3.11 to 3.14 that is here
+	@for version in 3.11 3.12 3.13 3.14; do \
+	  if ! python$$version -c '' 2>/dev/null; then echo "Python $$version is not here: skipped"; continue; fi; \
+	  echo "Python $$version"; \
+	  $(MAKE) --no-print-directory test PYTHON=python$$version VENV=build/venv-$$version || exit 1; \
+	done
 
 snapshots: venv  ## write the snapshots of the samples and of the tests' programs anew
 	$(BIN)/autograph snapshot --update -j 2
@@ -46,7 +53,7 @@ lint: venv  ## check style, types and the import rules
 
 $(COMPARE)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(COMPARE)
-	$(COMPARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[torch]'
+	$(COMPARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
 	@touch $@
 
 CONFORM ?= $(COMPARE)/bin/python

@@ -10,7 +10,7 @@ import signal
 import stat
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import IO, Any
 
@@ -113,21 +113,40 @@ def _removed_at_the_end(made: list[str]) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 shutil.rmtree(name) if os.path.isdir(name) else os.unlink(name)
 
-    def end(number: int, frame: FrameType | None) -> None:
-        remove()
-        signal.signal(number, signal.SIG_DFL)
+    with before_a_signal_ends(remove):
+        try:
+            yield
+        finally:
+            remove()
+
+
+class _End:
+    """A handler of signals that does something and then lets what handled the signal before handle it."""
+
+    def __init__(self, action: Callable[[], None], before: Any) -> None:
+        self.action, self.before = action, before
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.action()
+        signal.signal(number, self.before)
         os.kill(os.getpid(), number)
 
-    ending: list[signal.Signals] = []
+
+@contextlib.contextmanager
+def before_a_signal_ends(action: Callable[[], None]) -> Iterator[None]:
+    """Within the block: call this before SIGTERM or SIGHUP ends the process, unless that has a handler of its own."""
+    ending: dict[signal.Signals, _End] = {}
     if threading.current_thread() is threading.main_thread():
-        every = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-        ending = [number for number in every if signal.getsignal(number) is signal.SIG_DFL]
+        for number in [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]:
+            before = signal.getsignal(number)
+            if before is signal.SIG_DFL or isinstance(before, _End):
+                ending[number] = _End(action, before)
     try:
-        for number in ending:
+        for number, end in ending.items():
             signal.signal(number, end)
         yield
     finally:
-        for number in ending:
-            if signal.getsignal(number) is end:
-                signal.signal(number, signal.SIG_DFL)
-        remove()
+        for number, ours in ending.items():
+            handler: object = signal.getsignal(number)
+            if handler is ours:
+                signal.signal(number, ours.before)

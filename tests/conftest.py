@@ -1,12 +1,19 @@
-"""What tests of all rooms share: the commands in a process of their own, and a small hand-made trace."""
+"""What all tests share: the commands in a process of their own, a small hand-made trace, and that nothing is left behind."""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import gc
+import multiprocessing.resource_tracker
 import os
+import random
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,14 +22,57 @@ import pytest
 from autograph_cli.graph import Edge, Graph, Node, Output, Pass, Root, Saved, Source, Step, TensorType, Trace
 
 ROOT = Path(__file__).parent.parent
-needs_columns = pytest.mark.skipif(sys.version_info < (3, 11), reason="before Python 3.11 code keeps no columns")
-"""For tests in which a name is known by the column of what it is bound to."""
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 # Who starts the tests may ignore signals (nohup, a job in the background), and processes inherit that.
 for name in ("SIGINT", "SIGTERM", "SIGHUP"):
     if signal.getsignal(number := getattr(signal, name, signal.SIGINT)) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With AUTOGRAPH_SHUFFLE=seed the tests run in another order: files, and tests within them."""
+    if seed := os.environ.get("AUTOGRAPH_SHUFFLE"):
+        items.sort(key=lambda item: item.nodeid)
+        random.Random(seed).shuffle(items)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the temporary files of all tests and of the processes that they start: pytest removes it."""
+    own = tmp_path_factory.mktemp("t")
+    os.environ["TMPDIR"] = tempfile.tempdir = str(own)
+    return own
+
+
+def _children() -> set[int]:
+    """The processes that this one has started and that have not ended, but for Python's own; none where that cannot be asked."""
+    found = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # the thread may have ended
+            found |= set(map(int, path.read_text().split()))
+    return found - {getattr(multiprocessing.resource_tracker._resource_tracker, "_pid", None)}
+
+
+def _traces() -> dict[str, set[object]]:
+    kept = ("__pycache__", ".")  # of tools
+    files = {name for folder in (ROOT, Path.cwd()) for name in os.listdir(folder) if not name.startswith(kept)}
+    return {"threads": set(threading.enumerate()), "processes": _children(), "files": files}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind() -> Iterator[None]:
+    """A test ends its threads and processes, and leaves no file in the project or the current folder."""
+    before = _traces()
+    yield
+    for patience in (0.0, 0.05, 0.2, 1.0, 3.0):
+        time.sleep(patience)  # a process that was told to end needs a moment
+        if patience:
+            gc.collect()  # an exception keeps what its frames hold
+        left = {what: found - before[what] for what, found in _traces().items()}
+        if not any(left.values()):
+            return
+    assert not any(left.values()), f"left behind: {left}"
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ def main(prog_name: str = "autograph") -> NoReturn:
     session = _session(prog_name)
     hook: Any = lambda *_: None  # noqa: E731
     for script in session:
-        from autograph_cli.record.runner import drive
+        from autograph_cli.record.runner import drive  # only where there is a script to run
 
         if sys._getframe(1).f_back is None:
             hook = functools.partial(drive, session, script)
@@ -32,7 +32,7 @@ def main(prog_name: str = "autograph") -> NoReturn:
 def _session(prog_name: str) -> Generator[Any, Any, None]:
     """The command line up to a script and on from there; it returns on Ctrl-C, and ends by SystemExit elsewhere."""
     try:
-        from autograph_cli.cli.main import main as commands
+        from autograph_cli.cli.main import main as commands  # here a Ctrl-C while it is imported is seen
 
         yield from commands.session(prog_name=prog_name)
     except KeyboardInterrupt:

@@ -15,11 +15,15 @@ import click
 
 from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
-from autograph_cli.cli.options import SCRIPTS, StepType, UsageError, choose
+from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose
 from autograph_cli.cli.printing import put
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
+from autograph_cli.export.comparison import render_diff
 from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
+from autograph_cli.record import store
+from autograph_cli.record.store import write
+from autograph_cli.testing import files, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load
 
 FORMATS = ("text", "json", "svg", "png", "dot")
@@ -35,6 +39,12 @@ FORMATS = ("text", "json", "svg", "png", "dot")
     metavar="REV",
     help="Compare A at this git revision with A as it is now; given twice, A at both.",
 )
+@click.option(
+    "--engines",
+    type=EnginesType(),
+    metavar="E,F",
+    help="Compare A on two engines: builtin,torch. With one engine, it runs all scripts.",
+)
 @click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to compare of a step.")
 @click.option("--step", type=StepType(), help="Compare only this step: first, last or a number.")
 @click.option("--include", metavar="PARTS", help=f"What to compare of nodes, some of: {','.join(HOLDS)}.")
@@ -46,6 +56,7 @@ def diff(
     old: str,
     new: str | None,
     revisions: tuple[str, ...],
+    engines: tuple[str, ...] | None,
     views: tuple[str, ...],
     step: str | None,
     include: str | None,
@@ -62,20 +73,34 @@ def diff(
       autograph diff --rev main expr.py                  ... with the working copy
       autograph diff --rev v1.0 --rev main expr.py       ... with one another
       autograph diff -o changes.svg expr.graph.txt expr.py
+      autograph diff --engines builtin,torch expr.py
     """
     with as_command_error():
         settings = chosen_settings(load(), step, views, include, None)
         format_ = _format(format_, output)
-        sides = _sides(old, new, revisions)
-        one, other = (_open(name, revision, settings, step) for name, revision in sides)
+        sides = _sides(old, new, revisions, engines or ())
+        one, other = (
+            _open(name, revision, replace(settings, engine=e), step)
+            for (name, revision), e in zip(sides, _engines(engines, settings), strict=True)
+        )
         held = tuple(part for part in one.holds if part in other.holds)
         found = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
         _show(found, format_, output, " - ".join(_title(*side) for side in sides))
     ctx.exit(1 if found else 0)
 
 
-def _sides(old: str, new: str | None, revisions: tuple[str, ...]) -> list[tuple[str, str | None]]:
-    """Two files, or one at two revisions; None stands for how it is now."""
+def _engines(engines: tuple[str, ...] | None, settings: Settings) -> tuple[str, str]:
+    """What runs the one script, and the other."""
+    found = engines or (settings.engine,)
+    return found[0], found[-1]
+
+
+def _sides(
+    old: str, new: str | None, revisions: tuple[str, ...], engines: tuple[str, ...]
+) -> list[tuple[str, str | None]]:
+    """Two files, or one at two revisions or on two engines; None stands for how it is now."""
+    if len(engines) == 2 and new is None and not revisions:
+        return [(old, None), (old, None)]
     if (new is None) != bool(revisions) or len(revisions) > 2:
         raise UsageError("Give two files, or one file and --rev once or twice.")
     if new is not None:
@@ -98,9 +123,6 @@ def _format(format_: str | None, output: Path | None) -> str:
 
 
 def _open(name: str, revision: str | None, settings: Settings, step: str | None) -> Snapshot:
-    from autograph_cli.record import store
-    from autograph_cli.testing import files, scripts
-
     if not name.endswith(SCRIPTS):
         if revision is not None:
             raise UsageError(f"--rev is for scripts, and {name} is none.")
@@ -147,8 +169,6 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 
 def _show(found: SnapshotDiff, format_: str, output: Path | None, title: str) -> None:
-    from autograph_cli.record.store import write
-
     if format_ == "text" and output is None:
         print_diff(found)
         return
@@ -166,8 +186,6 @@ def _content(found: SnapshotDiff, format_: str, title: str) -> bytes:
         return (json.dumps({**whole, "sections": sections}, indent=1) + "\n").encode()
     if format_ == "text":
         return "".join([f"{line}\n" for line in found.sentences] + ["\n", found.to_text()] * bool(found)).encode()
-    from autograph_cli.export.comparison import render_diff
-
     if not found.graphs:
         raise CommandError("There is nothing to draw: the graphs are the same.")
     name, first = found.graphs[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
 from collections.abc import Generator
@@ -10,15 +11,8 @@ from typing import Any, NoReturn
 import click
 
 from autograph_cli import AutographError, __version__
-from autograph_cli.cli.diff import diff
 from autograph_cli.cli.exit_codes import os_sentence
-from autograph_cli.cli.info import info
 from autograph_cli.cli.printing import say
-from autograph_cli.cli.render import render
-from autograph_cli.cli.run import run
-from autograph_cli.cli.show import show
-from autograph_cli.cli.snapshot import snapshot
-from autograph_cli.cli.why import why
 from autograph_cli.graph import GraphError, TraceError
 from autograph_cli.record.runner import INTERRUPTED, Session, driven
 
@@ -52,7 +46,18 @@ class Commands(click.Group):
         sys.exit(code)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, whose file is imported only then: what draws, or shows, takes a while."""
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"autograph_cli.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+_COMMANDS = ("run", "render", "show", "why", "snapshot", "diff", "info")
+"""In the order in which help lists them; each is a file beside this one."""
 
 
 def _refuse(sentence: str, code: int) -> int:
@@ -82,7 +87,3 @@ def main() -> None:
       zsh    eval "$(_AUTOGRAPH_COMPLETE=zsh_source autograph)"
       fish   _AUTOGRAPH_COMPLETE=fish_source autograph | source
     """
-
-
-for command in (run, render, show, why, snapshot, diff, info):
-    main.add_command(command)

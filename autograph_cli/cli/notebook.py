@@ -27,6 +27,8 @@ import click
 
 from autograph_cli import AutographError
 from autograph_cli.atomic_files import temporary_folder
+from autograph_cli.cli.options import to_record
+from autograph_cli.cli.render import render
 from autograph_cli.graph import GraphError, Step, Trace
 from autograph_cli.record import imports, store
 
@@ -72,9 +74,6 @@ def run(shell: Any, line: str, cell: str) -> None:
 
 def _to_record(options: list[str]) -> tuple[str, ...]:
     """What the pictures need to be recorded beside the graph; wrong options are for the drawing to tell."""
-    from autograph_cli.cli.options import to_record
-    from autograph_cli.cli.render import render
-
     try:
         asked = render.make_context("%%autograph", list(options), resilient_parsing=True).params
     except AutographError:
@@ -83,8 +82,6 @@ def _to_record(options: list[str]) -> tuple[str, ...]:
 
 
 def _render(options: list[str]) -> bool:
-    from autograph_cli.cli.render import render
-
     try:
         # What it says of files is of no use here: they are gone at once.
         with contextlib.redirect_stderr(None), contextlib.redirect_stdout(None):
@@ -101,7 +98,7 @@ def _render(options: list[str]) -> bool:
 
 
 def _record(shell: Any, cell: str, beside: tuple[str, ...]) -> Trace:
-    from autograph_cli.record.recorder import Recorder
+    from autograph_cli.record.recorder import Recorder  # the engine, a second to import: not before a cell asks
 
     real = "torch" in sys.modules and getattr(sys.modules["torch"].__spec__, "name", "") == "torch"
     before = dict(shell.user_ns)
@@ -117,7 +114,7 @@ def _record(shell: Any, cell: str, beside: tuple[str, ...]) -> Trace:
 
 def _of_pytorch(shell: Any, before: dict[str, Any]) -> Trace:
     """The graph that the cell's new tensors of PyTorch hang on."""
-    from autograph_cli.record import pytorch
+    from autograph_cli.record import pytorch  # only where PyTorch is what is recorded
 
     roots = [
         (name, value)

@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 
 import click
 
-from autograph_cli import AutographError
+from autograph_cli import AutographError, engines
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import GraphError, Slice, Step, Trace, facts
 from autograph_cli.record import runner, store
+from autograph_cli.testing import settings
 
 _STEPS = re.compile(r"first|last|all|\d{1,18}|\d{0,18}:\d{0,18}")
 SCRIPTS = (".py", ".pyw")
@@ -50,6 +51,33 @@ class StepType(click.ParamType[str]):
         if value in ("first", "last") or re.fullmatch(r"\d{1,18}", value, re.ASCII):
             return value
         return self.fail(f"{value!r} is none of: first, last, a number such as 3.")
+
+
+class EnginesType(click.ParamType[tuple[str, ...]]):
+    """One engine, or two with a comma."""
+
+    name = "engines"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        found = tuple(part.strip() for part in value.split(","))
+        if len(found) > 2 or not set(found) <= set(engines.NAMES):
+            self.fail(f"{value!r} is not one or two of: {', '.join(engines.NAMES)}.", param, ctx)
+        return found
+
+
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(engines.NAMES),
+    help="What runs a script: autograph's own engine (builtin), the PyTorch that is installed (torch), or the latter "
+    "where there is one (auto).  [default: builtin, or what pyproject.toml says]",
+)
+
+
+def engine_of(asked: str | None) -> str:
+    """The engine that was asked for, or that of the project."""
+    return engines.chosen(asked or settings.load().engine)
 
 
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -144,12 +172,18 @@ class Opened:
 
 
 def open_trace(
-    source: str | None, args: tuple[str, ...], step: str | None, *, quiet_stdout: bool, record: Collection[str] = ()
+    source: str | None,
+    args: tuple[str, ...],
+    step: str | None,
+    *,
+    quiet_stdout: bool,
+    record: Collection[str] = (),
+    engine: str | None = None,
 ) -> Opened:
     """The last trace, the trace in a file, or that of a script which is run now and kept as the last one.
 
     With `quiet_stdout` what the script prints goes to stderr, as stdout is for the graph. `record` is what is recorded
-    beside the graph when a script is run.
+    beside the graph when a script is run, `engine` what runs it.
     """
     if source is None:
         trace = store.load(store.find())
@@ -161,7 +195,9 @@ def open_trace(
     folder = Path.cwd()
     target = runner.Target.of(source, args)
     with contextlib.redirect_stdout(sys.stderr) if quiet_stdout else contextlib.nullcontext():
-        result, trace = runner.record(target, _steps_for(step), until_exit=True, record=record)
+        result, trace = runner.record(
+            target, _steps_for(step), until_exit=True, record=record, engine=engine_of(engine)
+        )
     store.keep(trace, folder)
     return Opened(trace, _stem(trace.script), result.exit_code)
 

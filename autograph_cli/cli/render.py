@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
+from autograph_cli import export
 from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli.options import (
     Opened,
     StepType,
     UsageError,
     choose,
+    engine_option,
     open_option,
     open_trace,
     say_derived,
@@ -67,8 +69,6 @@ class Drawing:
 
     def of(self, view: str) -> bytes:
         """The picture of one view."""
-        from autograph_cli import export
-
         return export.render(
             self.step,
             view=view,
@@ -134,6 +134,7 @@ class Drawing:
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
 @click.option("--layout", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
+@engine_option
 @click.pass_context
 def render(
     ctx: click.Context,
@@ -159,6 +160,7 @@ def render(
     columns: bool,
     no_arguments: bool,
     formula: bool,
+    engine: str | None,
 ) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
@@ -179,7 +181,7 @@ def render(
     position = Destination.of(output, format_, views)
     record = to_record(shown, opened_node)
     shown = tuple(word for word in shown if word != "arguments" or not no_arguments)
-    opened = open_trace(source, args, step, quiet_stdout=position.stdout, record=record)
+    opened = open_trace(source, args, step, quiet_stdout=position.stdout, record=record, engine=engine)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
+from autograph_cli import engines
 from autograph_cli.cli import check, live
-from autograph_cli.cli.options import RECORDABLE, RecordType, StepsType
+from autograph_cli.cli.options import RECORDABLE, RecordType, StepsType, engine_of, engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
 from autograph_cli.record import runner, store
@@ -35,6 +36,7 @@ from autograph_cli.record import runner, store
     metavar="LIST",
     help=f"Record this too, for --show and --open: {', '.join(RECORDABLE)}.",
 )
+@engine_option
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
 @click.option(
     "--check-only",
@@ -48,6 +50,7 @@ def run(
     output: Path | None,
     steps: str,
     record: tuple[str, ...],
+    engine: str | None,
     quiet: bool,
     check_only: bool,
     file: str,
@@ -56,8 +59,9 @@ def run(
     """Run FILE as python does, record its autograd graph, and say what was recorded.
 
     The options of autograph stand before FILE; all that follows FILE is for the script. FILE is - for standard
-    input. `import torch` is served by autograph's engine. The report is on stderr; the exit code is the script's.
-    What FILE uses and the engine lacks is told before it runs; --check-only tells no more than that.
+    input. `import torch` is served by autograph's engine; with --engine torch it is PyTorch. The report is on stderr;
+    the exit code is the script's. What FILE uses and autograph's engine lacks is told before it runs; with --check-only
+    no more than that.
 
     \b
       autograph run expr.py
@@ -66,21 +70,24 @@ def run(
       autograph run - < expr.py
       autograph run --record values,time expr.py
       autograph run --check-only train.py
+      autograph run --engine torch train.py
     """
     folder = Path.cwd()
     target = runner.Target.of(file, args, module=module)
     if check_only:
         return check.tell_all(target, quiet)
     target = replace(target, source=runner.read(target))
-    if not quiet:
+    engine = engine_of(engine)
+    if not quiet and engine == "builtin":
         check.warn(target)
     # Relative to where the command was given: the script may go elsewhere.
     output = None if output is None else folder / output
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
 
-    recorder = Recorder(steps, target.label, record=record)
+    recorder = Recorder(steps, target.label, record=record, engine=engines.connect(engine))
     with live.line(recorder) if not quiet else contextlib.nullcontext():
-        result, trace = yield from runner.recording(target, steps, recorder=recorder, until_exit=True)
+        session = runner.recording(target, steps, recorder=recorder, until_exit=True, engine=engine)
+        result, trace = yield from session
     try:
         where = store.keep(trace, folder) if output is None else store.save(trace, output)
     except store.StoreError as error:

@@ -10,6 +10,7 @@ from autograph_cli import graph
 from autograph_cli.cli.options import (
     StepType,
     choose,
+    engine_option,
     open_option,
     open_trace,
     say_derived,
@@ -52,6 +53,7 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @click.option("--depth", type=click.IntRange(0), help="Modules further in than this are a line each.")
 @click.option("--formula", is_flag=True, help="Only the derivatives, as formulas (needs sympy).")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
+@engine_option
 @click.pass_context
 def show(
     ctx: click.Context,
@@ -67,6 +69,7 @@ def show(
     shown: tuple[str, ...],
     opened_node: str | None,
     formula: bool,
+    engine: str | None,
 ) -> None:
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
 
@@ -77,7 +80,7 @@ def show(
       autograph show expr.py --backward
       autograph show expr.py > expr.txt
     """
-    opened = open_trace(source, args, step, quiet_stdout=True, record=to_record(shown, opened_node))
+    opened = open_trace(source, args, step, quiet_stdout=True, record=to_record(shown, opened_node), engine=engine)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)

@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
+from rich.progress import Progress
 
 from autograph_cli.cli.exit_codes import as_command_error
 from autograph_cli.cli.options import StepsType, UsageError
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
+from autograph_cli.record.store import write
+from autograph_cli.testing import reports, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 
 if TYPE_CHECKING:
@@ -63,9 +67,6 @@ def snapshot(
       autograph snapshot --check -j 4 samples/   in CI
       autograph snapshot --update expr.py        accept the change
     """
-    from autograph_cli.record.store import write
-    from autograph_cli.testing import reports, scripts
-
     results: list[Result] = []
     with as_command_error():
         settings = chosen_settings(load(), steps, views, include, tolerance)
@@ -103,9 +104,6 @@ def chosen_settings(
 @contextmanager
 def _progress(count: int) -> Iterator[Callable[[], None]]:
     """A bar on stderr, in a terminal, where several scripts run; gives what moves it on."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=count < 2 or not console.is_terminal) as bar:
         task = bar.add_task("snapshots", total=count)

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from autograph_cli.cli.options import SCRIPTS, Opened, StepType, choose, open_trace
+from autograph_cli.cli.options import SCRIPTS, Opened, StepType, choose, engine_option, open_trace
 from autograph_cli.cli.printing import say
-from autograph_cli.graph import Graph, GraphError, Node
-from autograph_cli.graph import paths as ways
+from autograph_cli.graph import Graph, GraphError, Node, paths as ways
 from autograph_cli.graph.cuts import reasons
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.record.bindings import Script
@@ -28,9 +27,17 @@ LINES = 40
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="So many paths at most.")
+@engine_option
 @click.pass_context
 def why(
-    ctx: click.Context, loss: str, leaf: str, source: str | None, args: tuple[str, ...], step: str | None, limit: int
+    ctx: click.Context,
+    loss: str,
+    leaf: str,
+    source: str | None,
+    args: tuple[str, ...],
+    step: str | None,
+    limit: int,
+    engine: str | None,
 ) -> None:
     """Print the paths of a gradient from LOSS to LEAF, in the last run, a TRACE, or FILE.py, which is run first.
 
@@ -42,7 +49,7 @@ def why(
       autograph why loss w
       autograph why loss model.fc1.weight train.py
     """
-    opened = open_trace(source, args, step, quiet_stdout=True)
+    opened = open_trace(source, args, step, quiet_stdout=True, engine=engine)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     graph = choose(opened.trace, step).graph

@@ -1,1 +1,55 @@
-"""The engines that a recorder can follow: what it is told of them (`protocol.py`), and each of them as it is told."""
+"""How a recorder hears an engine: one protocol, and the engines that speak it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from autograph_cli import AutographError
+
+if TYPE_CHECKING:
+    from autograph_cli.engines.protocol import Connect
+
+NAMES = ("builtin", "torch", "auto")
+"""What `--engine` takes: the engine of this package, the PyTorch that is installed, or that one where there is one."""
+_NOT_INSTALLED = "PyTorch is not installed here: pip install 'autograph-cli[torch]', or take --engine builtin."
+
+
+class EngineError(AutographError):
+    """An engine that cannot be used here."""
+
+    exit_code = 2
+
+
+def chosen(name: str) -> str:
+    """The engine that a name stands for.
+
+    >>> chosen("builtin")
+    'builtin'
+    """
+    if name != "auto":
+        return name
+    return "builtin" if importlib.util.find_spec("torch") is None else "torch"
+
+
+def check(name: str) -> None:
+    """Raise `EngineError` where this engine is not installed; nothing is imported."""
+    if name == "torch" and importlib.util.find_spec("torch") is None:
+        raise EngineError(_NOT_INSTALLED)
+
+
+def connect(name: str) -> Connect:
+    """What connects a recorder to this engine; raises `EngineError` where it is not installed or too old."""
+    if chosen(name) == "builtin":
+        return _module("builtin").Builtin  # type: ignore[no-any-return]
+    try:
+        return _module("pytorch").PyTorch  # type: ignore[no-any-return]
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise EngineError(_NOT_INSTALLED) from None
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"{__name__}.{name}")

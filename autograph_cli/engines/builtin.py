@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from autograph_cli.engines.builtin_derive import gradients as derive
+from autograph_cli.engines.builtin_formulas import formula_of
 from autograph_cli.engines.builtin_inside import Inside
 from autograph_cli.engines.builtin_saved import (
     bytes_of,
@@ -29,12 +30,15 @@ from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
+from autograph_cli.torch.optim.optimizer import Optimizer
 
 
 class Builtin:
     """A connection of one recorder to the engine; see `protocol.Engine`."""
 
     tensor = Tensor
+    name = "autograph"
+    folders: tuple[str, ...] = ()
     look = staticmethod(look)
     saved = staticmethod(saved)
     saved_constants = staticmethod(saved_constants)
@@ -59,6 +63,9 @@ class Builtin:
     def stop(self) -> None:
         if process_state.observer is self:
             process_state.observer = None
+
+    def follow(self, on: bool) -> None:
+        """All is told: what hangs on a step that is not followed may be kept later."""
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -231,8 +238,6 @@ class Builtin:
         return thread_state.calls
 
     def optimizers(self) -> type:
-        from autograph_cli.torch.optim.optimizer import Optimizer
-
         return Optimizer
 
     # -- nodes
@@ -277,7 +282,10 @@ class Builtin:
 
     def names(self, cls: type[Node]) -> tuple[str, str]:
         name, operation = cls.__name__, cls._operation
-        return name, name.removesuffix("Backward") if operation is None else operation.name
+        if operation is not None:
+            return name, operation.name
+        function = getattr(cls, "_forward_cls", None)  # an operator of torch.library says what it is called
+        return name, getattr(function, "_op_name", "") or name.removesuffix("Backward")
 
     def arguments(self, cls: type[Node], plain: Sequence[Any]) -> list[tuple[str, str]]:
         if cls._operation is None:
@@ -288,8 +296,6 @@ class Builtin:
         ]
 
     def formula(self, cls: type[Node]) -> tuple[str, ...]:
-        from autograph_cli.engines.builtin_formulas import formula_of
-
         return formula_of(cls)
 
     # -- measures

@@ -80,14 +80,14 @@ def _unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
     modes = ("grad", "inference", "saved_hooks", "anomaly", "current", "autocast")
     before = (
         process_state.observer,
-        process_state.special - process_state.reserved - process_state.lazy,
+        process_state.special,
         {name: getattr(thread_state, name) for name in modes},
     )
     extras = [(node, node._extra) for node in nodes if node._extra is not None]
     metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
     quiet = io.StringIO()
     try:
-        process_state.observer, process_state.special = observer, process_state.reserved + process_state.lazy
+        process_state.observer, process_state.special = observer, int(process_state.float8)
         (
             thread_state.grad,
             thread_state.inference,
@@ -99,6 +99,7 @@ def _unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
         for node, extra in extras:
             node._extra = Extra()
             node._extra.versions = extra.versions
+            node._extra.by_operations = extra.by_operations
         for meta, _ in metas:
             meta.hooks = None
         with (
@@ -112,7 +113,7 @@ def _unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
             yield
     finally:
         process_state.observer, special, kept = before
-        process_state.special = special + process_state.reserved + process_state.lazy
+        process_state.special = special
         for name, value in kept.items():
             setattr(thread_state, name, value)
         for node, extra in extras:

@@ -24,7 +24,7 @@ def formula_of(cls: type[Node]) -> tuple[str, ...]:
     """
     function = getattr(cls, "_forward_cls", None)
     if function is not None:
-        return _source_of(function._user_backward())
+        return source_of(function._user_backward())
     operation: Any = cls._operation
     if operation is None:
         return ()
@@ -36,7 +36,7 @@ def formula_of(cls: type[Node]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _source_of(function: Any) -> tuple[str, ...]:
+def source_of(function: Any) -> tuple[str, ...]:
     """The lines of a function, blank ones left out."""
     try:
         text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))

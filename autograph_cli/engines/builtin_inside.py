@@ -18,7 +18,7 @@ from autograph_cli.torch._core.schema import REQUIRED
 from autograph_cli.torch._core.state import thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
 from autograph_cli.torch._core.views import CopySlices, itself
-from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
+from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number, number_of
 
 _GRADIENTS = ("float", "bfloat", "complex")
 
@@ -179,9 +179,9 @@ def _tensors(args: Iterable[Any]) -> Iterator[Tensor]:
 def _plain(op: Any, args: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
     """The arguments that are no tensors, or numbers in the place of one; defaults left out."""
     for parameter, x in zip(op.schema.parameters, args, strict=True):
-        number = isinstance(x, Tensor) and is_wrapped_number(x)
-        if number:
-            yield parameter.name, x._raw.item()
+        number = number_of(x)
+        if number is not None:
+            yield parameter.name, number
         elif not any(True for _ in _tensors([x])) and (parameter.default is REQUIRED or x != parameter.default):
             yield parameter.name, x
 

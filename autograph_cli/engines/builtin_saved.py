@@ -20,7 +20,7 @@ from autograph_cli.torch._core.saved_attributes import attribute
 from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
-from autograph_cli.torch._core.wrapped_numbers import written_number
+from autograph_cli.torch._core.wrapped_numbers import number_of
 
 _PLAIN = frozenset((bool, int, float, complex, str, type(None), Given))
 """Classes of what can be kept without keeping anything else."""
@@ -71,7 +71,7 @@ def constants(node: Node) -> Any:
 
 def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
     """What an operation was given that is no tensor, in its place; None for the rest."""
-    return tuple([written_number(x) if isinstance(x, Tensor) else x if x.__class__ in _PLAIN else None for x in inputs])
+    return tuple([number_of(x) if isinstance(x, Tensor) else x if x.__class__ in _PLAIN else None for x in inputs])
 
 
 @functools.cache
@@ -175,7 +175,9 @@ def _is_size(item: Any) -> bool:
 
 @functools.cache
 def _labels(cls: type[Node]) -> tuple[str, ...]:
-    return tuple(map(attribute, cls._item_names))
+    operation = cls._operation
+    shown = {} if operation is None else {item: name for name, item in operation.saved.items() if isinstance(item, str)}
+    return tuple([attribute(shown.get(name, name)) for name in cls._item_names])
 
 
 def kept_outputs(

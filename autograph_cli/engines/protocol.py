@@ -161,6 +161,9 @@ class Listener(Protocol):
     def ends(self, call: BackwardCall) -> None:
         """The backward call is over, also when it failed."""
 
+    def passed(self) -> None:
+        """A step has ended of which nothing was told, for the listener did not follow."""
+
     def failed(self, error: Exception) -> None:
         """The listener made an error, which the script must not see."""
 
@@ -172,6 +175,10 @@ class Engine(Protocol):
     def tensor(self) -> type:
         """The class of tensors."""
 
+    name: str
+    """How traces call it."""
+    folders: tuple[str, ...]
+    """Where the engine's own code lies, beside this package."""
     measured: bool
     """Whether the listener is told of what was `made`."""
 
@@ -182,6 +189,9 @@ class Engine(Protocol):
 
     def stop(self) -> None:
         """Tell it no more."""
+
+    def follow(self, on: bool) -> None:
+        """Whether the listener follows what comes now; it may be told all the same, if that costs nothing."""
 
     def listening(self) -> AbstractContextManager[None]:
         """Tell the listener within the block only; who listened before does so again after it."""
@@ -293,3 +303,15 @@ class Engine(Protocol):
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
         """What gathers the operations of a node that is about to run, and what `summary` says of them; None where there
         are none."""
+
+
+class Connect(Protocol):
+    """What connects a recorder to an engine."""
+
+    tensor: type
+    """The class of tensors."""
+
+    def __call__(self, listener: Listener) -> Engine: ...
+
+    def kept(self) -> AbstractContextManager[None]:
+        """Within the block, what is changed of the engine's settings and modes is put back."""

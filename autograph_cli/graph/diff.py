@@ -155,7 +155,18 @@ def constants(node: Node) -> tuple[str, ...]:
     return tuple(found)
 
 
-_SHAPES = ("sizes", "size", "strides", "stride", "storage_offset", "options", "scalar_type", "sym_numel")
+_SHAPES = (
+    "sizes",
+    "sizes_opt",
+    "size",
+    "strides",
+    "stride",
+    "storage_offset",
+    "options",
+    "scalar_type",
+    "sym_numel",
+    "sym_argsize_0",
+)
 _DEFAULTS = {("alpha", "1"), ("alpha", "1.0"), ("beta", "1"), ("keepdim", "False")}
 
 

@@ -162,7 +162,7 @@ class _Review:
         gone, came = [c for c in was if c not in now], [c for c in now if c not in was]
         if gone and came:
             yield f"{_of(new.order)}{self.operation(new)} is called with {_and(came)}, not {_and(gone)}"
-        else:
+        elif gone or came:
             how = f"is called with {_and(came)}" if came else f"is no longer called with {_and(gone)}"
             yield f"{_of(new.order)}{self.operation(new)} {how}"
 

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograph_cli.engines.protocol import Engine, Output, key_of, number_of
-from autograph_cli.engines.protocol import Saved as Kept
-from autograph_cli.graph import Edge, Graph, Kind, ModuleCall, Node, Pass, Root, Source
-from autograph_cli.graph import Output as OutputRecord
+from autograph_cli.engines.protocol import Engine, Output, Saved as Kept, key_of, number_of
+from autograph_cli.graph import Edge, Graph, Kind, ModuleCall, Node, Output as OutputRecord, Pass, Root, Source
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import INPUT, LEAF, BackwardEvent, Event, StepLog
 from autograph_cli.record.measures import Found

@@ -18,12 +18,22 @@ from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, Modul
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, BackwardEvent, Event, Look, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names import variables_of
-from autograph_cli.record.source_locations import ENGINE, RUNNER, USER, file_kinds, kind_of, script_frames
+from autograph_cli.record.source_locations import (
+    ENGINE,
+    RUNNER,
+    USER,
+    add_engine,
+    file_kinds,
+    kind_of,
+    script_frames,
+)
 
 LIMIT = 10_000
 """So many events may gather before those of dead nodes are swept away."""
 BATCH = 500
 """So many events gather before dead ones of finished steps are dropped."""
+_MOST_OVER = 4
+"""So many steps that others may hang on are dropped at once; what is older waits until there are `BATCH` events."""
 CALLS = 1_000
 """So many backward calls may gather in one step before those that made nothing are forgotten, the newest apart."""
 
@@ -68,6 +78,7 @@ class EventLog:
         self.known: dict[int, Event] = {}
         self.failed = failed
         self.engine = engine(self)
+        add_engine(self.engine.folders)
         self._connect = engine
         self.count = 0
         self.calls = 0
@@ -83,8 +94,11 @@ class EventLog:
         self.saved: dict[int, tuple[tuple[Saved, ...], Any]] = {}
         """What nodes keep for backward, by the event's key; and of what is no operation of the engine's, what that
         is."""
+        self.over: list[tuple[list[Event], int, list[Look]]] = []
+        """The last steps that are wanted no more, as long as others may hang on them: events, the oldest that they hang
+        on, and what was noted of what nodes keep."""
         self.unsettled: list[list[Look]] = []
-        """What was noted of that in finished steps which later ones hang on."""
+        """What was noted of that in steps before those."""
         self.new_leaves = False
         """Whether leaves were met since somebody looked for their names."""
         self.newest_key = 0
@@ -117,7 +131,8 @@ class EventLog:
         other.modules = self.modules
         step = other.step
         step.events, step.passes = list(self.step.events), list(self.step.passes)
-        step.looked, other.unsettled = list(self.step.looked), list(self.unsettled)
+        step.looked = list(self.step.looked)
+        other.over, other.unsettled = list(self.over), list(self.unsettled)
         return other
 
     # -- what the engine tells
@@ -282,6 +297,9 @@ class EventLog:
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
+    def passed(self) -> None:
+        """A step has ended of which nothing was told."""
+
     def _add(self, event: Event) -> None:
         self.known[event.key] = event
         self.step.events.append(event)
@@ -385,17 +403,26 @@ class EventLog:
         return step
 
     def drop(self, step: StepLog, newest: StepLog) -> None:
-        """Forget a step that is wanted no more, if nothing of it lives and the newest one does not hang on it."""
-        if newest.older or any(event[2] is OPERATION and event[3]() is not None for event in step.events):
-            self.unsettled.append(step.looked)
-            return
+        """Forget a step that is wanted no more, and those before it, of which nothing lives and on which none hangs."""
         known, saved, names, borrowed = self.known, self.saved, self.names, self.borrowed
-        for event in step.events:
-            if event[2] is OPERATION or (event[2] is INPUT and event[3]() is None):
-                known.pop(event[1], None)
-                names.pop(event[0], None)
-                borrowed.pop(event[0], None)
-                saved.pop(event[1], None)
+        self.over.append((step.events, step.oldest, step.looked))
+        oldest, kept = newest.oldest, []
+        for over in reversed(self.over):
+            events = over[0]
+            living = any(event[2] is OPERATION and event[3]() is not None for event in events)
+            if living or (events and events[-1][0] >= oldest):
+                oldest = min(oldest, over[1])
+                kept.append(over)
+                continue
+            for event in events:
+                if event[2] is OPERATION or (event[2] is INPUT and event[3]() is None):
+                    known.pop(event[1], None)
+                    names.pop(event[0], None)
+                    borrowed.pop(event[0], None)
+                    saved.pop(event[1], None)
+        self.over = kept[::-1]
+        if len(kept) > _MOST_OVER:
+            self.unsettled.append(self.over.pop(0)[2])
 
     def forget(self, newest: StepLog) -> None:
         """Now and then, drop the dead events of finished steps, older than this one, that no other event hangs on.

@@ -102,8 +102,8 @@ class StepLog:
         self.looked: list[Look] = []
         self.found: Any = None
         """What was measured, if anything was to be."""
-        self.older = True
-        """Whether its nodes hang on those of older steps, as far as is known."""
+        self.oldest = 0
+        """The number of the oldest operation of an older step that its nodes hang on, as far as is known."""
 
     @property
     def has_operations(self) -> bool:

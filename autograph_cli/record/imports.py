@@ -152,17 +152,20 @@ def engine_name(name: str) -> str:
     return SERVED[root] + dot + inner
 
 
-def _speak_for(module: ModuleType) -> None:
-    from autograph_cli.torch._missing import speak_for
+def sentences() -> Any:
+    """What the engine says of names that it lacks."""
+    from autograph_cli.torch import _missing  # the engine takes a second to import, and not every script needs it
 
-    speak_for(module)
+    return _missing
+
+
+def _speak_for(module: ModuleType) -> None:
+    sentences().speak_for(module)
 
 
 def _missing(name: str, ours: str) -> ModuleNotFoundError:
-    from autograph_cli.torch._missing import refusal
-
     above = sys.modules.get(ours.rpartition(".")[0])
-    return ModuleNotFoundError(refusal(name, () if above is None else vars(above)), name=name)
+    return ModuleNotFoundError(sentences().refusal(name, () if above is None else vars(above)), name=name)
 
 
 def _take_modules() -> dict[str, ModuleType]:

@@ -25,7 +25,7 @@ from autograph_cli.record.measures import Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
 from autograph_cli.record.saved_tensors import look, parameters_of
 from autograph_cli.record.source_locations import Sources, script_frames
-from autograph_cli.record.steps import Progress, Selection
+from autograph_cli.record.steps import Progress, Selection, may_be_last
 from autograph_cli.record.tracebacks import summary
 
 _MOST_COUNTED = 64
@@ -62,6 +62,9 @@ class _Log(EventLog):
             entry = self.step.running[-1]
             super().ends(call)
             self._recorder.ends(call, entry)
+
+    def passed(self) -> None:
+        self._recorder.passed()
 
 
 class Recorder:
@@ -118,6 +121,7 @@ class Recorder:
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
         self.log.engine.start()
+        self.log.engine.follow(self._followed())
         if self.measures is not None:
             self.measures.start()
             self.log.measures, self.log.engine.measured = self.measures, True
@@ -133,7 +137,7 @@ class Recorder:
                 return self.trace()
             except Exception as error:
                 self.failed(error)
-                return Trace(self.script, tuple(self.kept), self.total)
+                return Trace(self.script, tuple(self.kept), self.total, self.log.engine.name)
 
     def _look_at(self, scope: Mapping[str, Any]) -> None:
         log, step = self.log, self.log.step
@@ -157,7 +161,7 @@ class Recorder:
                     steps.append(self._step(_Finished(self.total, step, [], self._memory(step))))
             elif self._last is not None:
                 steps.append(self._step(self._last))
-            return Trace(self.script, tuple(steps), total)
+            return Trace(self.script, tuple(steps), total, self.log.engine.name)
 
     def snapshot(self, scope: Mapping[str, Any]) -> Graph:
         """The graph that these variables hang on now, of whichever steps; each one with a grad_fn is a root."""
@@ -225,6 +229,17 @@ class Recorder:
     def _wanted(self) -> bool:
         return self.selection.last or self.selection.keeps(self.total)
 
+    def passed(self) -> None:
+        """A step has ended that was not followed."""
+        self.total += 1
+        if self.watcher is not None:
+            self.watcher(Progress(self.total, 0, len(self.kept)))
+        self.log.engine.follow(self._followed())
+
+    def _followed(self) -> bool:
+        """Whether the step that begins is followed: one that is kept, or that may turn out to be the last."""
+        return self.selection.keeps(self.total) or (self.selection.last and may_be_last(self.total))
+
     def _few(self) -> bool:
         """Whether the step is one of few, of which a derivative graph is made."""
         return not self.total or self.selection.names(self.total)
@@ -260,6 +275,7 @@ class Recorder:
         if before is not None:
             log.drop(before.step, step)
         log.forget(step)
+        log.engine.follow(self._followed())
 
     def _step(self, done: _Finished) -> Step:
         step, roots = done.step, [output for _, output in done.roots]

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Literal, Protocol, TypeVar
 
-from autograph_cli import AutographError
+from autograph_cli import AutographError, engines
 from autograph_cli.graph import Trace
 from autograph_cli.record.imports import serve
 from autograph_cli.record.tracebacks import print_exception, summary
@@ -135,9 +135,10 @@ def run(
     before: Callable[[], None] | None = None,
     after: Callable[[Result], None] | None = None,
     until_exit: bool = False,
+    served: bool = True,
 ) -> Result:
     """Run the target as `__main__` and return how it ended; what it raises is printed, its own frames only."""
-    return driven(running(target, before=before, after=after, until_exit=until_exit))
+    return driven(running(target, before=before, after=after, until_exit=until_exit, served=served))
 
 
 def running(
@@ -146,8 +147,11 @@ def running(
     before: Callable[[], None] | None = None,
     after: Callable[[Result], None] | None = None,
     until_exit: bool = False,
+    served: bool = True,
 ) -> Session[Result]:
     """A session that runs the target as `__main__`: it yields the script, is sent what that raised, returns its end.
+
+    `import torch` is `served` from the engine of this package, or finds the PyTorch that is installed.
 
     `before` is called ahead of the script's first line, `after` once it and its threads have ended. Both find
     `sys.argv`, `sys.path[0]`, `__main__` and the served `torch` in place; these are put back on return, or, with
@@ -156,7 +160,8 @@ def running(
     """
     code = read(target)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(serve())
+        if served:
+            stack.enter_context(serve())
         main = stack.enter_context(_as_main(target))
         if until_exit:
             _held.append(stack.pop_all())
@@ -180,9 +185,11 @@ def record(
     recorder: RecorderLike | None = None,
     until_exit: bool = False,
     record: Collection[str] = (),
+    engine: str = "builtin",
 ) -> tuple[Result, Trace]:
     """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one."""
-    return driven(recording(target, steps, recorder=recorder, until_exit=until_exit, record=record))
+    session = recording(target, steps, recorder=recorder, until_exit=until_exit, record=record, engine=engine)
+    return driven(session)
 
 
 def recording(
@@ -192,25 +199,27 @@ def recording(
     recorder: RecorderLike | None = None,
     until_exit: bool = False,
     record: Collection[str] = (),
+    engine: str = "builtin",
 ) -> Session[tuple[Result, Trace]]:
     """A session that runs the target under a recorder (see `running`).
 
-    `record` names what is recorded beside the graph: `values`, `time`, `formula`, `inside`.
+    `record` names what is recorded beside the graph: `values`, `time`, `formula`, `inside`; `engine` is what `--engine`
+    takes.
     """
-    from autograph_cli.engines.builtin import Builtin
-
+    connection = engines.connect(engine)
     if recorder is None:
-        from autograph_cli.record.recorder import Recorder
+        from autograph_cli.record.recorder import Recorder  # with the engine, a second to import
 
-        recorder = Recorder(steps=steps, script=target.label, record=record)
+        recorder = Recorder(steps=steps, script=target.label, record=record, engine=connection)
     traces: list[Trace] = []
     finish = recorder.finish
 
     def after(result: Result) -> None:
         traces.append(replace(finish(result.scope), failure=result.failure))
 
-    with contextlib.nullcontext() if until_exit else Builtin.kept():
-        result = yield from running(target, before=recorder.start, after=after, until_exit=until_exit)
+    served = engines.chosen(engine) == "builtin"
+    with contextlib.nullcontext() if until_exit else connection.kept():
+        result = yield from running(target, before=recorder.start, after=after, until_exit=until_exit, served=served)
     return result, traces[0]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from autograph_cli.engines.protocol import Saved as Kept
-from autograph_cli.engines.protocol import key_of, shown
+from autograph_cli.engines.protocol import Saved as Kept, key_of, shown
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import LEAF, OPERATION, Look, StepLog
@@ -27,7 +27,10 @@ def look(log: EventLog, step: StepLog) -> None:
     looked = [(event[1], event[4], kept) for event, kept in zip(operations, found, strict=True) if kept is not None]
     outer = {key_of(output) for output in outputs - own} - own
     met = [event for event in map(known.get, outer) if event is not None]
-    step.older = len(met) < len(outer) or any(event[2] is OPERATION for event in met)
+    if len(met) < len(outer):
+        step.oldest = 0
+    else:
+        step.oldest = min([event[0] for event in met if event[2] is OPERATION], default=sys.maxsize)
     living = [(event, tensor) for event in met if event[2] is not OPERATION and (tensor := event[3]()) is not None]
     storages = log.engine.storages([tensor for _, tensor in living])
     step.looked.append((looked, [(event, storage) for (event, _), storage in zip(living, storages, strict=True)]))
@@ -35,7 +38,7 @@ def look(log: EventLog, step: StepLog) -> None:
 
 def settle(log: EventLog, step: StepLog) -> dict[int, int]:
     """Work out what was noted of a step that is kept, and of older ones; the storages of its leaves and inputs."""
-    for looks in log.unsettled:
+    for looks in (*log.unsettled, *[looks for _, _, looks in log.over]):
         _settle(log, looks)
     log.unsettled.clear()
     return _settle(log, step.looked)

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autograph_cli.record.imports import REFUSED, SERVED, engine_name
+from autograph_cli.record.imports import REFUSED, SERVED, engine_name, sentences
 from autograph_cli.record.names_used import Module, read
 from autograph_cli.record.packages import modules_of
 from autograph_cli.record.tensor_names import TENSOR_NAMES
@@ -155,7 +155,7 @@ def _submodule(path: str) -> Any:
 @cache
 def _lacking_methods() -> frozenset[str]:
     """What PyTorch's tensors have and the engine's lack, less what other common objects have too."""
-    import numpy as np
+    import numpy as np  # comes with the engine, and only the look at a script's names needs it
 
     tensor = importlib.import_module(SERVED["torch"]).Tensor
     others = {name for kind in (str, bytes, list, dict, set, np.ndarray) for name in dir(kind)}
@@ -165,6 +165,5 @@ def _lacking_methods() -> frozenset[str]:
 def _advice(name: str, known: tuple[str, ...]) -> str:
     if name.partition(".")[0] not in SERVED:
         return ""
-    from autograph_cli.torch._missing import advice
-
-    return advice(name, known)
+    told: str = sentences().advice(name, known)
+    return told

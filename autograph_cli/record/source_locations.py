@@ -10,6 +10,7 @@ import linecache
 import os
 import sys
 import sysconfig
+from collections.abc import Iterable
 from types import CodeType, FrameType
 
 import autograph_cli
@@ -22,7 +23,12 @@ _OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
 _LIBRARY = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib"))
 _PACKAGES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib"))
 _RUNNER = os.path.join(_OURS, "record", "runner.py")
-_PASS = os.path.join(_OURS, "torch", "_core", "backward.py")
+_PASSES = (
+    os.path.join(_OURS, "torch", "_core", "backward.py"),
+    os.path.join(_OURS, "engines", "pytorch_passes.py"),
+)
+_engines: set[str] = set()
+"""Where other engines' own code lies."""
 
 USER, ENGINE, PASS, RUNNER = range(4)
 file_kinds: dict[str, int] = {}
@@ -38,12 +44,19 @@ def kind_of(filename: str) -> int:
     return kind
 
 
+def add_engine(folders: Iterable[str]) -> None:
+    """Files in these folders are an engine's from now on."""
+    if not _engines.issuperset(folders):
+        _engines.update(folders)
+        file_kinds.clear()
+
+
 def _classify(filename: str) -> int:
-    if filename == _PASS:
+    if filename in _PASSES:
         return PASS
     if filename == _RUNNER:
         return RUNNER
-    if filename.startswith((_OURS, "<autograph ", "<frozen ", "<__array_function__")):
+    if filename.startswith((*_engines, _OURS, "<autograph ", "<frozen ", "<__array_function__")):
         return ENGINE
     return ENGINE if filename.startswith(_LIBRARY) and not filename.startswith(_PACKAGES) else USER
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ALL_UNTIL, EACH = 16, 64
+"""Nobody knows which step is the last. Where it costs something to follow a step, so many at the beginning may be it,
+and each one of so many after them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -43,6 +47,11 @@ class Selection:
     def names(self, number: int) -> bool:
         """Whether this step was asked for by its number, as `first`, or by a range."""
         return _within(number, self.named)
+
+
+def may_be_last(number: int) -> bool:
+    """Whether this step is followed for the case that it is the last one."""
+    return number < ALL_UNTIL or number % EACH == 0
 
 
 def _range(part: str) -> tuple[int, int | None]:

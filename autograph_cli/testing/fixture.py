@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from autograph_cli.export.comparison import side_by_side
 from autograph_cli.graph import Graph, Section, Snapshot, views
 from autograph_cli.record.capture import capture, capture_derivatives
 from autograph_cli.testing import settings as project
@@ -131,8 +132,6 @@ class GraphSnapshot:
         return [f"the graph differs from {path}", *(f"  {sentence}" for sentence in told[:FEW]), *more]
 
     def _picture(self, path: Path, graph: Graph) -> Path:
-        from autograph_cli.export.comparison import side_by_side
-
         file = self._temporary() / f"{path.name.removesuffix(SUFFIX)}.svg"
         file.write_bytes(side_by_side(load(path).sections[0].graph, graph, self.view.replace("_", "-")))
         return file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from hashlib import sha1
 from pathlib import Path
@@ -35,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """With `--graph-engine`, whatever is imported from here on has the engine as its `torch`."""
     if early_config.known_args_namespace.graph_engine:
-        from autograph_cli.record.imports import serve
+        from autograph_cli.record.imports import serve  # pytest loads this file in every project
 
         serving: Any = serve()
         serving.__enter__()
@@ -50,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def graph_snapshot(request: pytest.FixtureRequest) -> GraphSnapshot:
     """Compares graphs with those kept beside the test: `assert graph_snapshot == loss`."""
-    from autograph_cli.testing.fixture import GraphSnapshot
+    from autograph_cli.testing.fixture import GraphSnapshot  # likewise
 
     session: Any = request.config.pluginmanager.get_plugin(_PLUGIN)
     return GraphSnapshot(
@@ -66,11 +67,11 @@ def graph_snapshot(request: pytest.FixtureRequest) -> GraphSnapshot:
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     """The review of a graph that differs, in the place of two representations."""
-    if op != "==" or type(left).__name__ != "GraphSnapshot":
+    module: Any = sys.modules.get("autograph_cli.testing.fixture")
+    if op != "==" or module is None or not isinstance(left, module.GraphSnapshot):
         return None
-    from autograph_cli.testing.fixture import GraphSnapshot
-
-    return left.report() if isinstance(left, GraphSnapshot) else None
+    told: list[str] | None = left.report()
+    return told
 
 
 def folder_of(path: Path) -> Path:

@@ -17,13 +17,19 @@ from pathlib import Path
 from typing import Any
 
 import autograph_cli
-from autograph_cli import AutographError
-from autograph_cli.graph import Trace, from_json
+from autograph_cli import AutographError, engines
+from autograph_cli.atomic_files import before_a_signal_ends
+from autograph_cli.engines import connect
+from autograph_cli.graph import Trace, from_json, to_json
+from autograph_cli.record import runner
+from autograph_cli.record.names import tensors_in
 
 _FEW = 16
 """So many elements of a tensor are written out; of more, a summary."""
 _END = b"\n"
 """Ends an answer that is whole."""
+_running: set[subprocess.Popen[str]] = set()
+"""The processes in which scripts are running."""
 
 
 class RecordingError(AutographError):
@@ -49,12 +55,23 @@ def record(
     extras: Sequence[str] = (),
     folder: Path | None = None,
     name: str = "",
+    engine: str = "builtin",
 ) -> Recording:
     """Run a script in a process of its own, in `folder`; raises `RecordingError` with its last words if it fails."""
     label = name or str(script)
-    asked = {"script": str(script), "arguments": list(arguments), "steps": steps, "extras": list(extras)}
-    with tempfile.TemporaryFile() as file:
-        done = subprocess.run(
+    engine = engines.chosen(engine)
+    engines.check(engine)
+    asked = {
+        "script": str(script),
+        "arguments": list(arguments),
+        "steps": steps,
+        "extras": list(extras),
+        "engine": engine,
+    }
+    with (
+        tempfile.TemporaryFile() as file,
+        before_a_signal_ends(stop),
+        subprocess.Popen(
             [sys.executable, "-m", __spec__.name, json.dumps(asked)],
             cwd=folder,
             env=_environment(),
@@ -63,15 +80,21 @@ def record(
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
-            check=False,
-        )
+        ) as process,
+    ):
+        _running.add(process)
+        try:
+            said = process.communicate()[0]
+        finally:
+            _running.discard(process)
+            process.kill()  # does nothing to a process that has ended
         file.seek(0)
         told = file.read()
     if not told.endswith(_END):
-        raise RecordingError(f"{label} ended before its graph was read: {_last_words(done)}")
+        raise RecordingError(f"{label} ended before its graph was read: {_last_words(process.returncode, said)}")
     found = json.loads(told)
     if found["exit_code"]:
-        raise RecordingError(f"{label} failed: {found['failure'] or _last_words(done)}")
+        raise RecordingError(f"{label} failed: {found['failure'] or _last_words(process.returncode, said)}")
     trace = from_json(found["trace"], label)
     if not trace.steps:
         raise RecordingError(f"{label} built no graph: no tensor that requires grad was used.")
@@ -85,9 +108,15 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, root]), "PYTHONIOENCODING": "utf-8"}
 
 
-def _last_words(done: subprocess.CompletedProcess[str]) -> str:
-    lines = done.stdout.strip().splitlines()
-    return lines[-1] if lines else f"exit status {done.returncode}"
+def stop() -> None:
+    """End the processes in which scripts are running."""
+    for process in list(_running):
+        process.terminate()
+
+
+def _last_words(status: int, said: str) -> str:
+    lines = said.strip().splitlines()
+    return lines[-1] if lines else f"exit status {status}"
 
 
 def main(request: str) -> None:
@@ -102,32 +131,27 @@ def main(request: str) -> None:
 
 def answer(request: str) -> str:
     """What came of the script that a request names."""
-    from autograph_cli.graph import to_json
-    from autograph_cli.record import runner
-
     asked = json.loads(request)
     target = runner.Target.of(asked["script"], tuple(asked["arguments"]))
-    result, trace = runner.record(target, asked["steps"])
+    result, trace = runner.record(target, asked["steps"], engine=asked["engine"])
     extras = asked["extras"]
     found = {
         "exit_code": result.exit_code,
         "failure": result.failure,
         "trace": to_json(trace),
-        "values": list(value_lines(result.scope)) if "values" in extras else [],
+        "values": list(value_lines(result.scope, connect(asked["engine"]).tensor)) if "values" in extras else [],
         "formulas": list(formula_lines(trace)) if "formulas" in extras else [],
     }
     return json.dumps(found)
 
 
-def value_lines(scope: Mapping[str, Any]) -> Iterator[str]:
+def value_lines(scope: Mapping[str, Any], tensor: type) -> Iterator[str]:
     """`loss = 0.25` and `w.grad = [1, 2]`: the values of the script's results, and the gradients of its leaves."""
-    from autograph_cli.record.names import tensors_in
-
     met: set[int] = set()
     for name, value in list(scope.items()):
         if name.startswith("_"):
             continue
-        for path, x in tensors_in(name, value):
+        for path, x in tensors_in(name, value, cls=tensor):
             if id(x) in met:
                 continue
             met.add(id(x))
@@ -152,7 +176,7 @@ def value_text(x: Any) -> str:
 
 def formula_lines(trace: Trace) -> Iterator[str]:
     """`mul = self: grad * other; other: grad * self` for each operation of the engine that is in the trace."""
-    from autograph_cli.torch._core.operation import table
+    from autograph_cli.torch._core.operation import table  # the engine, where formulas are asked for
 
     graphs = [graph for step in trace.steps for graph in (step.graph, step.double) if graph is not None]
     used = {(node.op, node.name) for graph in graphs for node in graph if node.op}

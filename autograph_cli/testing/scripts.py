@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograph_cli import AutographError
+from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.graph import Graph, GraphError, Section, Snapshot, Step, Trace, views
 from autograph_cli.graph.diff import results
 from autograph_cli.graph.snapshot import EXTRAS
@@ -120,6 +121,7 @@ def take(script: Path, settings: Settings, *, name: str = "", folder: Path | Non
         folder=folder,
         name=name or str(script),
         extras=[extra for extra in EXTRAS if extra in settings.include],
+        engine=settings.engine,
     )
     sections = trace_sections(recorded.trace, settings.views)
     return Snapshot(
@@ -158,5 +160,5 @@ def check(scripts: Iterable[Path], settings: Settings, mode: Mode, jobs: int = 1
         except (AutographError, GraphError, OSError) as error:
             return Result(script, Outcome(path, "failed", error=str(error)))
 
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
+    with before_a_signal_ends(recording.stop), ThreadPoolExecutor(max_workers=jobs) as pool:
         yield from pool.map(one, scripts)

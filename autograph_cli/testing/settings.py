@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from autograph_cli import AutographError
+from autograph_cli.engines import NAMES
 from autograph_cli.graph.diff import DEFAULT_PARTS
 from autograph_cli.graph.snapshot import HOLDS, TOLERANCE
 
@@ -39,6 +40,8 @@ class Settings:
     views: tuple[str, ...] = ("graph",)
     include: tuple[str, ...] = DEFAULT_PARTS
     """What snapshots hold: names, shapes, dtypes, constants, lines, modules, values, formulas."""
+    engine: str = "builtin"
+    """What runs scripts: builtin, torch or auto."""
     tolerance: float = TOLERANCE
     """By how much values may differ, relative to their size."""
     arguments: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -130,6 +133,12 @@ def _steps(value: Any) -> str:
     return str(text)
 
 
+def _engine(value: Any) -> str:
+    if value not in NAMES:
+        raise ValueError(f"must be one of {', '.join(NAMES)}, not {value!r}")
+    return str(value)
+
+
 def _tolerance(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
         raise ValueError(f"must be a number from 0 to 1, not {value!r}")
@@ -146,6 +155,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "files": _texts,
     "exclude": _texts,
     "steps": _steps,
+    "engine": _engine,
     "views": _chosen(VIEWS),
     "include": parts,
     "tolerance": _tolerance,

@@ -8,8 +8,7 @@ from typing import Any
 from ._core.device import device
 from ._core.overrides import ALL, DisableTorchFunction, DisableTorchFunctionSubclass
 from ._core.state import thread_state
-from ._core.tensor import Tensor
-from ._core.tensor import disabled as _disabled_torch_function_impl
+from ._core.tensor import Tensor, disabled as _disabled_torch_function_impl
 from ._ops._errors import LinAlgError as _LinAlgError
 
 __all__ = (
@@ -28,7 +27,7 @@ _TensorMeta = type(Tensor)
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
-    from .nn.modules._moving import parse_to
+    from .nn.modules._moving import parse_to  # modules are defined after this file
 
     return parse_to(*args, **kwargs)
 

@@ -27,22 +27,20 @@ fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")
 
-from ._core import arg_check, dtypes, interpret, registry
-from ._core import layout as _layout
-from ._core import overrides as _overrides
-from ._core.device import device
-from ._core.dtypes import dtype
+from ._core import arg_check, dtypes, interpret, layout as _layout, overrides as _overrides, registry
+from ._core.device import device as device
+from ._core.dtypes import dtype as dtype
 from ._core.layout import (
-    channels_last,
-    channels_last_3d,
-    contiguous_format,
-    preserve_format,
-    sparse_coo,
-    sparse_csr,
-    strided,
+    channels_last as channels_last,
+    channels_last_3d as channels_last_3d,
+    contiguous_format as contiguous_format,
+    preserve_format as preserve_format,
+    sparse_coo as sparse_coo,
+    sparse_csr as sparse_csr,
+    strided as strided,
 )
-from ._core.size import Size
-from ._core.tensor import Tensor
+from ._core.size import Size as Size
+from ._core.tensor import Tensor as Tensor
 from ._ops import legacy as _legacy
 
 _OPERATIONS = (
@@ -124,74 +122,75 @@ from . import (
     _C,
     __config__,
     _reductions,
-    accelerator,
-    amp,
-    autograd,
-    backends,
-    cuda,
-    fft,
-    linalg,
-    masked,
-    nn,
-    ops,
-    optim,
-    overrides,
-    profiler,
-    random,
-    serialization,
-    signal,
-    special,
-    utils,
-    version,
+    accelerator as accelerator,
+    amp as amp,
+    autograd as autograd,
+    backends as backends,
+    cuda as cuda,
+    fft as fft,
+    linalg as linalg,
+    masked as masked,
+    nn as nn,
+    ops as ops,
+    optim as optim,
+    overrides as overrides,
+    profiler as profiler,
+    random as random,
+    serialization as serialization,
+    signal as signal,
+    special as special,
+    utils as utils,
+    version as version,
 )
-from ._functorch.vmap import vmap
-from ._ops.random import Generator, default_generator
-from ._ops.storage import UntypedStorage
-from ._saving.archive import PyTorchFileReader
+from ._functorch.vmap import vmap as vmap
+from ._ops.random import Generator as Generator, default_generator as default_generator
+from ._ops.storage import UntypedStorage as UntypedStorage
+from ._saving.archive import PyTorchFileReader as PyTorchFileReader
 from ._settings import (
-    are_deterministic_algorithms_enabled,
-    compiled_with_cxx11_abi,
-    get_deterministic_debug_mode,
-    get_float32_matmul_precision,
-    get_num_interop_threads,
-    get_num_threads,
-    is_deterministic_algorithms_warn_only_enabled,
-    is_warn_always_enabled,
-    set_deterministic_debug_mode,
-    set_float32_matmul_precision,
-    set_flush_denormal,
-    set_num_interop_threads,
-    set_num_threads,
-    set_warn_always,
-    use_deterministic_algorithms,
+    are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+    compiled_with_cxx11_abi as compiled_with_cxx11_abi,
+    get_deterministic_debug_mode as get_deterministic_debug_mode,
+    get_float32_matmul_precision as get_float32_matmul_precision,
+    get_num_interop_threads as get_num_interop_threads,
+    get_num_threads as get_num_threads,
+    is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+    is_warn_always_enabled as is_warn_always_enabled,
+    set_deterministic_debug_mode as set_deterministic_debug_mode,
+    set_float32_matmul_precision as set_float32_matmul_precision,
+    set_flush_denormal as set_flush_denormal,
+    set_num_interop_threads as set_num_interop_threads,
+    set_num_threads as set_num_threads,
+    set_warn_always as set_warn_always,
+    use_deterministic_algorithms as use_deterministic_algorithms,
 )
-from .amp import GradScaler
+from .amp import GradScaler as GradScaler
 from .amp.autocast_mode import (
     FORMER as _FORMER,
+    autocast as autocast,
+    autocast_decrement_nesting as autocast_decrement_nesting,
+    autocast_increment_nesting as autocast_increment_nesting,
+    clear_autocast_cache as clear_autocast_cache,
+    get_autocast_dtype as get_autocast_dtype,
+    is_autocast_cache_enabled as is_autocast_cache_enabled,
+    is_autocast_enabled as is_autocast_enabled,
+    set_autocast_cache_enabled as set_autocast_cache_enabled,
+    set_autocast_dtype as set_autocast_dtype,
+    set_autocast_enabled as set_autocast_enabled,
 )
-from .amp.autocast_mode import (
-    autocast,
-    autocast_decrement_nesting,
-    autocast_increment_nesting,
-    clear_autocast_cache,
-    get_autocast_dtype,
-    is_autocast_cache_enabled,
-    is_autocast_enabled,
-    set_autocast_cache_enabled,
-    set_autocast_dtype,
-    set_autocast_enabled,
+from .autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled,
+    is_anomaly_enabled as is_anomaly_enabled,
 )
-from .autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
+    enable_grad as enable_grad,
+    inference_mode as inference_mode,
+    is_grad_enabled as is_grad_enabled,
+    is_inference_mode_enabled as is_inference_mode_enabled,
+    no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
 )
-from .cuda import OutOfMemoryError
-from .serialization import load, save
+from .cuda import OutOfMemoryError as OutOfMemoryError
+from .serialization import load as load, save as save
 from .torch_version import TorchVersion as _TorchVersion
 from .utils import _python_dispatch
 from .version import __version__ as _version

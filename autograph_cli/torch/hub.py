@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import Any, NoReturn
 from urllib.parse import urlparse
 
+from . import serialization
+
 __all__ = [
     "download_url_to_file",
     "get_dir",
@@ -128,13 +130,11 @@ def load_state_dict_from_url(
     weights_only: bool = False,
 ) -> Any:
     """What the file of this URL holds, if it is in `model_dir` (`checkpoints` in the hub's folder) already."""
-    from .serialization import load
-
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
     if not os.path.exists(path):
         _needs_network(f"put the file of {url} at {path}; it")
-    return load(path, map_location=map_location, weights_only=weights_only)
+    return serialization.load(path, map_location=map_location, weights_only=weights_only)
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> NoReturn:

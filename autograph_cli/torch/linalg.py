@@ -9,12 +9,14 @@ tensor(5.)
 from __future__ import annotations
 
 from ._core.registry import functions, with_out
-from ._ops import decompositions as _decompositions
-from ._ops import ldl as _symmetric
-from ._ops import lu as _lu
-from ._ops import norms as _norms
-from ._ops import products as _products
-from ._ops import solvers as _solvers
+from ._ops import (
+    decompositions as _decompositions,
+    ldl as _symmetric,
+    lu as _lu,
+    norms as _norms,
+    products as _products,
+    solvers as _solvers,
+)
 from ._ops._errors import LinAlgError
 
 matmul, householder_product = functions["matmul"], functions["orgqr"]

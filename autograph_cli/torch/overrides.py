@@ -11,8 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from . import _missing
-from ._core import overrides as _overrides
-from ._core import registry
+from ._core import overrides as _overrides, registry
 from ._core.overrides import ALL, Overridable, overloaded
 from ._core.state import thread_state
 from ._core.tensor import Tensor

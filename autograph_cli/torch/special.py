@@ -4,29 +4,28 @@
 >>> torch.special.erfinv(torch.tensor([0.0, 0.5]))
 tensor([0.0000, 0.4769])
 """
-# ruff: noqa: F401  (names are here to be found)
 
 from __future__ import annotations
 
-from ._core.registry import functions
+from ._core.registry import functions as functions
 from ._ops import special as _ops
 from ._ops.special import (
-    digamma,
-    entr,
-    erf,
-    erfc,
-    erfcx,
-    erfinv,
-    i0,
-    i0e,
-    i1,
-    i1e,
-    log_ndtr,
-    ndtr,
-    ndtri,
-    sinc,
-    xlog1py,
-    zeta,
+    digamma as digamma,
+    entr as entr,
+    erf as erf,
+    erfc as erfc,
+    erfcx as erfcx,
+    erfinv as erfinv,
+    i0 as i0,
+    i0e as i0e,
+    i1 as i1,
+    i1e as i1e,
+    log_ndtr as log_ndtr,
+    ndtr as ndtr,
+    ndtri as ndtri,
+    sinc as sinc,
+    xlog1py as xlog1py,
+    zeta as zeta,
 )
 
 psi, gammaln, gammainc, gammaincc = digamma, _ops.lgamma, functions["igamma"], functions["igammac"]

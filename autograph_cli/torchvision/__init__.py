@@ -15,7 +15,15 @@ from typing import Any
 
 from autograph_cli.torch import _missing
 
-from . import datasets, io, models, ops, transforms, tv_tensors, utils
+from . import (
+    datasets as datasets,
+    io as io,
+    models as models,
+    ops as ops,
+    transforms as transforms,
+    tv_tensors as tv_tensors,
+    utils as utils,
+)
 
 __version__ = "0.28.0+autograph"
 

@@ -54,7 +54,7 @@ class Image(TVTensor):
     @classmethod
     def _tensor(cls, data: Any) -> Tensor:
         if is_picture(data):
-            from .transforms.functional import pil_to_tensor
+            from .transforms.functional import pil_to_tensor  # transforms are of these tensors
 
             return pil_to_tensor(data)
         tensor = (

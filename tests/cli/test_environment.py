@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -222,6 +223,29 @@ def test_a_signal_leaves_no_temporary_folder(
     done = shell(git + f"exec {sys.executable} -m autograph_cli {command}", TMPDIR=str(tmp_path / "temporary"))
     assert done.returncode == -number, done.stderr
     assert os.listdir(tmp_path / "temporary") == []
+
+
+@needs_unix
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("command", ["snapshot waits.py", "snapshot -j 2 waits.py other.py", "diff waits.py waits.py"])
+def test_a_signal_ends_the_scripts_too(shell: Callable[..., Done], tmp_path: Path, number: int, command: str) -> None:
+    """The script ends the command that runs it, and is ended before it has slept enough."""
+    wait = "import time\ntime.sleep(60)\n"
+    (tmp_path / "other.py").write_text(wait)
+    (tmp_path / "waits.py").write_text(
+        f"import os\nprint(os.getpid(), file=open('pid', 'w'))\nos.kill(os.getppid(), {int(number)})\n{wait}"
+    )
+    done = shell(f"exec {sys.executable} -m autograph_cli {command}")
+    assert done.returncode == -number, done.stderr
+    pid = int((tmp_path / "pid").read_text())
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.kill(pid, signal.SIGKILL)
+    pytest.fail("the script went on")
 
 
 def test_pattern_that_finds_nothing_is_an_error(cli: Callable[..., Result], tmp_path: Path) -> None:

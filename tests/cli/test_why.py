@@ -12,7 +12,6 @@ from click.testing import Result
 
 from autograph_cli.graph import Trace
 from autograph_cli.record import runner, store
-from tests.conftest import needs_columns
 
 Cli = Callable[..., Result]
 Ask = Callable[[str, str, str], Result]
@@ -122,7 +121,6 @@ def test_a_module_that_runs_without_recording_is_named(ask: Ask) -> None:
     )
 
 
-@needs_columns
 def test_a_cut_in_a_module_is_named_where_its_variable_is_known(ask: Ask) -> None:
     script = """
 class Net(torch.nn.Module):

@@ -86,7 +86,8 @@ def test_commands_of_a_page_print_what_it_shows(page: Path, checkout: Path) -> N
 def test_options_that_a_page_names_are_there(page: Path) -> None:
     known = {
         name: {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-        for name, command in main.commands.items()
+        for name in main.list_commands(None)
+        for command in [main.get_command(None, name)]
     }
     for row in page.read_text("utf-8").splitlines():
         told = {option for part in re.findall(r"`([^`]+)`", row) for option in re.findall(r"--[a-z][a-z-]+", part)}

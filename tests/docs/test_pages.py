@@ -35,7 +35,7 @@ IN_SENTENCES = (
     records.Memory,
     records.Graph,
 )
-IN_PART = {"autocast", "distributed", "hub", "onnx.export", "utils.flop_counter"}
+IN_PART = {"autocast", "distributed", "fx", "hub", "onnx.export"}
 """Names that are there, for they say themselves what they cannot do."""
 READERS = {"expr.py", "first.py", "old.py", "model.py"}
 """Files of a reader's own."""

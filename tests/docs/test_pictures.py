@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import needs_columns
-
 ROOT = Path(__file__).parents[2]
 _spec = importlib.util.spec_from_file_location("make_pictures", ROOT / "docs" / "make_pictures.py")
 assert _spec and _spec.loader
@@ -17,7 +15,6 @@ make_pictures = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(make_pictures)
 
 
-@needs_columns
 @pytest.mark.parametrize("script", make_pictures.PICTURES)
 def test_committed_pictures_are_up_to_date(script: str) -> None:
     for name, content in make_pictures.pictures(script):
@@ -25,7 +22,6 @@ def test_committed_pictures_are_up_to_date(script: str) -> None:
         assert committed == content, f"docs/pictures/{name} is out of date: run `make pictures`"
 
 
-@needs_columns
 @pytest.mark.parametrize("script", make_pictures.GALLERY)
 def test_the_gallery_is_up_to_date(script: str) -> None:
     if script == "samples/digits.py":

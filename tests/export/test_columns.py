@@ -7,8 +7,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from autograph_cli.export.columns import TALL, in_columns
 from autograph_cli.export.layered import lay_out

@@ -6,8 +6,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.layered import lay_out

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from autograph_cli.graph import Edge, Graph, Output, Pass, Root, Source, TensorType, Trace, diff
 from tests.graph.nets import BINARY, UNARY, inserted, leaf, net, operation, shuffled

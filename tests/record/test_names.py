@@ -11,7 +11,6 @@ from autograph_cli import torch
 from autograph_cli.graph import Graph
 from autograph_cli.record.names import tensors_in, variables_of
 from autograph_cli.record.recorder import Recorder
-from tests.conftest import needs_columns
 
 
 class Bag:
@@ -90,7 +89,6 @@ def test_variables_of_running_functions_are_found_at_a_backward_call(recorder: R
     assert [root.name for root in graph.roots] == ["error", "prediction"]
 
 
-@needs_columns
 def test_lines_name_what_functions_that_returned_computed(recorder: Recorder) -> None:
     def sinh(value: torch.Tensor) -> torch.Tensor:
         up, down = value.exp(), (-value).exp()
@@ -112,7 +110,6 @@ def test_lines_name_what_functions_that_returned_computed(recorder: Recorder) ->
     ]
 
 
-@needs_columns
 def test_a_line_that_asks_for_a_gradient_does_not_name_what_it_came_from(recorder: Recorder) -> None:
     x = torch.ones(2, requires_grad=True)
     slopes = torch.func.vmap(torch.func.grad(lambda p, t: p["x"].sum() * t), in_dims=(None, 0))({"x": x}, torch.ones(3))
@@ -120,7 +117,6 @@ def test_a_line_that_asks_for_a_gradient_does_not_name_what_it_came_from(recorde
     assert not any("slopes" in names for _, names in named(graph))
 
 
-@needs_columns
 def test_a_line_names_a_hessian_that_it_computes(recorder: Recorder) -> None:
     def second(value: torch.Tensor) -> torch.Tensor:
         matrix = torch.func.hessian(lambda t: (t**3).sum())(value)

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import safetensors, torch
-from autograph_cli.safetensors import SafetensorError, safe_open
-from autograph_cli.safetensors import numpy as arrays
+from autograph_cli.safetensors import SafetensorError, numpy as arrays, safe_open
 from autograph_cli.safetensors.torch import load, load_file, load_model, save, save_file, save_model
 from tests.safetensors.record_file import EXPECTED, METADATA, tensors
 

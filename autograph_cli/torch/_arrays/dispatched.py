@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from .._core.op_namespace import operations
-from .._core.state import process_state
 from .meta import Geometry, Meta
 
 ask: Any = None
@@ -37,12 +36,6 @@ class Dispatched(Geometry):
 
     def __init__(self, kind: type, geometry: Any, memory: Any, attributes: dict[str, Any]) -> None:
         self.kind, self._geometry, self.memory, self.attributes = kind, geometry, memory, attributes
-        process_state.special += 1
-        process_state.dispatched += 1
-
-    def __del__(self, shared: Any = process_state) -> None:
-        shared.special -= 1
-        shared.dispatched -= 1
 
     base = None
     shape = property(lambda self: self._geometry.shape)

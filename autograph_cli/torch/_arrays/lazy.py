@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import process_state
+from . import Array
 from .meta import Geometry, Meta
 
 Bits = tuple[bool, bool]
@@ -15,12 +15,12 @@ Bits = tuple[bool, bool]
 PLAIN: Bits = (False, False)
 
 
-def bits_of(raw: Any) -> Bits:
+def bits_of(raw: Array) -> Bits:
     """The conjugate bit and the negative bit of a raw array."""
     return raw.bits if raw.__class__ is Lazy or raw.__class__ is Meta else PLAIN
 
 
-def flip(raw: Any, conj: bool, neg: bool) -> Any:
+def flip(raw: Array, conj: bool, neg: bool) -> Any:
     """The same memory read conjugated, negated or both, if it is not yet; else as it lies there."""
     if not (conj or neg):
         return raw
@@ -32,12 +32,12 @@ def flip(raw: Any, conj: bool, neg: bool) -> Any:
     return Lazy(memory, bits) if bits != PLAIN else memory
 
 
-def memory_of(raw: Any) -> Any:
+def memory_of(raw: Array) -> Any:
     """A raw array without its bits: the elements as they lie in memory."""
     return raw.memory if raw.__class__ is Lazy else raw
 
 
-def resolved(raw: Any) -> Any:
+def resolved(raw: Array) -> Any:
     """A raw array as one of NumPy's, for whoever computes with the elements."""
     return raw.resolved() if raw.__class__ is Lazy else raw
 
@@ -61,12 +61,6 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, memory: Any, bits: Bits) -> None:
         self._geometry = memory
         self.bits = bits
-        process_state.special += 1
-        process_state.lazy += 1
-
-    def __del__(self, shared: Any = process_state) -> None:
-        shared.special -= 1
-        shared.lazy -= 1
 
     memory = property(lambda self: self._geometry)
     shape = property(lambda self: self._geometry.shape, lambda self, shape: setattr(self._geometry, "shape", shape))
@@ -75,7 +69,7 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
         """The elements as they read, in the order in which they lie."""
         return self._read(self._geometry)
 
-    def _read(self, a: Any) -> Any:
+    def _read(self, a: Array) -> Any:
         conj, neg = self.bits
         a = np.conjugate(a) if conj else a
         return np.negative(a) if neg else a

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import process_state
+from . import Array
 
 _NOWHERE = 1 << 40
 """The address of every array; what is there is never asked for."""
@@ -33,24 +33,18 @@ def refuses(error: Exception) -> bool:
     return str(error) in (NO_DATA, NO_NUMBER) or str(error).endswith(NO_FUNCTION)
 
 
-def readable(a: Any) -> bool:
+def readable(a: Array) -> bool:
     """Whether a raw array has elements that can be looked at."""
     return a.__class__ is not Meta and a.size > 0
 
 
 class _Reserved:
-    """What the views of one array without memory share; while any is alive, operations take the general way."""
+    """What the views of one array without memory share."""
 
     __slots__ = ("nbytes",)
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
-        process_state.special += 1
-        process_state.reserved += 1
-
-    def __del__(self, shared: Any = process_state) -> None:
-        shared.special -= 1
-        shared.reserved -= 1
 
 
 class Geometry:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import Array
 from .meta import NO_COUNT, NO_DATA, Meta, enlarged, filled, functions, miniature, reduced_shape, shape_of
 
 Rule = Callable[..., Any]
@@ -42,25 +43,25 @@ def _shaped(function: Any, shape: Callable[..., tuple[int, ...]]) -> None:
 # ---------------------------------------------------------------- reductions
 
 
-def _reduction(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, **_: Any) -> tuple[int, ...]:
+def _reduction(a: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False, **_: Any) -> tuple[int, ...]:
     return reduced_shape(a.shape, axis, keepdims)
 
 
-def _position(a: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> tuple[int, ...]:
+def _position(a: Array, axis: Any = None, keepdims: bool = False, **_: Any) -> tuple[int, ...]:
     return reduced_shape(a.shape, axis, keepdims)
 
 
 def _spread(
-    a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, **_: Any
+    a: Array, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, **_: Any
 ) -> tuple[int, ...]:
     return reduced_shape(a.shape, axis, keepdims)
 
 
-def _same(a: Any, *_: Any, **__: Any) -> tuple[int, ...]:
+def _same(a: Array, *_: Any, **__: Any) -> tuple[int, ...]:
     return shape_of(a)
 
 
-def _running(a: Any, axis: Any = None, dtype: Any = None) -> tuple[int, ...]:
+def _running(a: Array, axis: Any = None, dtype: Any = None) -> tuple[int, ...]:
     return shape_of(a) if axis is not None else (a.size,)
 
 
@@ -101,7 +102,7 @@ _shaped(np.clip, lambda a, low=None, high=None, **_: _together(a, low, high))
 
 
 @stands_for(np.zeros_like, np.ones_like, np.empty_like, np.full_like)
-def _like(a: Any, *value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Meta:
+def _like(a: Array, *value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Meta:
     if not isinstance(a, Meta):
         return Meta(a.shape, dtype or a.dtype)
     if value and dtype is None and len(value) > 1:
@@ -110,17 +111,17 @@ def _like(a: Any, *value: Any, dtype: Any = None, order: Any = "K", subok: bool 
 
 
 @stands_for(np.real)
-def _real(a: Any) -> Any:
+def _real(a: Array) -> Any:
     return a.real
 
 
 @stands_for(np.imag)
-def _imag(a: Any) -> Any:
+def _imag(a: Array) -> Any:
     return a.imag
 
 
 @stands_for(np.iscomplexobj)
-def _is_complex(a: Any) -> bool:
+def _is_complex(a: Array) -> bool:
     return bool(a.dtype.kind == "c")
 
 
@@ -130,17 +131,17 @@ def _result_type(*args: Any) -> Any:
 
 
 @stands_for(np.shape)
-def _shape(a: Any) -> tuple[int, ...]:
+def _shape(a: Array) -> tuple[int, ...]:
     return shape_of(a)
 
 
 @stands_for(np.ndim)
-def _ndim(a: Any) -> int:
+def _ndim(a: Array) -> int:
     return len(shape_of(a))
 
 
 @stands_for(np.size)
-def _size(a: Any, axis: Any = None) -> int:
+def _size(a: Array, axis: Any = None) -> int:
     return math.prod(shape_of(a)) if axis is None else shape_of(a)[axis]
 
 
@@ -148,47 +149,47 @@ def _size(a: Any, axis: Any = None) -> int:
 
 
 @stands_for(np.swapaxes)
-def _swapaxes(a: Any, b: int, c: int) -> Any:
+def _swapaxes(a: Array, b: int, c: int) -> Any:
     return a.swapaxes(b, c)
 
 
 @stands_for(np.transpose)
-def _transpose(a: Any, axes: Any = None) -> Any:
+def _transpose(a: Array, axes: Any = None) -> Any:
     return a.transpose(axes)
 
 
 @stands_for(np.moveaxis)
-def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def _moveaxis(a: Array, source: Any, destination: Any) -> Any:
     return a._view(np.moveaxis(a._geometry, source, destination))
 
 
 @stands_for(np.expand_dims)
-def _expand_dims(a: Any, axis: Any) -> Any:
+def _expand_dims(a: Array, axis: Any) -> Any:
     return a._view(np.expand_dims(a._geometry, axis))
 
 
 @stands_for(np.squeeze)
-def _squeeze(a: Any, axis: Any = None) -> Any:
+def _squeeze(a: Array, axis: Any = None) -> Any:
     return a.squeeze(axis)
 
 
 @stands_for(np.diagonal)
-def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def _diagonal(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return a.diagonal(offset, axis1, axis2)
 
 
 @stands_for(np.flip)
-def _flip(a: Any, axis: Any = None) -> Any:
+def _flip(a: Array, axis: Any = None) -> Any:
     return a._view(np.flip(a._geometry, axis))
 
 
 @stands_for(np.rot90)
-def _rot90(a: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def _rot90(a: Array, k: int = 1, axes: Any = (0, 1)) -> Any:
     return a._view(np.rot90(a._geometry, k, axes))
 
 
 @stands_for(np.broadcast_to)
-def _broadcast_to(a: Any, shape: Any, subok: bool = False) -> Any:
+def _broadcast_to(a: Array, shape: Any, subok: bool = False) -> Any:
     return a._view(np.broadcast_to(a._geometry, shape))
 
 
@@ -199,35 +200,35 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 
 
 @stands_for(np.split, np.array_split)
-def _split(a: Any, positions: Any, axis: int = 0) -> list[Any]:
+def _split(a: Array, positions: Any, axis: int = 0) -> list[Any]:
     if isinstance(positions, int):
         positions = [a.shape[axis] // positions * i for i in range(1, positions)]
     bounds = [0, *map(int, positions), a.shape[axis]]
     return [_along(a, axis, i, j) for i, j in pairwise(bounds)]
 
 
-def _along(a: Any, axis: int, start: int | None, end: int | None) -> Any:
+def _along(a: Array, axis: int, start: int | None, end: int | None) -> Any:
     index = (*(slice(None),) * (axis % a.ndim), slice(start, end))
     return a[index]
 
 
 @stands_for(np.reshape)
-def _reshape(a: Any, shape: Any, order: str = "C", **_: Any) -> Any:
+def _reshape(a: Array, shape: Any, order: str = "C", **_: Any) -> Any:
     return a.reshape(shape)
 
 
 @stands_for(np.ravel)
-def _ravel(a: Any, order: str = "C") -> Any:
+def _ravel(a: Array, order: str = "C") -> Any:
     return a.ravel()
 
 
 @stands_for(np.lib.stride_tricks.sliding_window_view)
-def _sliding_window_view(a: Any, shape: Any, axis: Any = None, **_: Any) -> Any:
+def _sliding_window_view(a: Array, shape: Any, axis: Any = None, **_: Any) -> Any:
     return a._view(np.lib.stride_tricks.sliding_window_view(a._geometry, shape, axis))
 
 
 @stands_for(np.may_share_memory, np.shares_memory)
-def _shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+def _shares_memory(a: Array, b: Array, max_work: Any = None) -> bool:
     """Whether two views lie on each other; the first and the last byte tell, as in NumPy's quick answer."""
     if not isinstance(a, Meta) or not isinstance(b, Meta) or a.memory is not b.memory:
         return False
@@ -256,7 +257,7 @@ _shaped(np.stack, _stacked)
 
 
 @stands_for(np.tile)
-def _tile(a: Any, reps: Any) -> Meta:
+def _tile(a: Array, reps: Any) -> Meta:
     reps = (reps,) if isinstance(reps, int) else tuple(reps)
     rank = max(len(reps), a.ndim)
     sizes = zip((1,) * (rank - len(reps)) + reps, (1,) * (rank - a.ndim) + a.shape, strict=True)
@@ -264,7 +265,7 @@ def _tile(a: Any, reps: Any) -> Meta:
 
 
 @stands_for(np.repeat)
-def _repeat(a: Any, repeats: Any, axis: Any = None) -> Meta:
+def _repeat(a: Array, repeats: Any, axis: Any = None) -> Meta:
     if axis is None:
         a, axis = a.reshape(-1), 0
     if isinstance(repeats, Meta):
@@ -276,7 +277,7 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Meta:
 
 
 @stands_for(np.pad)
-def _pad(a: Any, widths: Any, mode: str = "constant", **_: Any) -> Meta:
+def _pad(a: Array, widths: Any, mode: str = "constant", **_: Any) -> Meta:
     widths = np.broadcast_to(widths, (a.ndim, 2))
     return Meta(
         tuple(n + int(before) + int(after) for n, (before, after) in zip(a.shape, widths, strict=True)), a.dtype
@@ -284,7 +285,7 @@ def _pad(a: Any, widths: Any, mode: str = "constant", **_: Any) -> Meta:
 
 
 @stands_for(np.take)
-def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+def _take(a: Array, indices: Array, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     if axis is None:
         a, axis = a.reshape(-1), 0
     shape = (*a.shape[:axis], *shape_of(indices), *a.shape[axis % a.ndim + 1 :])
@@ -292,7 +293,7 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "
 
 
 @stands_for(np.take_along_axis)
-def _take_along_axis(a: Any, indices: Any, axis: int = -1) -> Meta:
+def _take_along_axis(a: Array, indices: Array, axis: int = -1) -> Meta:
     others = [list(x.shape) for x in (a, indices)]
     for shape in others:
         shape[axis] = 1
@@ -308,30 +309,30 @@ def _write(*_: Any, **__: Any) -> None:
 
 
 @stands_for(np.searchsorted)
-def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Meta:
+def _searchsorted(a: Array, v: Any, side: str = "left", sorter: Any = None) -> Meta:
     return Meta(shape_of(v), np.int64)
 
 
 @stands_for(np.isin)
-def _isin(a: Any, b: Any, assume_unique: bool = False, invert: bool = False, **_: Any) -> Meta:
+def _isin(a: Array, b: Array, assume_unique: bool = False, invert: bool = False, **_: Any) -> Meta:
     return Meta(shape_of(a), bool)
 
 
 @stands_for(np.histogram)
-def _histogram(a: Any, bins: Any = 10, *_: Any, **__: Any) -> tuple[Meta, Meta]:
+def _histogram(a: Array, bins: Any = 10, *_: Any, **__: Any) -> tuple[Meta, Meta]:
     count = bins if isinstance(bins, int) else len(bins) - 1
     return Meta((count,), np.int64), Meta((count + 1,), a.dtype)
 
 
 @stands_for(np.delete)
-def _delete(a: Any, positions: Any, axis: int = 0) -> Meta:
+def _delete(a: Array, positions: Any, axis: int = 0) -> Meta:
     shape = list(a.shape)
     shape[axis] -= np.size(positions)
     return Meta(tuple(shape), a.dtype)
 
 
 @stands_for(np.diff)
-def _diff(a: Any, n: int = 1, axis: int = -1, **_: Any) -> Any:
+def _diff(a: Array, n: int = 1, axis: int = -1, **_: Any) -> Any:
     for _step in range(n):
         a = _along(a, axis, 1, None) - _along(a, axis, None, -1)
     return a
@@ -341,7 +342,7 @@ def _diff(a: Any, n: int = 1, axis: int = -1, **_: Any) -> Any:
 
 
 @stands_for(np.dot)
-def _dot(a: Any, b: Any, out: Any = None) -> Any:
+def _dot(a: Array, b: Array, out: Any = None) -> Any:
     if not shape_of(a) or not shape_of(b):
         return a * b
     shape = (*shape_of(a)[:-1], *shape_of(b)[:-2], *shape_of(b)[-1:]) if len(shape_of(b)) > 1 else shape_of(a)[:-1]
@@ -349,20 +350,20 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 @stands_for(np.outer)
-def _outer(a: Any, b: Any, out: Any = None) -> Any:
+def _outer(a: Array, b: Array, out: Any = None) -> Any:
     shape = (math.prod(shape_of(a)), math.prod(shape_of(b)))
     return filled(out, enlarged(shape, np.outer(miniature(a), miniature(b))))
 
 
 @stands_for(np.cross)
-def _cross(a: Any, b: Any, axis: int) -> Any:
+def _cross(a: Array, b: Array, axis: int) -> Any:
     shape = list(np.broadcast_shapes(a.shape, b.shape))
     found = Meta((*shape[:axis], *shape[axis + 1 :], shape[axis]), np.result_type(a.dtype, b.dtype))
     return _moveaxis(found, -1, axis)
 
 
 @stands_for(np.tensordot)
-def _tensordot(a: Any, b: Any, axes: Any = 2) -> Meta:
+def _tensordot(a: Array, b: Array, axes: Any = 2) -> Meta:
     pairs = (range(a.ndim - axes, a.ndim), range(axes)) if isinstance(axes, int) else axes
     gone, lost = ([d % x.ndim for d in dims] for x, dims in zip((a, b), pairs, strict=True))
     kept = [n for d, n in enumerate(a.shape) if d not in gone] + [n for d, n in enumerate(b.shape) if d not in lost]
@@ -392,29 +393,29 @@ def _real_of(dtype: Any) -> Any:
 
 
 @stands_for(np.linalg.inv, np.linalg.cholesky)
-def _square(a: Any, **_: Any) -> Meta:
+def _square(a: Array, **_: Any) -> Meta:
     return Meta(a.shape, a.dtype)
 
 
 @stands_for(np.linalg.det)
-def _det(a: Any) -> Meta:
+def _det(a: Array) -> Meta:
     return Meta(a.shape[:-2], a.dtype)
 
 
 @stands_for(np.linalg.slogdet)
-def _slogdet(a: Any) -> tuple[Meta, Meta]:
+def _slogdet(a: Array) -> tuple[Meta, Meta]:
     return Meta(a.shape[:-2], a.dtype), Meta(a.shape[:-2], _real_of(a.dtype))
 
 
 @stands_for(np.linalg.solve)
-def _solve(a: Any, b: Any) -> Meta:
+def _solve(a: Array, b: Array) -> Meta:
     if b.ndim == 1:
         return Meta((*a.shape[:-2], b.shape[-1]), b.dtype)
     return Meta((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype)
 
 
 @stands_for(np.linalg.qr)
-def _qr(a: Any, mode: str = "reduced") -> Any:
+def _qr(a: Array, mode: str = "reduced") -> Any:
     *batch, m, n = a.shape
     if mode == "raw":
         return Meta((*batch, n, m), a.dtype), Meta((*batch, min(m, n)), a.dtype)
@@ -424,7 +425,7 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
 
 
 @stands_for(np.linalg.svd)
-def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def _svd(a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     *batch, m, n = a.shape
     values = Meta((*batch, min(m, n)), _real_of(a.dtype))
     if not compute_uv:
@@ -434,35 +435,35 @@ def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian:
 
 
 @stands_for(np.linalg.svdvals)
-def _svdvals(a: Any) -> Meta:
+def _svdvals(a: Array) -> Meta:
     return Meta((*a.shape[:-2], min(a.shape[-2:])), _real_of(a.dtype))
 
 
 @stands_for(np.linalg.eigh)
-def _eigh(a: Any, UPLO: str = "L") -> tuple[Meta, Meta]:
+def _eigh(a: Array, UPLO: str = "L") -> tuple[Meta, Meta]:
     return Meta(a.shape[:-1], _real_of(a.dtype)), Meta(a.shape, a.dtype)
 
 
 @stands_for(np.linalg.eigvalsh)
-def _eigvalsh(a: Any, UPLO: str = "L") -> Meta:
+def _eigvalsh(a: Array, UPLO: str = "L") -> Meta:
     return Meta(a.shape[:-1], _real_of(a.dtype))
 
 
 @stands_for(np.linalg.eig)
-def _eig(a: Any) -> tuple[Meta, Meta]:
+def _eig(a: Array) -> tuple[Meta, Meta]:
     kind = np.result_type(a.dtype, np.complex64)
     return Meta(a.shape[:-1], kind), Meta(a.shape, kind)
 
 
 @stands_for(np.linalg.eigvals)
-def _eigvals(a: Any) -> Meta:
+def _eigvals(a: Array) -> Meta:
     return Meta(a.shape[:-1], np.result_type(a.dtype, np.complex64))
 
 
 def _transform(name: str, half: bool, real: bool) -> None:
     function = getattr(np.fft, name)
 
-    def shape(a: Any, s: Any = None, axes: Any = None, **_: Any) -> tuple[int, ...]:
+    def shape(a: Array, s: Any = None, axes: Any = None, **_: Any) -> tuple[int, ...]:
         found = list(a.shape)
         axes = tuple(range(a.ndim)) if axes is None else tuple(axes)
         for d, n in zip(axes, s or (), strict=False):
@@ -473,7 +474,7 @@ def _transform(name: str, half: bool, real: bool) -> None:
             found[axes[-1]] = 2 * (found[axes[-1]] - 1)
         return tuple(found)
 
-    def rule(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Meta:
+    def rule(a: Array, s: Any = None, axes: Any = None, norm: Any = None) -> Meta:
         return enlarged(shape(a, s, axes), function(miniature(a), None, axes, norm))
 
     functions[function] = rule
@@ -489,7 +490,7 @@ for _name, _half, _real_result in (
 
 
 @stands_for(np.nonzero)
-def _nonzero(a: Any) -> Any:
+def _nonzero(a: Array) -> Any:
     raise NotImplementedError(NO_COUNT)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.state import process_state
+from . import Array
 
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"
 
@@ -22,14 +22,6 @@ class Sparse:
         self.values = values
         self.dtype = values.dtype
         self.shape = tuple(map(int, shape))
-        process_state.special += 1
-        process_state.reserved += 1
-        process_state.sparse += 1
-
-    def __del__(self, shared: Any = process_state) -> None:
-        shared.special -= 1
-        shared.reserved -= 1
-        shared.sparse -= 1
 
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: math.prod(self.shape))
@@ -115,7 +107,7 @@ class Coo(Sparse):
 
     __slots__ = ("coalesced", "indices")
 
-    def __init__(self, indices: Any, values: Any, shape: tuple[int, ...], coalesced: bool = False) -> None:
+    def __init__(self, indices: Array, values: Any, shape: tuple[int, ...], coalesced: bool = False) -> None:
         super().__init__(values, shape)
         self.indices = indices
         self.coalesced = coalesced

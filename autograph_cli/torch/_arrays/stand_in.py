@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, TypeVar
 
 import numpy as np
 
+from . import Array
 from .lazy import memory_of
 from .meta import Geometry
 
+F = TypeVar("F", bound=Callable[..., Any])
 NO_ITEM = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
     "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
@@ -22,7 +26,7 @@ NO_BRANCH = (
 NO_MEMORY = "Cannot access data pointer of Tensor that doesn't have storage"
 
 
-def whole(raw: Any) -> Any:
+def whole(raw: Array) -> Any:
     """The array itself, or all samples of the one that it stands for: what a check that holds for every element may
     read."""
     return raw._whole if isinstance(raw, StandIn) else raw
@@ -36,7 +40,7 @@ class StandIn(Geometry):
 
     _geometry: Any
 
-    def __init__(self, raw: Any, bdim: int) -> None:
+    def __init__(self, raw: Array, bdim: int) -> None:
         self._whole = whole(raw)
         raw = memory_of(raw._geometry if isinstance(raw, StandIn) else raw)
         if raw.shape[bdim]:
@@ -88,36 +92,39 @@ class StandIn(Geometry):
     __array_ufunc__ = __array_function__ = __getitem__ = __setitem__ = __iter__ = _refuse
 
 
-_MISSING = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
-SENTENCES = {
-    **{
-        name: "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-        f"aten::{name}. {_MISSING}"
-        for name in ("nonzero", "where", "_unique2", "unique_dim", "unique_consecutive", "repeat_interleave")
-    },
-    "tensor_index": "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch "
-    "over indexing "
-    "with a boolean mask.",
-    "masked_select": "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this "
-    "because for "
-    f"each batch this would return a differently shaped Tensor. {_MISSING}",
-    "allclose": f"vmap over torch.allclose isn't supported yet. {_MISSING}",
-    "equal": "Batching rule not implemented for aten::equal. We could not generate a fallback.",
-    **dict.fromkeys(("negative_slopes", "rrelu"), "vmap: we do not yet support aten::rrelu. Please file an issue"),
-    "one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
-}
-"""PyTorch's words for some functions that cannot be batched."""
-SENTENCES["expanded_masks"] = SENTENCES["mask_places"] = SENTENCES["tensor_index"]
+MISSING = "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+_whys: dict[CodeType, str] = {}
+"""What is said of functions that cannot be batched, by their code."""
+
+
+def cannot_batch(why: str) -> Callable[[F], F]:
+    """Say, in PyTorch's words, why a function that reads the elements of arrays cannot be batched."""
+
+    def decorate(run: F) -> F:
+        _whys[run.__code__] = why
+        return run
+
+    return decorate
+
+
+def dynamic_shape(name: str) -> str:
+    """PyTorch's words where the shape of the result would differ from sample to sample."""
+    return (
+        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+        f"aten::{name}. {MISSING}"
+    )
 
 
 def _refusal() -> RuntimeError:
     """The error for what reads a batched tensor's elements, with the name of the function that does."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_code.co_name.startswith(("<", "_refus")):
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name.startswith(("<", "_refus")):
         frame = frame.f_back
-    name = frame.f_code.co_name.strip("_")
-    if name in SENTENCES:
-        return RuntimeError(SENTENCES[name])
+    name = frame.f_code.co_name.strip("_") if frame is not None else "a function"
+    while frame is not None and frame.f_code not in _whys:
+        frame = frame.f_back
+    if frame is not None:
+        return RuntimeError(_whys[frame.f_code])
     return RuntimeError(
         f"vmap: {name} reads the elements of a batched tensor, which is not available in autograph's engine"
     )

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from . import Array
 from .lazy import Lazy, memory_of
 from .meta import Meta
 from .stand_in import StandIn, whole
 
 
-def owner(raw: Any) -> Any:
+def owner(raw: Array) -> Any:
     """The array that owns the memory of `raw`."""
     raw = memory_of(whole(raw))
     if raw.__class__ is Meta:
@@ -26,7 +27,7 @@ def owner(raw: Any) -> Any:
         raw = base
 
 
-def address(raw: Any) -> int:
+def address(raw: Array) -> int:
     """Where the first element lies."""
     if raw.__class__ is Meta:
         return int(raw.address)
@@ -35,12 +36,12 @@ def address(raw: Any) -> int:
     return found
 
 
-def offset_in(raw: Any) -> int:
+def offset_in(raw: Array) -> int:
     """Where `raw` begins in the memory that it is part of, in elements."""
     return (address(raw) - address(owner(raw))) // int(raw.itemsize) if raw.size else 0
 
 
-def capacity(raw: Any) -> int:
+def capacity(raw: Array) -> int:
     """How many elements the memory of `raw` has room for."""
     return int(owner(raw).nbytes) // int(raw.itemsize)
 
@@ -52,7 +53,7 @@ def strided(array: Any, shape: tuple[int, ...], strides: Any, xp: Any = np) -> A
     return xp.lib.stride_tricks.as_strided(array, shape, strides)
 
 
-def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
+def window(raw: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
     """A writable window into the memory of `raw`, read as `dtype` if given, `offset` of its elements after the first of
     `raw`."""
     kind = raw.dtype if dtype is None else np.dtype(dtype)
@@ -75,7 +76,7 @@ def window(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
     return strided(flat, shape, [s * kind.itemsize for s in strides])
 
 
-def resized(raw: Any, shape: tuple[int, ...]) -> Any:
+def resized(raw: Array, shape: tuple[int, ...]) -> Any:
     """The memory of `raw` in another shape, row by row; a copy where it has no room for that."""
     count = math.prod(shape)
     if raw.__class__ is Lazy:
@@ -99,7 +100,7 @@ NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
 """Whether NumPy warns where the shape of an array is set, which takes half as long as `reshape`."""
 
 
-def in_shape(raw: Any, size: tuple[int, ...]) -> Any:
+def in_shape(raw: Array, size: tuple[int, ...]) -> Any:
     """The array in another shape, in the same memory; AttributeError or ValueError where it would need a copy."""
     if NEVER_SET:
         return raw.reshape(size, copy=False)
@@ -108,7 +109,7 @@ def in_shape(raw: Any, size: tuple[int, ...]) -> Any:
     return window
 
 
-def as_strided_raw(raw: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
+def as_strided_raw(raw: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
     """A writable window into the memory of `raw`, `offset` elements after its first one, read as another dtype if
     given."""
     return window(raw, shape, strides, offset, dtype)

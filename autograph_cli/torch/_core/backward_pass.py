@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays.lazy import resolved
-from . import anomalies
-from . import hooks as hooks_module
+from .._arrays.unusual import BY_OPERATIONS
+from . import anomalies, hooks as hooks_module
 from .device_dispatch import kernels
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, output_meta_at, retain
 from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
@@ -37,14 +37,18 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
             observer.ends(call)
 
 
-def _by_operations() -> bool:
-    """Whether formulas call operations: under autocast these choose their dtypes, they know sparse tensors, and classes
-    and modes see them."""
-    return (
-        thread_state.autocast is not None
-        or bool(process_state.sparse or process_state.dispatched)
-        or (thread_state.watcher is not None and thread_state.watcher.sees_backward)
+def _all_by_operations() -> bool:
+    """Whether all formulas call operations: under autocast these choose their dtypes, and modes see them."""
+    return thread_state.autocast is not None or (
+        thread_state.watcher is not None and thread_state.watcher.sees_backward
     )
+
+
+def _by_operations(node: Node, g: Any) -> bool:
+    """Whether the formulas of this node call operations, which know the arrays that kernels do not."""
+    if node._extra is not None and node._extra.by_operations:
+        return True
+    return _all_by_operations() or any(x.__class__ in BY_OPERATIONS for x in (g if isinstance(g, list) else (g,)))
 
 
 class Pass:
@@ -145,7 +149,8 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
-        plain = not (self.recorded or thread_state.anomaly or _by_operations())
+        plain = not (self.recorded or thread_state.anomaly or _all_by_operations())
+        quick = plain and only is None and not any(g.__class__ in BY_OPERATIONS for g in self.given)
         ran, watch = None if process_state.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
@@ -165,7 +170,7 @@ class Pass:
                 thread_state.current = node
                 if watch is not None:
                     watch(node, g)
-            if plain and only is None and node._extra is None:
+            if quick and node._extra is None:
                 grads = node._run_raw(kernels, g)
             else:
                 grads = self._run_watched(node, g) if thread_state.anomaly else self._run_node(node, g)
@@ -184,6 +189,8 @@ class Pass:
                 if plain:
                     like = target._output_meta
                     if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
+                        if g.__class__ in BY_OPERATIONS:
+                            quick = False  # the nodes that follow look at what they are given
                         try:
                             g = fit(g, like[edge[1]] if target._multiple else like)
                         except Misfit as misfit:
@@ -339,7 +346,7 @@ class Pass:
                 return [None] * len(node._edges)
         grads = (
             self._formulas(node, g, self.recorded)
-            if self.recorded or not _by_operations()
+            if self.recorded or not _by_operations(node, g)
             else self._cast_formulas(node, g)
         )
         if thread_state.anomaly and thread_state.check_nan:

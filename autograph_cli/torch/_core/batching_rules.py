@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.stand_in import SENTENCES
+from .._arrays.stand_in import MISSING, dynamic_shape
 from .._arrays.storages import spanned
 from . import dims, dispatch
 from .batching import Call, Rule, aligned, expanded, folded, leading, loop, pointwise, raised, reshaped, shifted
@@ -23,12 +23,15 @@ f = operations
 
 def shape_by_values(call: Call) -> Any:
     """Refused: the shape of the result would differ from sample to sample."""
-    raise RuntimeError(SENTENCES[call.op.name])
+    raise RuntimeError(dynamic_shape(call.op.name))
 
 
 def masked_select(call: Call) -> Any:
     if call.has("mask"):
-        return shape_by_values(call)
+        raise RuntimeError(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+            f"each batch this would return a differently shaped Tensor. {MISSING}"
+        )
     shape = dims.broadcast(call.shape("self"), call.shape("mask")) or (1,)
     x = f.expand(raised(call["self"], True, len(shape)), (call.size, *shape))
     mask = f.expand(call["mask"], shape)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.unusual import UNUSUAL
 from . import device_dispatch, dispatch
 from .backward_source import backward_source
 from .code_cache import compiled
@@ -52,6 +53,10 @@ def install(op: Operation) -> None:
             setattr(op.node, f"_run_{mode}", _Late(op, mode))
 
 
+_FLOATS = frozenset(t.type for t, kind in CATEGORY.items() if kind >= FLOATING)
+"""The classes of NumPy's scalars that `floating` operations take as they are."""
+
+
 def _bind(op: Operation) -> Callable[..., Any]:
     kernel = device_dispatch.kernel_of(op, device_dispatch.kernels())
     if op.refuses:
@@ -71,6 +76,8 @@ def _scope(op: Operation) -> dict[str, Any]:
         "Tensor": Tensor,
         "new": new,
         "ndarray": np.ndarray,
+        "UNUSUAL": UNUSUAL,
+        "FLOATS": _FLOATS,
         "kernel": op.kernel_function,
         "dispatch": dispatch.run,
         "operands": dispatch.operands,
@@ -254,7 +261,7 @@ def _number_operand(op: Operation) -> list[str]:
     first, second = (_argument(p) for p in op.tensors)
     check = [f"            if {second}.__class__ is bool:", f"                check({first}._raw, {second})"]
     return [
-        f"        if {second}.__class__ in NUMBERS:",
+        f"        if {second}.__class__ is not Tensor and {second}.__class__ in NUMBERS:",
         *(check if op.check else []),
         f"            {second} = wrap_number({second}, {first}{', True' if op.promotes == 'floating' else ''})",
     ]
@@ -315,26 +322,55 @@ def _asks(parameter: Parameter) -> str:
 
 
 def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
+    """Arrays of other classes than NumPy's go the general way; the others are cast where the operation asks for it."""
     names = [raws[p.name] for p in op.tensors]
+    hand_on = f"return dispatch(OP, ({_arguments(op)},))"
     lines = []
     if op.promotes and len(names) == 2:
         a, b = names
+        promote = [*([f"check({a}, {b})"] if op.check else []), f"{a}, {b} = promote_pair({a}, {b})"]
         # Two NumPy scalars of one class have one dtype; asking a class is cheaper than asking a dtype.
-        differ = f"{a}.__class__ is not {b}.__class__ or ({a}.__class__ is ndarray and {a}.dtype is not {b}.dtype)"
         lines += [
-            f"    if {differ}:",
-            *([f"        check({a}, {b})"] if op.check else []),
-            f"        {a}, {b} = promote_pair({a}, {b})",
+            f"    if {a}.__class__ is not {b}.__class__:",
+            f"        if {a}.__class__ in UNUSUAL or {b}.__class__ in UNUSUAL:",
+            f"            {hand_on}",
+            *(f"        {line}" for line in promote),
+            f"    elif {a}.__class__ is ndarray:",
+            f"        if {a}.dtype is not {b}.dtype:",
+            *(f"            {line}" for line in promote),
+            f"    elif {a}.__class__ in UNUSUAL:",
+            f"        {hand_on}",
         ]
-    elif op.promotes:
+    elif op.floating and len(names) == 1:
+        # What lies inside a graph is floating; a view of integers has an edge, too.
+        ask = "edge0.__class__ is not tuple and " if op.inputs else ""
+        cast = [f"if {ask}{names[0]}.dtype.kind in 'biu':", f"    {names[0]} = as_floating({names[0]})"]
+        lines += [
+            f"    if {names[0]}.__class__ is ndarray:",
+            *(f"        {line}" for line in cast),
+            f"    elif {names[0]}.__class__ not in FLOATS:",
+            f"        if {names[0]}.__class__ in UNUSUAL:",
+            f"            {hand_on}",
+            *(f"        {line}" for line in cast),
+        ]
+    elif not (op.view and len(names) == 1):
+        lines += [f"    if {' or '.join(map(_is_unusual, op.tensors, names))}:", f"        {hand_on}"]
+    if op.promotes and len(names) != 2:
         every = ", ".join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)
         lines += [f"    {every} = promoted(OP, None, [{every}])"]
-    if op.floating:
-        test = "edge0.__class__ is not tuple" if op.inputs else "True"  # a view of integers has an edge, too
+    if op.floating and len(names) > 1:
+        test = "edge0.__class__ is not tuple" if op.inputs else "True"
         lines += [f"    if {test} and {names[0]}.dtype.kind in 'biu':", f"        {names[0]} = as_floating({names[0]})"]
     if op.view:
-        lines += [f"    if {names[0]}.__class__ is not ndarray:", f"        {names[0]} = materialize(input)"]
+        unusual = [f"        if {names[0]}.__class__ in UNUSUAL:", f"            {hand_on}"]
+        lines += [f"    if {names[0]}.__class__ is not ndarray:", *unusual, f"        {names[0]} = materialize(input)"]
     return lines
+
+
+def _is_unusual(parameter: Parameter, raw: str) -> str:
+    if parameter.is_list:
+        return f"not UNUSUAL.isdisjoint([r.__class__ for r in {raw}])"
+    return f"{raw}.__class__ is not ndarray and {raw}.__class__ in UNUSUAL"
 
 
 def _record(op: Operation, every: list[str]) -> list[str]:

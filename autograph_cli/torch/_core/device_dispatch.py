@@ -27,9 +27,10 @@ kernels_by_device: dict[str, Any] = {}
 
 def kernels(*raws: Any) -> Any:
     """The kernels of the device that raw arrays are on; without any, of the one that tensors are now made on."""
-    if not process_state.reserved:
-        return kernels_by_device["cpu"]
-    on_meta = any(raw.__class__ is Meta for raw in raws) if raws else thread_state.on_meta
+    for raw in raws:
+        if raw.__class__ is Meta:
+            return kernels_by_device[META.type]
+    on_meta = not raws and process_state.special and thread_state.on_meta
     return kernels_by_device[META.type if on_meta else CPU.type]
 
 
@@ -38,20 +39,19 @@ def formula_kernels(*args: Any) -> Any:
     runs."""
     if any(hasattr(x, "strides") for x in args[:1]):
         return kernels(args[0])
-    return kernels() if not process_state.reserved or thread_state.walk is None else thread_state.walk.kernels
+    walk = thread_state.walk
+    return kernels() if walk is None else walk.kernels
 
 
 @contextmanager
 def on_meta() -> Iterator[None]:
     """While it lasts, tensors are made without memory."""
     before, thread_state.on_meta = thread_state.on_meta, True
-    process_state.reserved += 1
     process_state.special += 1
     try:
         yield
     finally:
         thread_state.on_meta = before
-        process_state.reserved -= 1
         process_state.special -= 1
 
 
@@ -62,7 +62,7 @@ def without_memory(raw: Any) -> Any:
 
 def is_meta(x: Any) -> bool:
     """Whether a raw array or a tensor has no memory."""
-    return process_state.reserved > 0 and getattr(x, "_raw", x).__class__ is Meta
+    return getattr(x, "_raw", x).__class__ is Meta
 
 
 def like_is_meta(like: Any) -> bool:
@@ -90,7 +90,7 @@ def compute(op: Operation, raws: list[Any]) -> Any:
     RuntimeError where devices differ; NotImplementedError where the shape of the result depends on the elements.
     """
     given = [raw for i, p in op.positions for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
-    if process_state.sparse and any(isinstance(raw, Sparse) for raw in given):
+    if any(isinstance(raw, Sparse) for raw in given):
         return sparse_computed(op, kernels_by_device["cpu"], op.kernel_function, raws)
     if process_state.float8:
         check_float8(op, given)
@@ -136,7 +136,7 @@ def check_devices(op: Operation, given: list[Any]) -> None:
 
 def check_out(raw: Any, target: Any) -> None:
     """RuntimeError where the result and the memory for it are on different devices."""
-    if process_state.reserved and (raw.__class__ is Meta) is not (target.__class__ is Meta):
+    if (raw.__class__ is Meta) is not (target.__class__ is Meta):
         here, there = ("meta", "cpu") if raw.__class__ is Meta else ("cpu", "meta")
         raise RuntimeError(
             f"Attempting to copy from device {here} to device {there}, but cross-device copies are not allowed!"

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import dispatched
+from .._arrays.dispatched import Dispatched
 from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
 from .._arrays.meta import Meta
 from .._arrays.storages import resized, window
+from .._arrays.unusual import BY_OPERATIONS, UNUSUAL
 from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
@@ -83,10 +85,11 @@ def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
 def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> list[Any]:
     """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does
     itself."""
-    if process_state.dispatched:
-        found: list[Any] | None = dispatched.ask(op, args, in_place)
-        if found is not None:
-            return found
+    kinds = classes_of(op, args)
+    unusual = not UNUSUAL.isdisjoint(kinds)
+    if Dispatched in kinds:
+        found: list[Any] = dispatched.ask(op, args, in_place)
+        return found
     raws = list(args)
     for i, parameter in op.positions:
         x = raws[i]
@@ -100,7 +103,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
         raws[0] = materialize(args[0])
         bits, raws[0] = bits_of(raws[0]), memory_of(raws[0])
     try:
-        result = op.kernel_function(*raws) if not process_state.reserved else device_dispatch.compute(op, raws)
+        result = device_dispatch.compute(op, raws) if unusual or process_state.float8 else op.kernel_function(*raws)
     except Exception:
         explain(op, args, tuple(raws))
         raise
@@ -113,6 +116,18 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
         if not op.takes_lists and not operands[0].flags.c_contiguous:
             result = settled(result, *operands)
     return [result]
+
+
+def classes_of(op: Operation, args: tuple[Any, ...]) -> set[type]:
+    """The classes of the arrays among the arguments of an operation."""
+    kinds = set()
+    for i, parameter in op.positions:
+        x = args[i]
+        if parameter.is_list:
+            kinds.update([t._raw.__class__ for t in x if t is not None])
+        elif x is not None:
+            kinds.add(x._raw.__class__)
+    return kinds
 
 
 def explain(op: Operation, args: tuple[Any, ...], raws: tuple[Any, ...]) -> None:
@@ -353,6 +368,8 @@ def attach(
     likes = [output_meta(t._raw) for t in outputs]
     node._output_meta = likes if op.multiple else likes[0]
     annotate(node)
+    if not BY_OPERATIONS.isdisjoint((*classes_of(op, args), *[t._raw.__class__ for t in outputs])):
+        extra_of(node).by_operations = True
     node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
     for i, output in enumerate(outputs):
         output._edge = (node, i) if differentiable(op, i, output) else None

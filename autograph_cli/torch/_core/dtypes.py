@@ -125,7 +125,6 @@ def numpy_dtype(t: Any) -> np.dtype[Any]:
     if isinstance(t, dtype):
         if t in _FLOAT8 and not process_state.float8:
             process_state.float8 = True
-            process_state.reserved += 1
             process_state.special += 1
         return t.numpy
     python: dict[Any, np.dtype[Any]] = {

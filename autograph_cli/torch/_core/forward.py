@@ -17,10 +17,10 @@ from . import dispatch, dtypes, recomputed, views
 from .device_dispatch import kernels
 from .gradients import fit_recorded
 from .inplace import run_inplace as run_inplace_
-from .interpreter_stack import DualLevel, interprets
+from .interpreter_stack import DualLevel, in_function, interprets
 from .interrupts import contextmanager
 from .memory_format import strides_of
-from .node import Node, View, extra_of, output_meta
+from .node import Node, View, edge_of, extra_of, output_meta
 from .operation import operations
 from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
@@ -42,7 +42,9 @@ def run(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Any:
     primals = tuple(split(level, x)[0] for x in args)
     result = dispatch.run(op, primals)
     outputs = list(result) if op.multiple else [result]
-    tangents = tangents_of(op, args, [split(level, x)[1] for x in args], primals, outputs) if follows(level) else None
+    tangents = None
+    if follows(level):
+        tangents = tangents_of(level, op, args, [split(level, x)[1] for x in args], primals, outputs)
     if tangents is None:
         return result
     made = [o if t is None else dual(level, o, t) for o, t in zip(outputs, tangents, strict=True)]
@@ -71,7 +73,9 @@ def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
     return x, None
 
 
-def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: list[Tensor]) -> Tangents | None:
+def tangents_of(
+    level: DualLevel, op: Operation, args: Any, given: Any, primals: Any, outputs: list[Tensor]
+) -> Tangents | None:
     """The tangents of the outputs, fitted to them; None if there is nothing to follow."""
     inputs: Tangents = []
     for i, parameter in op.input_positions:
@@ -81,6 +85,7 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         return None
     if thread_state.inference:
         primals, outputs, inputs = ordinary(primals), ordinary(outputs), ordinary(inputs)
+    by_hand, thread_state.by_hand = thread_state.by_hand, level.by_hand
     try:
         with outside_inference():
             found = strategy(op, outputs, inputs)(op, primals, outputs, inputs)
@@ -88,6 +93,8 @@ def tangents_of(op: Operation, args: Any, given: Any, primals: Any, outputs: lis
         if "derivative for" in str(error):
             raise no_forward(op) from error
         raise
+    finally:
+        thread_state.by_hand = by_hand
     needed = thread_state.grad and any(
         part.requires_grad for x in (*flat(primals), *inputs) if isinstance(x, Tensor) for part in plain_parts(x)
     )
@@ -185,8 +192,19 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
         raise NotImplementedError("a complex tangent of a real tensor is not available in autograph's engine")
     _check_shape(primal, tangent)
     if np.may_share_memory(core(primal)._raw, core(tangent)._raw):
-        tangent = operations.clone(tangent)  # a change in place of one must not be seen in the other
+        tangent = _apart_in_memory(tangent)
     return primal, laid_out(tangent, primal)
+
+
+def _apart_in_memory(tangent: Tensor) -> Tensor:
+    """A tangent that shares its primal's memory, in memory of its own: a change in place of one is not one of both."""
+    if tangent.__class__ is not Tensor:
+        return operations.clone(tangent)
+    raw = tangent._raw
+    made = empty_strided(raw.shape, strides_of(raw), raw.dtype) if raw.ndim and not repeats(raw) else raw.copy()
+    if made.ndim:
+        made[...] = raw
+    return make(made, edge_of(tangent))
 
 
 def _check_shape(primal: Tensor, tangent: Tensor) -> None:
@@ -309,7 +327,9 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
 
 def apart(x: Any) -> Any:
     """A primal as formulas of tangents see it: behind a node of its own, as in PyTorch."""
-    return operations._fw_primal(x, 0) if x.__class__ is Tensor and thread_state.grad and x.requires_grad else x
+    if x.__class__ is not Tensor or not (thread_state.grad and x.requires_grad):
+        return x
+    return operations._fw_primal(x, 0) if thread_state.by_hand and not in_function() else operations.alias(x)
 
 
 _WANTED: Any = (None, 0)
@@ -414,7 +434,7 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     tangent: Any = None
     if follows(level):
         found = dispatch.run(op, primals)
-        tangents = tangents_of(op, args, [t for _, t in pairs], primals, [found])
+        tangents = tangents_of(level, op, args, [t for _, t in pairs], primals, [found])
         tangent = tangents[0] if tangents else None
     if tangent is None and not isinstance(target, Dual):
         run_inplace_(op, primals)

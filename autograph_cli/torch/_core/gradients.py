@@ -13,7 +13,6 @@ from . import dtypes
 from .device_dispatch import check_device, kernels
 from .node import Edge, Node, shape_dtype
 from .op_namespace import operations
-from .state import process_state
 from .tensor import Tensor, make
 from .views import is_dense
 
@@ -33,8 +32,7 @@ def output_meta_at(edge: Edge) -> Any:
 def fit(g: Any, like: Any) -> Any:
     """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
     shape, kind = shape_dtype(like)
-    if process_state.reserved:
-        check_device(g, like)
+    check_device(g, like)
     if g.__class__ is Dispatched:
         return fit_recorded(make(g), like)._raw
     if g.shape != shape:
@@ -61,8 +59,7 @@ def fit_recorded(g: Tensor, like: Any) -> Tensor:
     """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's
     formulas."""
     shape, kind = shape_dtype(like)
-    if process_state.reserved:
-        check_device(g._raw, like)
+    check_device(g._raw, like)
     if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
         g = operations.real(g)
     if g._raw.shape != shape:

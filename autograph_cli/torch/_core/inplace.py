@@ -53,9 +53,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         if thread_state.watcher is None
         else thread_state.watcher.changed(op, args)
     )
-    done = bool(process_state.dispatched) and any(
-        isinstance(x, Tensor) and x._raw.__class__ is Dispatched for x in args
-    )
+    done = any(isinstance(x, Tensor) and x._raw.__class__ is Dispatched for x in args)
     result = target._raw if done else _result_for(target, results[0])
     before = operations.clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .._arrays.storages import dense_strides, strided
 from .dtypes import CATEGORY, FLOATING
 
@@ -44,11 +45,11 @@ def arranged(memory_format: str | Callable[..., Any], kernel: Callable[..., Any]
     return lambda first, *rest: lay(kernel(_number(first), *rest), first, *rest)
 
 
-def _number(raw: Any) -> Any:
+def _number(raw: Array) -> Any:
     return raw[()] if raw.__class__ is np.ndarray and not raw.ndim else raw
 
 
-def strides_of(raw: Any) -> tuple[int, ...]:
+def strides_of(raw: Array) -> tuple[int, ...]:
     """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after
     it."""
     size = raw.itemsize
@@ -61,14 +62,14 @@ def strides_of(raw: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-def is_channels_last(raw: Any) -> bool:
+def is_channels_last(raw: Array) -> bool:
     """Whether the channels of images or volumes follow each other in memory."""
     if raw.ndim not in (4, 5) or raw.flags.c_contiguous:
         return False
     return bool(raw.transpose(0, *range(2, raw.ndim), 1).flags.c_contiguous)
 
 
-def suggests_channels_last(raw: Any) -> bool:
+def suggests_channels_last(raw: Array) -> bool:
     """Whether the strides tell that channels come last: PyTorch's `suggest_memory_format`, which takes doubtful cases
     for row-major."""
     if raw.ndim not in (4, 5):
@@ -100,7 +101,7 @@ def channels_last(result: Any, *inputs: Any) -> Any:
     return laid(result, permuted_strides(result.shape, channels_last_order(result.ndim)))
 
 
-def contiguous(raw: Any) -> Any:
+def contiguous(raw: Array) -> Any:
     if isinstance(raw, tuple):
         return (*map(contiguous, raw),)
     if raw.__class__ is not np.ndarray:
@@ -108,7 +109,7 @@ def contiguous(raw: Any) -> Any:
     return raw if raw.ndim < 2 or not raw.size else laid(raw, dense_strides(raw.shape))
 
 
-def joined(raw: Any, parts: Sequence[Any], dim: int) -> Any:
+def joined(raw: Array, parts: Sequence[Any], dim: int) -> Any:
     """What `cat` gives lies row by row, unless channels come last in all that is joined."""
     if raw.__class__ is np.ndarray and raw.size and all(suggests_channels_last(x) for x in parts if x.ndim == raw.ndim):
         return laid(
@@ -117,7 +118,7 @@ def joined(raw: Any, parts: Sequence[Any], dim: int) -> Any:
     return contiguous(raw)
 
 
-def stacked(raw: Any, parts: Sequence[Any], dim: int) -> Any:
+def stacked(raw: Array, parts: Sequence[Any], dim: int) -> Any:
     """What `stack` gives, likewise; where channels come last the new dimension goes where a view would have it."""
     if raw.__class__ is not np.ndarray or not raw.size or not all(map(suggests_channels_last, parts)):
         return contiguous(raw)
@@ -127,7 +128,7 @@ def stacked(raw: Any, parts: Sequence[Any], dim: int) -> Any:
     return laid(raw, permuted_strides(raw.shape, fastest_first(tuple(shape), [tuple(strides)])))
 
 
-def indexed_strides(shape: tuple[int, ...], raw: Any, indices: Sequence[Any]) -> Sequence[int]:
+def indexed_strides(shape: tuple[int, ...], raw: Array, indices: Sequence[Any]) -> Sequence[int]:
     """The strides of `raw[indices]`: those of an iteration over the array, its indexed dimensions at rest, and over the
     indices."""
     positions = [d for d, index in enumerate(indices) if index is not None]
@@ -145,7 +146,7 @@ def indexed_strides(shape: tuple[int, ...], raw: Any, indices: Sequence[Any]) ->
     return permuted_strides(shape, fastest_first(shape, operands))
 
 
-def indexed(result: Any, raw: Any, indices: Sequence[Any]) -> Any:
+def indexed(result: Any, raw: Array, indices: Sequence[Any]) -> Any:
     if result.__class__ is not np.ndarray or result.ndim < 2 or not result.size or all(i is None for i in indices):
         return result
     if any(i is not None and i.dtype.kind == "b" for i in indices):
@@ -165,14 +166,14 @@ def _like(result: Any, first: Any) -> Any:
     return made
 
 
-def empty_as(raw: Any, dtype: Any) -> Any:
+def empty_as(raw: Array, dtype: Any) -> Any:
     """New memory laid out like `raw`, or, where that has gaps, with its dimensions in the same order."""
     if raw.ndim < 2 or raw.flags.c_contiguous or not raw.size:
         return np.empty(raw.shape, dtype)
     return empty_strided(raw.shape, preserved_strides(raw), dtype)
 
 
-def preserved_strides(raw: Any) -> Sequence[int]:
+def preserved_strides(raw: Array) -> Sequence[int]:
     """The strides of a copy of `raw` in `torch.preserve_format`."""
     strides = strides_of(raw)
     if raw.ndim < 2 or is_dense(raw.shape, strides):
@@ -180,14 +181,14 @@ def preserved_strides(raw: Any) -> Sequence[int]:
     return permuted_strides(raw.shape, fastest_first(raw.shape, [strides]))
 
 
-def settled(raw: Any, *operands: Any) -> Any:
+def settled(raw: Array, *operands: Any) -> Any:
     """`raw`, computed element by element from these arrays, as PyTorch lays it out: see `elementwise_strides`."""
     if raw.__class__ is not np.ndarray or not raw.size:
         return raw
     return laid(raw, elementwise_strides(raw.shape, [x for x in operands if x is not None]))
 
 
-def laid(raw: Any, strides: Sequence[int]) -> Any:
+def laid(raw: Array, strides: Sequence[int]) -> Any:
     """The elements of `raw`, which nobody else holds, with these strides (in elements)."""
     size = raw.itemsize
     wanted = tuple(s * size for s in strides)
@@ -198,7 +199,7 @@ def laid(raw: Any, strides: Sequence[int]) -> Any:
     return copied(raw, strides)
 
 
-def copied(raw: Any, strides: Sequence[int]) -> Any:
+def copied(raw: Array, strides: Sequence[int]) -> Any:
     """A copy of `raw` with these strides (in elements)."""
     made = empty_strided(raw.shape, strides, raw.dtype)
     made[...] = raw
@@ -270,7 +271,7 @@ def fastest_first(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]) -
     return order
 
 
-def slowest_first(raw: Any) -> list[int]:
+def slowest_first(raw: Array) -> list[int]:
     """The dimensions of an array by falling stride; those that do not move stay where they are."""
     return fastest_first(raw.shape, [strides_of(raw)])[::-1]
 

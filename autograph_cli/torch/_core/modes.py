@@ -31,7 +31,7 @@ def kept() -> Iterator[None]:
         (
             process_state.default_dtype,
             process_state.default_device,
-            process_state.special - process_state.reserved - process_state.lazy - process_state.dispatched,
+            process_state.special - process_state.float8,
         ),
         dict(vars(casting)),
     )
@@ -40,7 +40,7 @@ def kept() -> Iterator[None]:
         yield
     finally:
         process_state.default_dtype, process_state.default_device, special = settings
-        process_state.special = special + process_state.reserved + process_state.lazy + process_state.dispatched
+        process_state.special = special + process_state.float8
         for name, mode in zip(_MODES, modes, strict=True):
             setattr(thread_state, name, mode)
         vars(casting).update(casts)

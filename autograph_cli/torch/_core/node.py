@@ -51,7 +51,7 @@ def shape_dtype(like: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 class Extra:
     """What few nodes have: hooks, metadata, expected versions."""
 
-    __slots__ = ("hooks", "metadata", "pre_hooks", "retained", "tensor_hooks", "versions")
+    __slots__ = ("by_operations", "hooks", "metadata", "pre_hooks", "retained", "tensor_hooks", "versions")
 
     def __init__(self) -> None:
         self.metadata: dict[str, Any] | None = None
@@ -61,6 +61,8 @@ class Extra:
         self.retained: dict[int, weakref.ref[Tensor]] | None = None
         self.pre_hooks: dict[int, Callable[..., Any]] | None = None
         self.hooks: dict[int, Callable[..., Any]] | None = None
+        self.by_operations = False
+        """Its formulas run as operations: it was made of arrays that kernels do not know (see _arrays/unusual.py)."""
 
     @property
     def runs_something(self) -> bool:

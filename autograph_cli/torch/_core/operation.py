@@ -14,13 +14,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from . import docstrings, op_traits, saved_attributes
-from . import schema as schemas
+from . import docstrings, op_traits, saved_attributes, schema as schemas
 from .codegen import install
 from .formula_text import text_of
 from .node import Node
-from .op_namespace import operations as operations
-from .op_namespace import table as table
+from .op_namespace import operations as operations, table as table
 from .op_traits import Traits
 from .schema import Schema
 

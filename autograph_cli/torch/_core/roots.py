@@ -14,7 +14,6 @@ from .node import Edge, Node, edge_of, output_meta, shape_dtype
 from .operation import operations
 from .registry import functions
 from .size import Size
-from .state import process_state
 from .tensor import Tensor, make
 
 
@@ -75,7 +74,7 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
             )
         if isinstance(root, Tensor) and root._raw.__class__ is Dispatched:
             return functions["ones_like"](make(root._raw))
-        return make(filled(like, 1) if process_state.reserved else np.ones(shape, kind)[()])
+        return make(filled(like, 1))
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._raw.shape != shape:
@@ -83,7 +82,7 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
             f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
             f"{Size(shape)}."
         )
-    if process_state.reserved and g.is_meta is not like_is_meta(like):
+    if g.is_meta is not like_is_meta(like):
         positions = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
         raise RuntimeError(f"invalid gradient at index {i} - expected device {positions[0]} but got {positions[1]}")
     if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):

@@ -55,37 +55,25 @@ class BackwardCall:
 
 
 class ProcessState:
-    """Settings of the process. `special` sends every operation through the general way (see dispatch.py)."""
+    """Settings of the process. `special` counts modes that send every operation through the general way (see
+    dispatch.py)."""
 
     __slots__ = (
         "anomaly",
         "check_nan",
         "default_device",
         "default_dtype",
-        "dispatched",
         "float8",
-        "lazy",
         "observer",
         "op_hook",
-        "reserved",
-        "sparse",
         "special",
         "without_grad",
     )
 
     def __init__(self) -> None:
         self.special = 0
-        self.reserved = 0
-        """How many arrays without memory are alive or about to be made; each of them counts in `special` too."""
         self.float8 = False
-        """Whether a script has asked for a dtype of 8 bits; counts in `reserved` and `special` from then on."""
-        self.sparse = 0
-        """How many sparse arrays are alive; each of them counts in `reserved` and `special` too."""
-        self.dispatched = 0
-        """How many instances of classes with a `__torch_dispatch__` are alive; each of them counts in `special` too."""
-        self.lazy = 0
-        """How many arrays are alive that are conjugated or negated when they are read; each of them counts in `special`
-        too."""
+        """Whether a script has asked for a dtype of 8 bits; counts in `special` from then on."""
         self.anomaly = False
         self.check_nan = True
         self.without_grad = 0
@@ -128,6 +116,8 @@ class ThreadState(threading.local):
     """Whether one of the transforms wraps tensors: those of reverse mode do not."""
     forward: bool = True
     """Whether tangents are computed."""
+    by_hand: bool = False
+    """Whether those that are being computed are of a `dual_level`, not of a transform of a function."""
     autocast: Any = None
     """The dtype that operations on the CPU may choose, while autocast is on (see autocast.py)."""
     watcher: Any = None

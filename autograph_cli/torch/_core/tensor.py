@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import dispatched
+from .._arrays import Array, dispatched
 from .._arrays.dispatched import Dispatched
 from .._arrays.meta import Meta
 from .._arrays.sparse import Coo, Csr
@@ -79,9 +79,9 @@ class Tensor(Methods, metaclass=Named):
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_born", "_counter", "_edge", "_meta", "_raw")
+    __slots__ = ("__dict__", "__weakref__", "_born", "_counter", "_edge", "_meta", "_number", "_raw")
 
-    _raw: Any
+    _raw: Array
     """A NumPy scalar (0-d, nothing shares its memory) or an array of the device's backend."""
     _edge: Any
     """None, an edge (node, output number), LEAF, or a `View`."""
@@ -90,6 +90,8 @@ class Tensor(Methods, metaclass=Named):
     _meta: TensorMeta | None
     _born: Any
     """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
+    _number: Any
+    """The Python number that the engine made it of; unset in all others (see wrapped_numbers.py)."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return construct(cls, *args, **kwargs)
@@ -423,7 +425,7 @@ new: Callable[[type[Tensor]], Any] = object.__new__
 """What `make` allocates tensors with; another while transforms run (see interpreter_stack.py)."""
 
 
-def make(raw: Any, edge: Any = None) -> Tensor:
+def make(raw: Array, edge: Any = None) -> Tensor:
     """A tensor over `raw`; `edge` as in `Tensor._edge`."""
     tensor: Tensor
     if raw.__class__ is Dispatched:

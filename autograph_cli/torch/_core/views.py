@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays import Array
 from .._arrays.lazy import bits_of, flip, memory_of
 from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
 from .._arrays.storages import address, as_strided_raw, empty_strided, offset_in, owner
+from .._arrays.unusual import BY_OPERATIONS
 from .memory_format import strides_of
 from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, output_meta
 from .op_namespace import operations, table
@@ -131,6 +133,8 @@ class CopySlices(Node):
         self._output_meta = output_meta(base._raw)
         self._seq = next_sequence_nr()
         self._extra = None
+        if view.__class__ in BY_OPERATIONS:
+            extra_of(self).by_operations = True
 
     def _name(self) -> str:
         return "torch::autograd::CopySlices"
@@ -263,7 +267,7 @@ def bump(tensor: Tensor) -> None:
     counter(tensor)[0] += 1
 
 
-def check_own_memory(raw: Any) -> None:
+def check_own_memory(raw: Array) -> None:
     """Raise PyTorch's error where one place in memory stands for several elements to be written."""
     if isinstance(raw, Sparse):
         return
@@ -303,7 +307,7 @@ def _overlap() -> RuntimeError:
     )
 
 
-def is_dense(raw: Any) -> bool:
+def is_dense(raw: Array) -> bool:
     """Whether the elements fill a stretch of memory, in whatever order."""
     if raw.flags.c_contiguous:
         return True
@@ -315,7 +319,7 @@ def is_dense(raw: Any) -> bool:
     return True
 
 
-def write(tensor: Tensor, raw: Any, apart: bool = True) -> None:
+def write(tensor: Tensor, raw: Array, apart: bool = True) -> None:
     """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own
     place."""
     if isinstance(tensor._raw, Sparse):

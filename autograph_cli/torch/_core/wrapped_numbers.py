@@ -38,32 +38,18 @@ def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
         return found
     wanted = dtypes.number_dtype(number, dtype)
     wrapped = make(dtypes.cast_number(number, wanted))
+    wrapped._number = number
     if len(numbers_made) >= 512:
-        del numbers_made[next(iter(numbers_made))]  # the oldest: nodes ask for those that were made lately
+        del numbers_made[next(iter(numbers_made))]  # the oldest
     numbers_made[key] = wrapped
     return wrapped
 
 
 def number_of(tensor: Any) -> Any:
     """The Python number of which the engine made this tensor; None if it did not."""
-    if tensor.__class__ is not Tensor or tensor._edge is not None or not isinstance(tensor._raw, np.generic):
-        return None
-    return next((key[1] for key, known in numbers_made.items() if known is tensor), None)
+    return getattr(tensor, "_number", None)
 
 
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
-    return written_number(tensor) is not None
-
-
-def written_number(tensor: Tensor) -> Any:
-    """The Python number that the engine made this tensor of; or None."""
-    raw = tensor._raw
-    if tensor._edge is not None or not isinstance(raw, np.generic):
-        return None
-    if raw.dtype.kind == "c":  # beside a real tensor it is known by that one's dtype
-        return number_of(tensor)
-    number = raw.item()
-    kinds = (float, int, bool, complex)
-    found = (kind for kind in kinds if numbers_made.get((kind, number, raw.dtype)) is tensor)
-    return next((kind(number.real if kind is not complex else number) for kind in found), None)
+    return hasattr(tensor, "_number")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays import Array
 from .half_precision import widened
 
 
@@ -21,11 +22,11 @@ class Activation:
     at_most: Any
 
     @widened
-    def silu(self, a: Any) -> Any:
+    def silu(self, a: Array) -> Any:
         return a * self.sigmoid(a)
 
     @widened
-    def silu_backward(self, grad: Any, a: Any) -> Any:
+    def silu_backward(self, grad: Array, a: Array) -> Any:
         s, one = self.sigmoid(a), self.number(1, a)
         slope = one - s
         slope *= a
@@ -33,27 +34,27 @@ class Activation:
         slope *= s
         return grad * self.conj(slope)
 
-    def _tanh_softplus(self, a: Any) -> Any:
+    def _tanh_softplus(self, a: Array) -> Any:
         return self.xp.tanh(self.xp.maximum(a, self.number(0, a)) + self.xp.log1p(self.xp.exp(-self.xp.abs(a))))
 
     @widened
-    def mish(self, a: Any) -> Any:
+    def mish(self, a: Array) -> Any:
         return a * self._tanh_softplus(a)
 
     @widened
-    def mish_backward(self, grad: Any, a: Any) -> Any:
+    def mish_backward(self, grad: Array, a: Array) -> Any:
         t = self._tanh_softplus(a)
         return grad * (t + a * self.sigmoid(a) * (self.number(1, a) - t * t))
 
     @widened
-    def elu(self, a: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
+    def elu(self, a: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
         low = self.xp.expm1(self.at_most(a, self.number(0, a)) * self.number(input_scale, a)) * self.number(
             alpha * scale, a
         )
         return self.where(a <= 0, low, a * self.number(scale, a))
 
     @widened
-    def elu_backward(self, grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
+    def elu_backward(self, grad: Array, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
         """`x` is the input, or the result of an in-place call."""
         weight = self.number(alpha * scale, x)
         if is_result:
@@ -64,90 +65,92 @@ class Activation:
             )
         return grad * self.where(x <= 0, low, self.number(scale, x))
 
-    def celu(self, a: Any, alpha: Any = 1.0) -> Any:
+    def celu(self, a: Array, alpha: Any = 1.0) -> Any:
         return self.elu(a, alpha, 1, 1 / alpha)
 
-    def hardtanh(self, a: Any, low: Any = -1, high: Any = 1) -> Any:
+    def hardtanh(self, a: Array, low: Any = -1, high: Any = 1) -> Any:
         return self.between(a, low, high)
 
-    def hardtanh_backward(self, grad: Any, a: Any, low: Any, high: Any) -> Any:
+    def hardtanh_backward(self, grad: Array, a: Array, low: Any, high: Any) -> Any:
         return self.kept(grad, (a > low) & (a < high))
 
-    def hardsigmoid(self, a: Any) -> Any:
+    def hardsigmoid(self, a: Array) -> Any:
         moved = self.between(a + self.number(3, a), 0, 6)
         moved /= self.number(6, a)
         return moved
 
-    def hardsigmoid_backward(self, grad: Any, a: Any) -> Any:
+    def hardsigmoid_backward(self, grad: Array, a: Array) -> Any:
         return self.where((a > -3) & (a < 3), grad * self.number(1 / 6, a), self.number(0, grad))
 
     @widened
-    def hardswish(self, a: Any) -> Any:
+    def hardswish(self, a: Array) -> Any:
         share = self.hardsigmoid(a)
         share *= a
         return share
 
-    def hardswish_backward(self, grad: Any, a: Any) -> Any:
+    def hardswish_backward(self, grad: Array, a: Array) -> Any:
         slope = a / self.number(3, a)
         slope += self.number(0.5, a)
         return self.kept(self.where(a >= 3, grad, slope * grad), ~(a <= -3))
 
-    def softshrink(self, a: Any, lambd: Any = 0.5) -> Any:
+    def softshrink(self, a: Array, lambd: Any = 0.5) -> Any:
         edge = self.number(lambd, a)
         return self.where(a > edge, a - edge, self.where(a < -edge, a + edge, a * self.number(0, a)))
 
-    def softshrink_backward(self, grad: Any, a: Any, lambd: Any) -> Any:
+    def softshrink_backward(self, grad: Array, a: Array, lambd: Any) -> Any:
         return self.kept(grad, ~((a >= -lambd) & (a <= lambd)))
 
-    def hardshrink(self, a: Any, lambd: Any = 0.5) -> Any:
+    def hardshrink(self, a: Array, lambd: Any = 0.5) -> Any:
         lambd = self.held(lambd, a)
         return self.kept(a, ~((a >= -lambd) & (a <= lambd)))
 
     hardshrink_backward = softshrink_backward
 
-    def threshold(self, a: Any, threshold: Any, value: Any) -> Any:
+    def threshold(self, a: Array, threshold: Any, value: Any) -> Any:
         return self.where(a <= self.held(threshold, a), self.held(value, a), a)
 
-    def _prelu_kernel(self, a: Any, weight: Any) -> Any:
+    def _prelu_kernel(self, a: Array, weight: Array) -> Any:
         return self.where(a > 0, a, weight * a)
 
-    def _prelu_kernel_backward(self, grad: Any, a: Any, weight: Any) -> Any:
+    def _prelu_kernel_backward(self, grad: Array, a: Array, weight: Array) -> Any:
         above = a > 0
         return self.where(above, grad, weight * grad), self.kept(a * grad, ~above)
 
     @widened
-    def glu(self, a: Any, dim: int) -> Any:
+    def glu(self, a: Array, dim: int) -> Any:
         first, second = self._halves(a, dim)
         return first * self.sigmoid(second)
 
-    def _halves(self, a: Any, dim: int) -> tuple[Any, Any]:
+    def _halves(self, a: Array, dim: int) -> tuple[Any, Any]:
         middle, before = a.shape[dim] // 2, (slice(None),) * (dim % a.ndim)
         first, second = (*before, slice(None, middle)), (*before, slice(middle, None))
         return a[first], a[second]
 
     @widened
-    def glu_backward(self, grad: Any, a: Any, dim: int) -> Any:
+    def glu_backward(self, grad: Array, a: Array, dim: int) -> Any:
         first, second = self._halves(a, dim)
         s = self.sigmoid(second)
         scaled = grad * s
         return self.xp.concatenate([scaled, scaled * (self.number(1, s) - s) * first], dim)
 
     @widened
-    def log_sigmoid_forward(self, a: Any) -> Any:
+    def log_sigmoid_forward(self, a: Array) -> Any:
         """The logarithm of the sigmoid, and exp(-|x|) for the way back."""
         power = self.xp.exp(-self.xp.abs(a))
         return self.xp.minimum(a, self.number(0, a)) - self.xp.log1p(power), power
 
     @widened
-    def log_sigmoid_backward(self, grad: Any, a: Any, power: Any) -> Any:
+    def log_sigmoid_backward(self, grad: Array, a: Array, power: Any) -> Any:
         one = self.number(1, a)
         share = power / (one + power)
         return grad * self.where(a < 0, one - share, share)
 
-    def rrelu_with_noise(self, a: Any, noise: Any, lower: Any, upper: Any, training: bool) -> Any:
+    def rrelu_with_noise(self, a: Array, noise: Any, lower: Any, upper: Any, training: bool) -> Any:
         return a * noise if training else self.where(a > 0, a, a * self.number((lower + upper) / 2, a))
 
-    def rrelu_with_noise_backward(self, grad: Any, a: Any, noise: Any, lower: Any, upper: Any, training: bool) -> Any:
+    def rrelu_with_noise_backward(
+        self, grad: Array, a: Array, noise: Any, lower: Any, upper: Any, training: bool
+    ) -> Any:
         if training and upper - lower > 1e-6:
             return grad * noise
         return self.where(a > 0, grad, grad * self.number((lower + upper) / 2, grad))

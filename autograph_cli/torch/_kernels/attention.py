@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._arrays import Array
 from .half_precision import widened
 
 
@@ -19,7 +20,7 @@ class Attention:
     row_products: Any
 
     @widened
-    def _safe_softmax(self, a: Any, dim: int) -> Any:
+    def _safe_softmax(self, a: Array, dim: int) -> Any:
         """`softmax`, and zeros where everything is minus infinity."""
         if a.ndim == 0 or a.size == 0:
             return self.softmax(a, dim)
@@ -28,7 +29,7 @@ class Attention:
         total = self.xp.add.reduce(power, axis=dim, keepdims=True)
         return power / self.where(total == 0, self.number(1, a), total)
 
-    def _attention_scores(self, q: Any, k: Any, causal: bool, mask: Any, scale: float | None) -> tuple[Any, Any]:
+    def _attention_scores(self, q: Any, k: Any, causal: bool, mask: Array, scale: float | None) -> tuple[Any, Any]:
         factor = self.number(1 / math.sqrt(q.shape[-1]) if scale is None else scale, q)
         scores = self.xp.matmul(q, k.swapaxes(-1, -2)) * factor
         if mask is not None:
@@ -40,7 +41,7 @@ class Attention:
 
     @widened
     def _scaled_dot_product_flash_attention_for_cpu(
-        self, q: Any, k: Any, v: Any, causal: bool, mask: Any, scale: Any
+        self, q: Any, k: Any, v: Any, causal: bool, mask: Array, scale: Any
     ) -> Any:
         """The result, and the logarithms of the sums of the exponentials."""
         scores, _ = self._attention_scores(q, k, causal, mask, scale)
@@ -54,13 +55,13 @@ class Attention:
         out[...] = self.xp.matmul(power, v)
         return out, (self.xp.log(total) + top)[..., 0]
 
-    def _positions_first(self, a: Any) -> Any:
+    def _positions_first(self, a: Array) -> Any:
         """The same array with positions before heads in memory."""
         return self.xp.ascontiguousarray(a.swapaxes(1, 2)).swapaxes(1, 2)
 
     @widened
     def _scaled_dot_product_flash_attention_for_cpu_backward(
-        self, grad: Any, q: Any, k: Any, v: Any, output: Any, log_sum: Any, causal: bool, mask: Any, scale: Any
+        self, grad: Array, q: Any, k: Any, v: Any, output: Any, log_sum: Any, causal: bool, mask: Array, scale: Any
     ) -> Any:
         scores, factor = self._attention_scores(q, k, causal, mask, scale)
         scores -= self.where(log_sum == -math.inf, self.number(0, q), log_sum)[..., None]
@@ -75,7 +76,7 @@ class Attention:
             self._positions_first(self.xp.matmul(weights.swapaxes(-1, -2), grad)),
         )
 
-    def _trilinear(self, a: Any, b: Any, c: Any, expand1: Any, expand2: Any, expand3: Any, summed: Any) -> Any:
+    def _trilinear(self, a: Array, b: Array, c: Any, expand1: Any, expand2: Any, expand3: Any, summed: Any) -> Any:
         """The product of three tensors, each with dimensions left out, summed over some."""
         ndim = a.ndim + len(expand1)
         axes = [[d for d in range(ndim) if d not in left] for left in (expand1, expand2, expand3)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays import Array
+
 MEAN, SUM = 1, 2
 
 
@@ -23,7 +25,7 @@ class Chunked:
         each = self.xp.ones(len(a), a.dtype) if each is None else each
         return a, weight, rest[0] if has_bias else None, positions, each
 
-    def _chunk(self, rows: Any, weight: Any, bias: Any, positions: Any) -> tuple[Any, Any]:
+    def _chunk(self, rows: Any, weight: Array, bias: Array, positions: Any) -> tuple[Any, Any]:
         """Minus the logarithm of each target's probability, and the gradient of it by the scores."""
         scores = rows @ weight.T
         scores = scores if bias is None else scores + bias
@@ -49,13 +51,13 @@ class Chunked:
         return losses.sum() if reduction else losses, by_rows, by_weight, by_bias
 
     def linear_cross_entropy_chunked_backward(
-        self, grad: Any, tensors: Any, has_bias: bool, has_weight: bool, ignore_index: int, chunk: int
+        self, grad: Array, tensors: Any, has_bias: bool, has_weight: bool, ignore_index: int, chunk: int
     ) -> Any:
         """The gradients of rows, weight and bias from those of the losses of all rows."""
         a, weight, bias, positions, each = self._rows(tensors, has_bias, has_weight, ignore_index)
         return self._all_chunks(a, weight, bias, positions, grad * each, chunk)[1:]
 
-    def _all_chunks(self, a: Any, weight: Any, bias: Any, positions: Any, share: Any, chunk: int) -> Any:
+    def _all_chunks(self, a: Array, weight: Array, bias: Array, positions: Any, share: Any, chunk: int) -> Any:
         """Losses and, where the share of each row is given, gradients."""
         losses, by_rows = self.xp.zeros(len(a), a.dtype), self.xp.zeros_like(a)
         by_weight, by_bias = self.xp.zeros_like(weight), self.xp.zeros(len(weight), weight.dtype)

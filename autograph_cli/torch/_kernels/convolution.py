@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
+
 Sizes = tuple[int, ...]
 
 
@@ -33,9 +35,9 @@ class Convolution:
 
     def convolution(
         self,
-        a: Any,
-        weight: Any,
-        bias: Any,
+        a: Array,
+        weight: Array,
+        bias: Array,
         stride: Sizes,
         padding: Sizes,
         dilation: Sizes,
@@ -56,16 +58,16 @@ class Convolution:
 
     def convolution_backward(
         self,
-        grad: Any,
-        a: Any,
-        weight: Any,
+        grad: Array,
+        a: Array,
+        weight: Array,
         stride: Sizes,
         padding: Sizes,
         dilation: Sizes,
         transposed: bool,
         output_padding: Sizes,
         groups: int,
-        mask: Any,
+        mask: Array,
     ) -> Any:
         """The gradients of image, weight and bias; an empty array for each that `mask` does not ask for."""
         geometry = (stride, padding, dilation, groups)
@@ -83,7 +85,7 @@ class Convolution:
         return image, weights, self.channel_sums(grad) if mask[2] else nothing
 
     def columns(
-        self, a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes | None = None
+        self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes | None = None
     ) -> Any:
         """Every window of the padded image, or the first `out` of them: (N, C, kernel elements, window numbers)."""
         n, c, *size = a.shape
@@ -119,7 +121,7 @@ class Convolution:
         return self.xp.ascontiguousarray(image[inside])
 
     def _correlate(
-        self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+        self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
     ) -> Any:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
         if groups == o > 1 and weight.shape[1] == 1:
@@ -129,7 +131,7 @@ class Convolution:
         return product.reshape(n, o, *size)
 
     def _spread(
-        self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+        self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
     ) -> Any:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
         c = weight.shape[1] * groups
@@ -143,7 +145,7 @@ class Convolution:
         return self.images(columns, size, kernel, stride, padding, dilation, a.shape[2:])
 
     def _spread_densely(
-        self, a: Any, rows: Any, c: int, size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes
+        self, a: Array, rows: Any, c: int, size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes
     ) -> Any:
         """`_spread` for stride 1: with lines as wide as the image's, an element of the kernel is one shift of a whole
         plane."""
@@ -165,7 +167,7 @@ class Convolution:
         return self.xp.ascontiguousarray(image[:, :, : math.prod(wide)].reshape(n, c, *wide)[inside])
 
     def _weights(
-        self, a: Any, grad: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+        self, a: Array, grad: Array, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
     ) -> Any:
         kernel = sizes[2:]
         if groups == sizes[0] > 1 and sizes[1] == 1:
@@ -177,7 +179,7 @@ class Convolution:
 
     # ---------------------------------------------------------------- one plane each: every channel its own group
 
-    def _padded(self, a: Any, padding: Sizes) -> Any:
+    def _padded(self, a: Array, padding: Sizes) -> Any:
         return self.framed(a, [(0, 0), (0, 0), *((p, p) for p in padding)]) if any(padding) else a
 
     def _plane_windows(self, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
@@ -188,7 +190,7 @@ class Convolution:
             yield tap, (..., *(slice(i, i + (m - 1) * s + 1, s) for i, m, s in zip(starts, size, stride, strict=True)))
 
     def _correlate_planes(
-        self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+        self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
     ) -> Any:
         padded = self._padded(a, padding)
         out = self.xp.zeros((*a.shape[:2], *size), a.dtype)
@@ -197,7 +199,9 @@ class Convolution:
             out += padded[window] * weight[tap].reshape(one)
         return out
 
-    def _spread_planes(self, a: Any, weight: Any, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    def _spread_planes(
+        self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+    ) -> Any:
         image = self._padded(self.xp.zeros((*a.shape[:2], *size), a.dtype), padding)
         one = (-1, *[1] * len(size))
         for tap, window in self._plane_windows(weight.shape[2:], a.shape[2:], stride, dilation):
@@ -205,7 +209,9 @@ class Convolution:
         inside = (..., *(slice(p, p + m) for p, m in zip(padding, size, strict=True)))
         return self.xp.ascontiguousarray(image[inside])
 
-    def _plane_weights(self, a: Any, grad: Any, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    def _plane_weights(
+        self, a: Array, grad: Array, sizes: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+    ) -> Any:
         padded, out = self._padded(a, padding), self.xp.empty(sizes, grad.dtype)
         axes = (0, *range(2, grad.ndim))
         for tap, window in self._plane_windows(sizes[2:], grad.shape[2:], stride, dilation):
@@ -216,12 +222,12 @@ class Convolution:
         n, c, k, length = columns.shape
         return columns.reshape(n, groups, c // groups * k, length)
 
-    def im2col(self, a: Any, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
+    def im2col(self, a: Array, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
         columns = self.columns(a, kernel, stride, padding, dilation)
         n, c, k, length = columns.shape
         return columns.reshape(n, c * k, length).copy()
 
-    def col2im(self, a: Any, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
+    def col2im(self, a: Array, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Any:
         n, rows, length = a.shape
         k = math.prod(kernel)
         out = output_size(size, kernel, stride, padding, dilation)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._arrays import Array
+
 
 class Distances:
     """Kernels of pairs of rows."""
@@ -16,7 +18,7 @@ class Distances:
     def _pairs(self, n: int) -> Any:
         return self.xp.triu_indices(n, 1)
 
-    def _pdist_forward(self, a: Any, p: float = 2) -> Any:
+    def _pdist_forward(self, a: Array, p: float = 2) -> Any:
         first, second = self._pairs(a.shape[0])
         return self.vector_norm(a[first] - a[second], p, (1,)) if a.shape[1] else self.xp.zeros(len(first), a.dtype)
 
@@ -33,7 +35,7 @@ class Distances:
         slope = self.xp.sign(difference) * power / safe ** self.number(p - 1, distance)
         return self.xp.where(distance == 0, self.number(0, slope), slope)
 
-    def _pdist_backward(self, grad: Any, a: Any, p: float, distance: Any) -> Any:
+    def _pdist_backward(self, grad: Array, a: Array, p: float, distance: Any) -> Any:
         first, second = self._pairs(a.shape[0])
         out = self.xp.zeros_like(a)
         if a.size == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays import Array
 from .._arrays.meta import readable
 from .._arrays.sparse import Coo
 
@@ -28,13 +29,13 @@ class Embedding:
     def _per_frequency(self, rows: Any, positions: Any, count: int) -> Any:
         return rows / self.xp.bincount(positions, minlength=count)[positions][:, None].astype(rows.dtype)
 
-    def embedding(self, weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
+    def embedding(self, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
         if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
             raise IndexError("index out of range in self")
         return weight[indices]
 
     def embedding_dense_backward(
-        self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool
+        self, grad: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool
     ) -> Any:
         positions = indices.reshape(-1)
         rows = grad.reshape(positions.size, grad.shape[-1])
@@ -45,7 +46,7 @@ class Embedding:
         return self.rows_added(rows, positions, count)
 
     def embedding_sparse_backward(
-        self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool
+        self, grad: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool
     ) -> Any:
         if scale_grad_by_freq:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
@@ -57,8 +58,8 @@ class Embedding:
 
     def _bag(
         self,
-        weight: Any,
-        indices: Any,
+        weight: Array,
+        indices: Array,
         offsets: Any,
         scale_grad_by_freq: bool,
         mode: int,
@@ -90,7 +91,7 @@ class Embedding:
         sizes = sizes if mode == MEAN else self.xp.zeros_like(sizes)
         return out, bag_of, sizes, sizes
 
-    def _largest(self, rows: Any, owner: Any, indices: Any, bags: int) -> Any:
+    def _largest(self, rows: Any, owner: Any, indices: Array, bags: int) -> Any:
         out = self.xp.zeros((bags, rows.shape[1]), rows.dtype)
         positions = self.xp.zeros((bags, rows.shape[1]), "int64")
         if owner.size:
@@ -107,8 +108,8 @@ class Embedding:
 
     def _embedding_bag_backward(
         self,
-        grad: Any,
-        indices: Any,
+        grad: Array,
+        indices: Array,
         bag_of: Any,
         sizes: Any,
         positions: Any,
@@ -134,9 +135,11 @@ class Embedding:
             rows = self._per_frequency(rows, indices[kept], count)
         return self.rows_added(rows, indices[kept], count)
 
-    def _embedding_bag_per_sample(self, grad: Any, weight: Any, indices: Any, bag_of: Any, padding_idx: int) -> Any:
+    def _embedding_bag_per_sample(
+        self, grad: Array, weight: Array, indices: Array, bag_of: Any, padding_idx: int
+    ) -> Any:
         found = self.xp.add.reduce(grad[bag_of] * weight[indices], axis=1)
         return found if padding_idx < 0 else self.xp.where(indices == padding_idx, self.number(0, grad), found)
 
-    def one_hot(self, a: Any, classes: int) -> Any:
+    def one_hot(self, a: Array, classes: int) -> Any:
         return (a[..., None] == self.xp.arange(classes)).astype("int64")

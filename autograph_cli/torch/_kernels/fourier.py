@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays import Array
+
 NONE, BY_ROOT, BY_N = range(3)
 _FORWARD = {NONE: "backward", BY_ROOT: "ortho", BY_N: "forward"}
 _INVERSE = {NONE: "forward", BY_ROOT: "ortho", BY_N: "backward"}
@@ -14,10 +16,10 @@ class Fourier:
 
     xp: Any
 
-    def _conj_physical(self, a: Any) -> Any:
+    def _conj_physical(self, a: Array) -> Any:
         return a.conj()
 
-    def _fft_c2c(self, a: Any, dim: Any, normalization: int, forward: bool) -> Any:
+    def _fft_c2c(self, a: Array, dim: Any, normalization: int, forward: bool) -> Any:
         if not dim or not a.size:
             return a.copy()
         fft = self.xp.fft
@@ -27,22 +29,22 @@ class Fourier:
             else fft.ifftn(a, axes=dim, norm=_INVERSE[normalization])
         )
 
-    def _fft_r2c(self, a: Any, dim: Any, normalization: int, onesided: bool) -> Any:
+    def _fft_r2c(self, a: Array, dim: Any, normalization: int, onesided: bool) -> Any:
         transform = self.xp.fft.rfftn if onesided else self.xp.fft.fftn
         return transform(a, axes=dim, norm=_FORWARD[normalization])
 
-    def _fft_c2r(self, a: Any, dim: Any, normalization: int, last_dim_size: int) -> Any:
+    def _fft_c2r(self, a: Array, dim: Any, normalization: int, last_dim_size: int) -> Any:
         size = (*(a.shape[d] for d in dim[:-1]), last_dim_size)
         return self.xp.fft.irfftn(a, size, dim, norm=_INVERSE[normalization])
 
-    def fft_r2c_backward(self, grad: Any, dim: Any, normalization: int, onesided: bool, last: int) -> Any:
+    def fft_r2c_backward(self, grad: Array, dim: Any, normalization: int, onesided: bool, last: int) -> Any:
         if onesided and last > grad.shape[dim[-1]]:
             full = self.xp.zeros((*grad.shape[: dim[-1]], last, *grad.shape[dim[-1] + 1 :]), grad.dtype)
             full[(slice(None),) * dim[-1] + (slice(grad.shape[dim[-1]]),)] = grad
             grad = full
         return self._fft_c2c(grad, dim, normalization, False).real
 
-    def fft_c2r_backward(self, grad: Any, dim: Any, normalization: int) -> Any:
+    def fft_c2r_backward(self, grad: Array, dim: Any, normalization: int) -> Any:
         out = self._fft_r2c(grad, dim, normalization, True)
         twice = grad.shape[dim[-1]] - out.shape[dim[-1]]
         out[(slice(None),) * dim[-1] + (slice(1, 1 + twice),)] *= 2
@@ -56,7 +58,7 @@ class Fourier:
             out[..., k * step : k * step + size] += frames[..., k, :]
         return out
 
-    def frames_of(self, a: Any, size: int, step: int) -> Any:
+    def frames_of(self, a: Array, size: int, step: int) -> Any:
         """The frames [..., count, size] that `overlap_add` puts together."""
         windows = self.xp.lib.stride_tricks.sliding_window_view(a, size, axis=-1)
         return windows[..., ::step, :]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from ._series import ARTANH_ERF
 from .blockwise import by_blocks
 
@@ -38,11 +39,11 @@ class Gaussian:
     xp: Any
     number: Any
 
-    def error_function(self, a: Any) -> Any:
+    def error_function(self, a: Array) -> Any:
         """erf of numbers in double precision, to the last digit."""
         return by_blocks(self._erf_by_table, a) if a.ndim else self._erf_by_table(self.xp.asarray(a).reshape(1))[0]
 
-    def _erf_by_table(self, a: Any) -> Any:
+    def _erf_by_table(self, a: Array) -> Any:
         """The Taylor polynomial around the nearest point of a table."""
         near = a.clip(-_REACH, _REACH)
         position = self.xp.rint(near * _STEP)
@@ -56,7 +57,7 @@ class Gaussian:
             total += self.xp.take(table[n], index)
         return self.xp.copysign(total, a, out=total)
 
-    def _erf_by_tanh(self, a: Any) -> Any:
+    def _erf_by_tanh(self, a: Array) -> Any:
         """tanh(x p(x**2)) for a polynomial p: 1e-7 from erf at most, in single precision."""
         x = a.clip(-_FAR, _FAR)
         square = x * x
@@ -68,7 +69,7 @@ class Gaussian:
         total *= x
         return self.xp.tanh(total, out=total)
 
-    def _normal(self, a: Any) -> Any:
+    def _normal(self, a: Array) -> Any:
         """The normal distribution."""
         scaled = a * self.number(math.sqrt(0.5), a)
         found = self._erf_by_tanh(scaled) if a.itemsize == 4 else self._erf_by_table(scaled)
@@ -76,10 +77,10 @@ class Gaussian:
         found *= self.number(0.5, a)
         return found
 
-    def gelu(self, a: Any, approximate: str = "none") -> Any:
+    def gelu(self, a: Array, approximate: str = "none") -> Any:
         return self._in_float(self._gelu_tanh if approximate == "tanh" else self._gelu, a)
 
-    def gelu_backward(self, grad: Any, a: Any, approximate: str = "none") -> Any:
+    def gelu_backward(self, grad: Array, a: Array, approximate: str = "none") -> Any:
         return self._in_float(self._gelu_tanh_backward if approximate == "tanh" else self._gelu_backward, grad, a)
 
     def _in_float(self, run: Any, *arrays: Any) -> Any:
@@ -90,12 +91,12 @@ class Gaussian:
         found = by_blocks(run, *arrays) if shape else run(*(self.xp.asarray(x).reshape(1) for x in arrays))[0]
         return found if found.dtype == kind else found.astype(kind)
 
-    def _gelu(self, a: Any) -> Any:
+    def _gelu(self, a: Array) -> Any:
         found = self._normal(a)
         found *= a
         return found
 
-    def _gelu_backward(self, grad: Any, a: Any) -> Any:
+    def _gelu_backward(self, grad: Array, a: Array) -> Any:
         slope = a * a
         slope *= self.number(-0.5, a)
         self.xp.exp(slope, out=slope)
@@ -104,7 +105,7 @@ class Gaussian:
         slope += self._normal(a)
         return slope * grad
 
-    def _gelu_inner(self, a: Any) -> Any:
+    def _gelu_inner(self, a: Array) -> Any:
         """The tanh that stands for the error function."""
         inner = a * a
         inner *= self.number(math.sqrt(2 / math.pi) * 0.044715, a)
@@ -112,14 +113,14 @@ class Gaussian:
         inner *= a
         return self.xp.tanh(inner, out=inner)
 
-    def _gelu_tanh(self, a: Any) -> Any:
+    def _gelu_tanh(self, a: Array) -> Any:
         found = self._gelu_inner(a)
         found += self.number(1, a)
         found *= self.number(0.5, a)
         found *= a
         return found
 
-    def _gelu_tanh_backward(self, grad: Any, a: Any) -> Any:
+    def _gelu_tanh_backward(self, grad: Array, a: Array) -> Any:
         one, half = self.number(1, a), self.number(0.5, a)
         t = self._gelu_inner(a)
         slope = a * a

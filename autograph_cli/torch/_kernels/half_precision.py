@@ -9,6 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .._arrays import Array
+
 NARROW = frozenset((np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)))
 """The dtypes that are too coarse to add up in."""
 
@@ -17,7 +19,7 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that computes in float32 where its first array is of 16 bits."""
 
     @functools.wraps(run)
-    def wide(self: Any, a: Any, *rest: Any, **named: Any) -> Any:
+    def wide(self: Any, a: Array, *rest: Any, **named: Any) -> Any:
         if a.dtype not in NARROW:
             return run(self, a, *rest, **named)
         result = run(self, _wide(a), *map(_wide, rest), **named)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .half_precision import widened
 
 _FEW = 128
@@ -22,7 +23,7 @@ class Indexing:
     held: Any
     cast: Any
 
-    def index(self, a: Any, indices: Any) -> Any:
+    def index(self, a: Array, indices: Array) -> Any:
         try:
             found = a[self._whole(indices)]
         except IndexError:
@@ -32,10 +33,10 @@ class Indexing:
             return found
         return found.ravel().reshape(found.shape)
 
-    def _whole(self, indices: Any) -> Any:
+    def _whole(self, indices: Array) -> Any:
         return tuple(slice(None) if i is None else i for i in indices)
 
-    def _index_error(self, a: Any, indices: Any) -> IndexError:
+    def _index_error(self, a: Array, indices: Array) -> IndexError:
         """What is wrong with indices that the backend refused."""
         shapes = [i.shape for i in indices if i is not None]
         try:
@@ -49,7 +50,7 @@ class Indexing:
                 return IndexError(f"index {wrong[0]} is out of bounds for dimension {dim} with size {n}")
         return IndexError(f"too many indices for tensor of dimension {a.ndim}")
 
-    def index_put(self, a: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    def index_put(self, a: Array, indices: Array, values: Any, accumulate: bool = False) -> Any:
         out = a.copy()
         positions = self._whole(indices)
         try:
@@ -70,7 +71,7 @@ class Indexing:
 
     index_put_impl = index_put
 
-    def gather(self, a: Any, dim: int, index: Any) -> Any:
+    def gather(self, a: Array, dim: int, index: Any) -> Any:
         if not index.size:
             return self.xp.empty(index.shape, a.dtype)
         row, positions = self._row(a), self._indices_along(self._row(index), dim)
@@ -89,7 +90,7 @@ class Indexing:
         every = self.xp.broadcast_to(values, (*lead, *there, *out.shape[len(positions) :]))
         self.xp.add.at(out.reshape(-1), lie.reshape(-1), every.reshape(-1))
 
-    def _positions(self, a: Any, positions: Any, count: int) -> Any:
+    def _positions(self, a: Array, positions: Any, count: int) -> Any:
         """Where what `a[positions]` reads lies in the memory of `a`, with all its elements last; None where that is not
         simple."""
         lead = sum(1 for p in positions if p.__class__ is slice)
@@ -111,7 +112,7 @@ class Indexing:
             lie = self.xp.arange(before).reshape(-1, *[1] * lie.ndim) * step + lie
         return lie
 
-    def _row(self, a: Any) -> Any:
+    def _row(self, a: Array) -> Any:
         """A number as a row of one."""
         return a if a.ndim else self.xp.reshape(a, (1,))
 
@@ -121,7 +122,7 @@ class Indexing:
         lines[dim] = index
         return tuple(lines)
 
-    def _written(self, a: Any, dim: int, index: Any, src: Any, write: Any) -> Any:
+    def _written(self, a: Array, dim: int, index: Any, src: Array, write: Any) -> Any:
         """A copy of `a`, changed by `write(copy, positions, values)`."""
         if not index.size:
             return a.copy()
@@ -138,14 +139,14 @@ class Indexing:
         else:
             out.reshape(-1)[lie.reshape(-1)] = values.reshape(-1)
 
-    def scatter_src(self, a: Any, dim: int, index: Any, src: Any) -> Any:
+    def scatter_src(self, a: Array, dim: int, index: Any, src: Array) -> Any:
         return self._written(a, dim, index, src, self._put)
 
-    def scatter_value(self, a: Any, dim: int, index: Any, value: Any) -> Any:
+    def scatter_value(self, a: Array, dim: int, index: Any, value: Any) -> Any:
         return self._written(a, dim, index, self.held(value, a), self._put)
 
     @widened
-    def scatter_add(self, a: Any, dim: int, index: Any, src: Any) -> Any:
+    def scatter_add(self, a: Array, dim: int, index: Any, src: Array) -> Any:
         return self._written(a, dim, index, src, self.added_at)
 
     _ufuncs = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
@@ -163,30 +164,32 @@ class Indexing:
             counts = self.xp.maximum(counts, 1)
             out[...] = out / counts if out.dtype.kind not in "iu" else out // counts
 
-    def _lowest(self, a: Any) -> Any:
+    def _lowest(self, a: Array) -> Any:
         return self.xp.iinfo(a.dtype).min if a.dtype.kind in "iu" else False if a.dtype.kind == "b" else -self.xp.inf
 
-    def _highest(self, a: Any) -> Any:
+    def _highest(self, a: Array) -> Any:
         return self.xp.iinfo(a.dtype).max if a.dtype.kind in "iu" else True if a.dtype.kind == "b" else self.xp.inf
 
-    def scatter_reduce_two(self, a: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> Any:
+    def scatter_reduce_two(
+        self, a: Array, dim: int, index: Any, src: Array, reduce: str, include_self: bool = True
+    ) -> Any:
         return self._written(a, dim, index, src, lambda out, at, x: self._reduce_into(out, at, x, reduce, include_self))
 
-    def _slices(self, a: Any, dim: int, index: Any, source: Any, write: Any) -> Any:
+    def _slices(self, a: Array, dim: int, index: Any, source: Any, write: Any) -> Any:
         """A copy of `a`, whose slices that `index` names are changed."""
         out = self._row(a.copy())
         index = self._row(index)
         write(out, (slice(None),) * dim + (index,), source)
         return out if a.ndim else out[0]
 
-    def index_select(self, a: Any, dim: int, index: Any) -> Any:
+    def index_select(self, a: Array, dim: int, index: Any) -> Any:
         return self.xp.take(a, self._row(index), axis=dim) if a.ndim else a
 
-    def index_add(self, a: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    def index_add(self, a: Array, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
         source = source if alpha == 1 else source * source.dtype.type(alpha)
         return self._slices(a, dim, index, self._broad(a, dim, index, source), self.added_at)
 
-    def _broad(self, a: Any, dim: int, index: Any, source: Any) -> Any:
+    def _broad(self, a: Array, dim: int, index: Any, source: Any) -> Any:
         """A source of no dimension stands for one slice."""
         return (
             source
@@ -194,16 +197,16 @@ class Indexing:
             else self.xp.broadcast_to(source, (*a.shape[:dim], 1, *a.shape[dim + 1 :]))
         )
 
-    def index_fill_int_Scalar(self, a: Any, dim: int, index: Any, value: Any) -> Any:
+    def index_fill_int_Scalar(self, a: Array, dim: int, index: Any, value: Any) -> Any:
         return self.index_fill_int_Tensor(a, dim, index, self.held(value, a))
 
-    def index_fill_int_Tensor(self, a: Any, dim: int, index: Any, value: Any) -> Any:
+    def index_fill_int_Tensor(self, a: Array, dim: int, index: Any, value: Any) -> Any:
         return self._slices(a, dim, index, value, self._put)
 
-    def index_copy(self, a: Any, dim: int, index: Any, source: Any) -> Any:
+    def index_copy(self, a: Array, dim: int, index: Any, source: Any) -> Any:
         return self._slices(a, dim, index, source, self._put)
 
-    def index_reduce(self, a: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> Any:
+    def index_reduce(self, a: Array, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> Any:
         return self._slices(
             a, dim, index, source, lambda out, at, x: self._reduce_into(out, at, x, reduce, include_self)
         )
@@ -211,10 +214,10 @@ class Indexing:
     def distinct(self, index: Any) -> Any:
         return self.xp.unique(index)
 
-    def take(self, a: Any, index: Any) -> Any:
+    def take(self, a: Array, index: Any) -> Any:
         return a.reshape(-1)[index]
 
-    def put(self, a: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    def put(self, a: Array, index: Any, source: Any, accumulate: bool = False) -> Any:
         out = a.copy().reshape(-1)
         if accumulate:
             self.xp.add.at(out, self.xp.reshape(index, (-1,)), self.xp.reshape(source, (-1,)))
@@ -222,40 +225,40 @@ class Indexing:
             out[self.xp.reshape(index, (-1,))] = self.xp.reshape(source, (-1,))
         return out.reshape(a.shape)[()]
 
-    def clipped(self, a: Any, indices: Any) -> Any:
+    def clipped(self, a: Array, indices: Array) -> Any:
         """Indices inside of `a`: whatever they read beyond it is masked."""
         return [None if i is None else self.xp.clip(i, -n, n - 1) for i, n in zip(indices, a.shape, strict=False)]
 
-    def _unsafe_masked_index(self, a: Any, mask: Any, indices: Any, fill: Any) -> Any:
+    def _unsafe_masked_index(self, a: Array, mask: Array, indices: Array, fill: Any) -> Any:
         return self.xp.where(mask, self.index(a, self.clipped(a, indices)), a.dtype.type(fill))[()]
 
-    def _unsafe_masked_index_put_accumulate(self, a: Any, mask: Any, indices: Any, values: Any) -> Any:
+    def _unsafe_masked_index_put_accumulate(self, a: Array, mask: Array, indices: Array, values: Any) -> Any:
         kept = self.xp.where(mask, values, values.dtype.type(0))
         return self.index_put(a, self.clipped(a, indices), kept, True)
 
-    def copy(self, a: Any, src: Any) -> Any:
+    def copy(self, a: Array, src: Array) -> Any:
         return self.xp.broadcast_to(self.cast(src, a.dtype), a.shape)
 
-    def copied(self, grad: Any, sizes: Any, dtype: Any) -> Any:
+    def copied(self, grad: Array, sizes: Any, dtype: Any) -> Any:
         return grad
 
-    def fill_Scalar(self, a: Any, value: Any) -> Any:
+    def fill_Scalar(self, a: Array, value: Any) -> Any:
         return self.xp.full(a.shape, self.held(value, a), a.dtype)
 
-    def fill_Tensor(self, a: Any, value: Any) -> Any:
+    def fill_Tensor(self, a: Array, value: Any) -> Any:
         return self.xp.full(a.shape, value, a.dtype)
 
-    def masked_fill_Scalar(self, a: Any, mask: Any, value: Any) -> Any:
+    def masked_fill_Scalar(self, a: Array, mask: Array, value: Any) -> Any:
         return self.chosen(mask, self.held(value, a), a)
 
-    def masked_fill_Tensor(self, a: Any, mask: Any, value: Any) -> Any:
+    def masked_fill_Tensor(self, a: Array, mask: Array, value: Any) -> Any:
         return self.xp.where(mask, value.astype(a.dtype), a)[()]
 
-    def masked_select(self, a: Any, mask: Any) -> Any:
+    def masked_select(self, a: Array, mask: Array) -> Any:
         a, mask = self.xp.broadcast_arrays(a, mask)
         return a[mask]
 
-    def masked_scatter(self, a: Any, mask: Any, source: Any) -> Any:
+    def masked_scatter(self, a: Array, mask: Array, source: Any) -> Any:
         a, mask = self.xp.broadcast_arrays(a, mask)
         out = a.copy()
         count = int(mask.sum())
@@ -264,7 +267,7 @@ class Indexing:
         out[mask] = source.reshape(-1)[:count]
         return out
 
-    def masked_scatter_backward(self, grad: Any, mask: Any, sizes: Any) -> Any:
+    def masked_scatter_backward(self, grad: Array, mask: Array, sizes: Any) -> Any:
         return self.padded(self.masked_select(grad, mask), sizes)
 
     def padded(self, values: Any, sizes: Any) -> Any:
@@ -272,6 +275,6 @@ class Indexing:
         out.reshape(-1)[: values.size] = values
         return out
 
-    def nonzero(self, a: Any) -> Any:
+    def nonzero(self, a: Array) -> Any:
         positions = self.xp.nonzero(a if a.ndim else a.reshape(1))
         return self.xp.stack(positions).T if a.ndim else self.xp.zeros((len(positions[0]), 0), "int64")

@@ -12,6 +12,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .._arrays import Array
+
 KEPT_NUMBERS = 512
 
 
@@ -32,13 +34,13 @@ class Updates:
             found = self._numbers[value] = self.xp.array(value, self.dtype)
         return found
 
-    def opened(self, raw: Any) -> Any:
+    def opened(self, raw: Array) -> Any:
         """An array of real numbers, with a dimension at least, that stands for `raw` (and is its memory, if it can
         be)."""
         raw = self.xp.array(raw).reshape(1) if raw.ndim == 0 else raw
         return raw[..., None].view(self.dtype) if raw.dtype.kind == "c" else raw
 
-    def closed(self, raw: Any, opened: Any) -> Any:
+    def closed(self, raw: Array, opened: Any) -> Any:
         """What to keep in the place of `raw` after its `opened` form was changed."""
         if raw.ndim:
             return raw
@@ -50,7 +52,7 @@ class Updates:
 
     # -- new arrays
 
-    def add(self, a: Any, b: Any, alpha: Any = 1) -> Any:
+    def add(self, a: Array, b: Array, alpha: Any = 1) -> Any:
         """a + alpha b."""
         if alpha == 1:
             return a + b
@@ -58,31 +60,31 @@ class Updates:
         out += a
         return out
 
-    def mul(self, a: Any, b: Any) -> Any:
+    def mul(self, a: Array, b: Array) -> Any:
         """a b, of arrays."""
         return a * b
 
-    def scale(self, a: Any, number: Any) -> Any:
+    def scale(self, a: Array, number: Any) -> Any:
         """a times a number."""
         return a * self.number(number)
 
-    def addcmul(self, a: Any, b: Any, c: Any, value: Any) -> Any:
+    def addcmul(self, a: Array, b: Array, c: Any, value: Any) -> Any:
         """a + value b c."""
         out = b * self.number(value)
         out *= c
         out += a
         return out
 
-    def neg(self, a: Any) -> Any:
+    def neg(self, a: Array) -> Any:
         return -a
 
-    def abs(self, a: Any) -> Any:
+    def abs(self, a: Array) -> Any:
         return self.xp.abs(a)
 
-    def sqrt(self, a: Any) -> Any:
+    def sqrt(self, a: Array) -> Any:
         return self.xp.sqrt(a)
 
-    def sign(self, a: Any) -> Any:
+    def sign(self, a: Array) -> Any:
         return self.xp.sign(a)
 
     def by_sign(self, sign: Any, above: Any, zero: Any, below: Any) -> Any:
@@ -93,51 +95,51 @@ class Updates:
 
     # -- in place
 
-    def add_(self, a: Any, b: Any, alpha: Any = 1) -> Any:
+    def add_(self, a: Array, b: Array, alpha: Any = 1) -> Any:
         """a + alpha b."""
         a += b if alpha == 1 else b * self.number(alpha)
         return a
 
-    def shift_(self, a: Any, number: Any) -> Any:
+    def shift_(self, a: Array, number: Any) -> Any:
         """a plus a number."""
         a += self.number(number)
         return a
 
-    def mul_(self, a: Any, b: Any) -> Any:
+    def mul_(self, a: Array, b: Array) -> Any:
         """a b, of arrays."""
         a *= b
         return a
 
-    def scale_(self, a: Any, number: Any) -> Any:
+    def scale_(self, a: Array, number: Any) -> Any:
         """a times a number."""
         a *= self.number(number)
         return a
 
-    def div_(self, a: Any, b: Any) -> Any:
+    def div_(self, a: Array, b: Array) -> Any:
         """a / b, of arrays."""
         a /= b
         return a
 
-    def shrink_(self, a: Any, number: Any) -> Any:
+    def shrink_(self, a: Array, number: Any) -> Any:
         """a divided by a number."""
         a /= self.number(number)
         return a
 
-    def addcmul_(self, a: Any, b: Any, c: Any, value: Any) -> Any:
+    def addcmul_(self, a: Array, b: Array, c: Any, value: Any) -> Any:
         """a + value b c."""
         part = b * self.number(value)
         part *= c
         a += part
         return a
 
-    def addcdiv_(self, a: Any, b: Any, c: Any, value: Any) -> Any:
+    def addcdiv_(self, a: Array, b: Array, c: Any, value: Any) -> Any:
         """a + value b / c."""
         part = b * self.number(value)
         part /= c
         a += part
         return a
 
-    def lerp_(self, a: Any, b: Any, weight: Any) -> Any:
+    def lerp_(self, a: Array, b: Array, weight: Array) -> Any:
         """a + weight (b - a), from the nearer end."""
         part = b - a
         if weight < 0.5:
@@ -148,16 +150,16 @@ class Updates:
             self.xp.subtract(b, part, out=a)
         return a
 
-    def sqrt_(self, a: Any) -> Any:
+    def sqrt_(self, a: Array) -> Any:
         return self.xp.sqrt(a, out=a)
 
-    def maximum_(self, a: Any, b: Any) -> Any:
+    def maximum_(self, a: Array, b: Array) -> Any:
         return self.xp.maximum(a, b, out=a)
 
-    def clamp_(self, a: Any, low: Any, high: Any) -> Any:
+    def clamp_(self, a: Array, low: Any, high: Any) -> Any:
         return self.xp.clip(a, self.number(low), self.number(high), out=a)
 
-    def copy_(self, a: Any, b: Any) -> Any:
+    def copy_(self, a: Array, b: Array) -> Any:
         a[...] = b
         return a
 
@@ -169,10 +171,10 @@ class ReducedUpdates(Updates):
         super().__init__(xp, np.dtype(np.float32))
         self.narrow = dtype
 
-    def opened(self, raw: Any) -> Any:
+    def opened(self, raw: Array) -> Any:
         return super().opened(raw.astype(self.dtype))
 
-    def closed(self, raw: Any, opened: Any) -> Any:
+    def closed(self, raw: Array, opened: Any) -> Any:
         if isinstance(raw, np.generic):
             return opened.astype(self.narrow)[0]
         raw[...] = opened.reshape(raw.shape)
@@ -182,7 +184,7 @@ class ReducedUpdates(Updates):
 def _rounded(name: str) -> Callable[..., Any]:
     compute = getattr(Updates, name)
 
-    def run(self: ReducedUpdates, a: Any, *args: Any, **named: Any) -> Any:
+    def run(self: ReducedUpdates, a: Array, *args: Any, **named: Any) -> Any:
         made = compute(self, a, *args, **named)
         made[...] = made.astype(self.narrow)
         return made
@@ -224,7 +226,7 @@ def updates(dtype: Any) -> Updates:
     return found
 
 
-def orthogonalize(a: Any, coefficients: tuple[float, float, float], steps: int, eps: float) -> Any:
+def orthogonalize(a: Array, coefficients: tuple[float, float, float], steps: int, eps: float) -> Any:
     """The matrix `a` with its singular values pulled towards 1, as bfloat16.
 
     Each step maps them by the odd polynomial x (c0 + c1 x^2 + c2 x^4).
@@ -240,6 +242,6 @@ def orthogonalize(a: Any, coefficients: tuple[float, float, float], steps: int, 
     return (x.T if tall else x).astype(ml_dtypes.bfloat16)
 
 
-def _coarse(a: Any) -> Any:
+def _coarse(a: Array) -> Any:
     """float32 with the precision of bfloat16."""
     return a.astype(ml_dtypes.bfloat16).astype(np.float32)

@@ -6,6 +6,8 @@ import itertools
 import math
 from typing import Any
 
+from .._arrays import Array
+
 Sizes = tuple[int, ...]
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
 ZEROS, BORDER, REFLECTION = 0, 1, 2
@@ -95,7 +97,7 @@ class Sampling:
             self.xp.add.at(matrix, (self.xp.arange(m)[:, None], positions), weights)
         return matrix.astype(dtype)
 
-    def resize(self, mode: str, a: Any, size: Sizes, corners: bool, scales: Any) -> Any:
+    def resize(self, mode: str, a: Array, size: Sizes, corners: bool, scales: Any) -> Any:
         dims = len(size)
         lengths = list(zip(a.shape[-dims:], size, scales, strict=True))
         if mode.startswith("nearest"):
@@ -106,7 +108,7 @@ class Sampling:
             return self._resize_bytes(mode, a, lengths, corners)
         return self.along(a, [self.resizing(mode, n, m, corners, s, a.dtype) for n, m, s in lengths])
 
-    def _resize_bytes(self, mode: str, a: Any, lengths: Any, corners: bool) -> Any:
+    def _resize_bytes(self, mode: str, a: Array, lengths: Any, corners: bool) -> Any:
         """Line by line in whole numbers, as PyTorch does: the last dimension first, bytes again in between."""
         for back, (n, m, scale) in enumerate(reversed(lengths), 1):
             if n == m:
@@ -120,7 +122,7 @@ class Sampling:
             a = self.xp.moveaxis(made, -1, -back)
         return a
 
-    def resize_back(self, mode: str, grad: Any, sizes: Sizes, corners: bool, scales: Any) -> Any:
+    def resize_back(self, mode: str, grad: Array, sizes: Sizes, corners: bool, scales: Any) -> Any:
         dims = len(scales)
         lengths = zip(sizes[-dims:], grad.shape[-dims:], scales, strict=True)
         return self.along(grad, [self.resizing(mode, n, m, corners, s, grad.dtype).T for n, m, s in lengths])
@@ -177,7 +179,7 @@ class Sampling:
         second = self.xp.where(near, 6 * (a + 2) * x - 2 * (a + 3), 6 * a * x - 10 * a)
         return cubic(distance, a, self.xp), first * sign * scale, second * scale * scale
 
-    def _corners_of(self, a: Any, grid: Any, mode: int, padding: int, corners: bool) -> Any:
+    def _corners_of(self, a: Array, grid: Any, mode: int, padding: int, corners: bool) -> Any:
         """For each combination of taps: flat places (N, points), whether they count, and the weights of each
         dimension."""
         n, size = grid.shape[0], a.shape[2:]
@@ -198,7 +200,7 @@ class Sampling:
         """The product of the weights of all dimensions, differentiated by the dimensions `by`."""
         return math.prod(w[by.count(d)] for d, w in enumerate(weights))
 
-    def _read(self, a: Any, position: Any) -> Any:
+    def _read(self, a: Array, position: Any) -> Any:
         """The elements (N, C, points) at flat places (N, points)."""
         flat = a.reshape(*a.shape[:2], math.prod(a.shape[2:]))
         return self.xp.take_along_axis(
@@ -213,14 +215,14 @@ class Sampling:
         flat = (start + position[:, None]).ravel()
         total += self.xp.bincount(flat, values.ravel(), total.size).astype(total.dtype)
 
-    def grid_sampler(self, a: Any, grid: Any, mode: int, padding: int, corners: bool) -> Any:
+    def grid_sampler(self, a: Array, grid: Any, mode: int, padding: int, corners: bool) -> Any:
         out: Any = 0
         for position, inside, weights in self._corners_of(a, grid, mode, padding, corners):
             out = out + self._read(a, position) * (self._weight(weights) * inside)[:, None].astype(a.dtype)
         return out.reshape(*a.shape[:2], *grid.shape[1:-1])
 
     def grid_sampler_backward(
-        self, grad: Any, a: Any, grid: Any, mode: int, padding: int, corners: bool, mask: Any
+        self, grad: Array, a: Array, grid: Any, mode: int, padding: int, corners: bool, mask: Array
     ) -> Any:
         dims, points = a.ndim - 2, math.prod(grid.shape[1:-1])
         flat = grad.reshape(*grad.shape[:2], points)
@@ -237,7 +239,7 @@ class Sampling:
         return image.reshape(a.shape) if mask[0] else none, by_grid.reshape(grid.shape) if mask[1] else none
 
     def grid_sampler_twice(
-        self, by_image: Any, by_grid: Any, grad: Any, a: Any, grid: Any, mode: int, padding: int, corners: bool
+        self, by_image: Any, by_grid: Any, grad: Array, a: Array, grid: Any, mode: int, padding: int, corners: bool
     ) -> Any:
         """The gradients of `grid_sampler_backward` by the gradient, the image and the grid."""
         dims, points = a.ndim - 2, math.prod(grid.shape[1:-1])
@@ -276,7 +278,7 @@ class Sampling:
             base[..., dims - 1 - d] = line.reshape(-1, *[1] * (dims - 1 - d))
         return base
 
-    def affine_base(self, grad: Any, size: Sizes, corners: bool) -> Any:
+    def affine_base(self, grad: Array, size: Sizes, corners: bool) -> Any:
         """The points of an untransformed grid as columns, for every element of the batch."""
         columns = self._base_grid(size, corners, grad.dtype).reshape(-1, len(size) - 1).T
         return self.xp.broadcast_to(columns, (size[0], *columns.shape))
@@ -288,30 +290,30 @@ class Sampling:
 
     # ---------------------------------------------------------------- channels into places
 
-    def pixel_shuffle(self, a: Any, r: int) -> Any:
+    def pixel_shuffle(self, a: Array, r: int) -> Any:
         *lead, c, h, w = a.shape
         cells = a.reshape(*lead, c // (r * r), r, r, h, w)
         k = len(lead)
         order = (*range(k), k, k + 3, k + 1, k + 4, k + 2)
         return cells.transpose(order).reshape(*lead, c // (r * r), h * r, w * r)
 
-    def pixel_unshuffle(self, a: Any, r: int) -> Any:
+    def pixel_unshuffle(self, a: Array, r: int) -> Any:
         *lead, c, h, w = a.shape
         cells = a.reshape(*lead, c, h // r, r, w // r, r)
         k = len(lead)
         order = (*range(k), k, k + 2, k + 4, k + 1, k + 3)
         return cells.transpose(order).reshape(*lead, c * r * r, h // r, w // r)
 
-    def channel_shuffle(self, a: Any, groups: int) -> Any:
+    def channel_shuffle(self, a: Array, groups: int) -> Any:
         n, c, *size = a.shape
         return a.reshape(n, groups, c // groups, *size).swapaxes(1, 2).reshape(a.shape)
 
 
 def _resizing(name: str, mode: str) -> None:
-    def resize(self: Any, a: Any, size: Sizes, corners: bool, scales: Any) -> Any:
+    def resize(self: Any, a: Array, size: Sizes, corners: bool, scales: Any) -> Any:
         return self.resize(mode, a, size, corners, scales)
 
-    def back(self: Any, grad: Any, sizes: Sizes, corners: bool, scales: Any) -> Any:
+    def back(self: Any, grad: Array, sizes: Sizes, corners: bool, scales: Any) -> Any:
         return self.resize_back(mode, grad, sizes, corners, scales)
 
     setattr(Sampling, name, resize)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._arrays import Array
+
 _ALPHA = (1 + math.sqrt(17)) / 8
 
 
@@ -13,7 +15,7 @@ class Symmetric:
 
     xp: Any
 
-    def linalg_ldl_factor_ex(self, a: Any, hermitian: bool = False) -> tuple[Any, Any, Any]:
+    def linalg_ldl_factor_ex(self, a: Array, hermitian: bool = False) -> tuple[Any, Any, Any]:
         """L and D in one lower triangle, the pivots as LAPACK numbers them, and the first zero block (0: none)."""
         if hermitian and a.dtype.kind == "c":
             raise NotImplementedError(
@@ -26,7 +28,7 @@ class Symmetric:
             info[position] = self._ldl(factors[position], pivots[position], n)
         return factors, pivots, info[()]
 
-    def _ldl(self, a: Any, pivots: Any, n: int) -> int:
+    def _ldl(self, a: Array, pivots: Array, n: int) -> int:
         k = info = 0
         while k < n:
             kp, step = self._pivot(a, k, n)
@@ -39,7 +41,7 @@ class Symmetric:
             k += step
         return info
 
-    def _pivot(self, a: Any, k: int, n: int) -> tuple[int, int]:
+    def _pivot(self, a: Array, k: int, n: int) -> tuple[int, int]:
         """The row to swap with, and the size of the block (0: the column is zero)."""
         here = abs(a[k, k])
         below = abs(a[k + 1 :, k])
@@ -54,7 +56,7 @@ class Symmetric:
             return k, 1
         return i, 1 if abs(a[i, i]) >= _ALPHA * beside else 2
 
-    def _swap(self, a: Any, k: int, kk: int, kp: int, n: int) -> None:
+    def _swap(self, a: Array, k: int, kk: int, kp: int, n: int) -> None:
         """Swap rows and columns kk and kp of what is left, in the lower triangle."""
         if kp == kk:
             return
@@ -65,12 +67,12 @@ class Symmetric:
         if kk != k:
             a[kk, k], a[kp, k] = a[kp, k], a[kk, k]
 
-    def _eliminate_one(self, a: Any, k: int) -> None:
+    def _eliminate_one(self, a: Array, k: int) -> None:
         below = a[k + 1 :, k].copy()
         a[k + 1 :, k] = below / a[k, k]
         a[k + 1 :, k + 1 :] -= self.xp.tril(self.xp.outer(a[k + 1 :, k], below))
 
-    def _eliminate_two(self, a: Any, k: int) -> None:
+    def _eliminate_two(self, a: Array, k: int) -> None:
         first, second = a[k + 2 :, k].copy(), a[k + 2 :, k + 1].copy()
         link = a[k + 1, k]
         d11, d22 = a[k + 1, k + 1] / link, a[k, k] / link
@@ -79,7 +81,7 @@ class Symmetric:
         outer = self.xp.outer
         a[k + 2 :, k + 2 :] -= self.xp.tril(outer(first, a[k + 2 :, k]) + outer(second, a[k + 2 :, k + 1]))
 
-    def linalg_ldl_solve(self, factors: Any, pivots: Any, b: Any, hermitian: bool = False) -> Any:
+    def linalg_ldl_solve(self, factors: Any, pivots: Array, b: Array, hermitian: bool = False) -> Any:
         xp = self.xp
         batch = xp.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
         x = xp.array(xp.broadcast_to(b, (*batch, *b.shape[-2:])))
@@ -91,7 +93,7 @@ class Symmetric:
 
     column_major: Any
 
-    def _ldl_solve(self, a: Any, pivots: list[int], x: Any) -> None:
+    def _ldl_solve(self, a: Array, pivots: list[int], x: Any) -> None:
         n, k = len(pivots), 0
         blocks = []
         while k < n:

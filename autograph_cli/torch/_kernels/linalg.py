@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
+
 _PADE = (
     64764752532480000,
     32382376266240000,
@@ -35,17 +37,17 @@ class Matrices:
     linalg_lu_solve: Any
     linalg_solve_triangular: Any
 
-    def sub_as_first(self, a: Any, b: Any) -> Any:
+    def sub_as_first(self, a: Array, b: Array) -> Any:
         return self.xp.subtract(a, b, out=self.xp.empty_like(a))
 
-    def add_as_first(self, a: Any, b: Any) -> Any:
+    def add_as_first(self, a: Array, b: Array) -> Any:
         return self.xp.add(a, b, out=self.xp.empty_like(a))
 
-    def mH(self, a: Any) -> Any:
+    def mH(self, a: Array) -> Any:
         """The conjugate transpose."""
         return self.conj(self.xp.swapaxes(a, -1, -2))
 
-    def column_major(self, a: Any) -> Any:
+    def column_major(self, a: Array) -> Any:
         """The same matrices laid out column by column, as LAPACK returns them."""
         turned = self.xp.empty((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
         out = self.xp.swapaxes(turned, -1, -2)
@@ -54,7 +56,7 @@ class Matrices:
 
     # ---------------------------------------------------------------- solving
 
-    def linalg_solve_ex(self, a: Any, b: Any, left: bool = True) -> Any:
+    def linalg_solve_ex(self, a: Array, b: Array, left: bool = True) -> Any:
         """The solution and, for each matrix, where it is singular (0: nowhere)."""
         vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
         right = b[..., None] if vector else b
@@ -71,10 +73,10 @@ class Matrices:
             return (self.column_major(x) if x.ndim > 1 else x), info
         return x, info
 
-    def solve(self, a: Any, b: Any, left: bool = True) -> Any:
+    def solve(self, a: Array, b: Array, left: bool = True) -> Any:
         return self.linalg_solve_ex(a, b, left)[0]
 
-    def linalg_inv_ex(self, a: Any) -> Any:
+    def linalg_inv_ex(self, a: Array) -> Any:
         try:
             return self.column_major(self.xp.linalg.inv(a)), self.xp.zeros(a.shape[:-2], "int32")[()]
         except np.linalg.LinAlgError:
@@ -82,10 +84,10 @@ class Matrices:
             one = self.xp.broadcast_to(self.xp.eye(a.shape[-1], dtype=a.dtype), a.shape)
             return self.linalg_lu_solve(lu, pivots, one), info
 
-    def linalg_det(self, a: Any) -> Any:
+    def linalg_det(self, a: Array) -> Any:
         return self.xp.linalg.det(a)
 
-    def linalg_slogdet(self, a: Any) -> Any:
+    def linalg_slogdet(self, a: Array) -> Any:
         sign, size = self.xp.linalg.slogdet(a)
         return sign, size
 
@@ -95,7 +97,7 @@ class Matrices:
 
     # ---------------------------------------------------------------- factors
 
-    def linalg_cholesky_ex(self, a: Any, upper: bool = False) -> Any:
+    def linalg_cholesky_ex(self, a: Array, upper: bool = False) -> Any:
         """The factor and, for each matrix, the order of the first leading minor that is not positive (0: none)."""
         source = self.mH(a) if upper else a
         try:
@@ -107,7 +109,7 @@ class Matrices:
             factor = factor.reshape(a.shape)
         return self.column_major(self.mH(factor) if upper else factor), info
 
-    def _first_bad_minor(self, a: Any) -> int:
+    def _first_bad_minor(self, a: Array) -> int:
         for k in range(1, len(a) + 1):
             try:
                 self.xp.linalg.cholesky(a[:k, :k])
@@ -115,10 +117,10 @@ class Matrices:
                 return k
         return 0
 
-    def cholesky(self, a: Any, upper: bool = False) -> Any:
+    def cholesky(self, a: Array, upper: bool = False) -> Any:
         return self.linalg_cholesky_ex(a, upper)[0]
 
-    def cholesky_solve(self, b: Any, factor: Any, upper: bool = False) -> Any:
+    def cholesky_solve(self, b: Array, factor: Any, upper: bool = False) -> Any:
         low, high = (self.mH(factor), factor) if upper else (factor, self.mH(factor))
         return self.linalg_solve_triangular(high, self.linalg_solve_triangular(low, b, False), True)
 
@@ -126,30 +128,30 @@ class Matrices:
         one = self.xp.broadcast_to(self.xp.eye(factor.shape[-1], dtype=factor.dtype), factor.shape)
         return self.cholesky_solve(one, factor, upper)
 
-    def linalg_qr(self, a: Any, mode: str = "reduced") -> Any:
+    def linalg_qr(self, a: Array, mode: str = "reduced") -> Any:
         if mode == "r":
             return self.xp.empty((0,), a.dtype), self.column_major(self.xp.linalg.qr(a, "r"))
         return tuple(map(self.column_major, self.xp.linalg.qr(a, mode)))
 
-    def linalg_svd(self, a: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+    def linalg_svd(self, a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
         if not compute_uv:
             empty = self.xp.empty((0,), a.dtype)
             return empty, self.xp.linalg.svd(a, compute_uv=False), empty
         u, s, vh = self.xp.linalg.svd(a, full_matrices)
         return self.column_major(u), s, self.column_major(vh)
 
-    def linalg_eigh(self, a: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
+    def linalg_eigh(self, a: Array, UPLO: str = "L", compute_v: bool = True) -> Any:
         if not compute_v:
             return self.xp.linalg.eigvalsh(a, UPLO.upper()), self.xp.empty((0,), a.dtype)
         values, vectors = self.xp.linalg.eigh(a, UPLO.upper())
         return values, self.column_major(vectors)
 
-    def linalg_eig(self, a: Any) -> Any:
+    def linalg_eig(self, a: Array) -> Any:
         kind = np.result_type(a.dtype, np.complex64)
         values, vectors = self.xp.linalg.eig(a)
         return values.astype(kind), self.column_major(vectors.astype(kind))
 
-    def linalg_pinv(self, a: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    def linalg_pinv(self, a: Array, atol: Any, rtol: Any, hermitian: bool) -> Any:
         """The pseudoinverse without singular values below the tolerances (numbers or arrays over the batch)."""
         if not a.size:
             return self.xp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
@@ -167,10 +169,10 @@ class Matrices:
         atol, rtol = (t[..., None] if hasattr(t, "shape") else t for t in (atol, rtol))
         return self.xp.maximum(atol, rtol * largest)
 
-    def pinv_plain(self, a: Any) -> Any:
+    def pinv_plain(self, a: Array) -> Any:
         return self.linalg_pinv(a, 0.0, max(a.shape[-2:]) * self.xp.finfo(a.dtype).eps, False)
 
-    def linalg_lstsq(self, a: Any, b: Any, rcond: float | None, driver: str) -> Any:
+    def linalg_lstsq(self, a: Array, b: Array, rcond: float | None, driver: str) -> Any:
         """The solution, and what the LAPACK routine of that name would tell beside it (empty where it does not)."""
         xp = self.xp
         m, n = a.shape[-2:]
@@ -194,14 +196,14 @@ class Matrices:
 
     # ---------------------------------------------------------------- reflectors
 
-    def geqrf(self, a: Any) -> Any:
+    def geqrf(self, a: Array) -> Any:
         packed, tau = self.xp.linalg.qr(a, "raw")
         return self.column_major(self.xp.swapaxes(packed, -1, -2)), tau
 
     def unit_matrix(self, m: int, n: int, like: Any) -> Any:
         return self.xp.broadcast_to(self.xp.eye(m, n, dtype=like.dtype), (*like.shape[:-2], m, n))
 
-    def reflectors(self, a: Any, count: int) -> list[Any]:
+    def reflectors(self, a: Array, count: int) -> list[Any]:
         """The vectors of Householder reflectors, as columns: 0 above their 1, which is not stored."""
         out = []
         for i in range(count):
@@ -211,12 +213,12 @@ class Matrices:
             out.append(v)
         return out
 
-    def linalg_householder_product(self, a: Any, tau: Any) -> Any:
+    def linalg_householder_product(self, a: Array, tau: Any) -> Any:
         m, n = a.shape[-2:]
         q = self.xp.broadcast_to(self.xp.eye(m, n, dtype=a.dtype), a.shape).copy()
         return self.column_major(self._through_reflectors(a, tau, q, True))
 
-    def _through_reflectors(self, a: Any, tau: Any, x: Any, forward: bool) -> Any:
+    def _through_reflectors(self, a: Array, tau: Any, x: Any, forward: bool) -> Any:
         """H1 H2 ... Hk x, or the conjugate transpose of the product times x."""
         vectors = self.reflectors(a, tau.shape[-1])
         for i in reversed(range(len(vectors))) if forward else range(len(vectors)):
@@ -224,14 +226,14 @@ class Matrices:
             x = x - (t if forward else self.conj(t)) * (vectors[i] @ (self.mH(vectors[i]) @ x))
         return x
 
-    def ormqr(self, a: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    def ormqr(self, a: Array, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
         if left:
             return self.column_major(self._through_reflectors(a, tau, other, not transpose))
         return self.column_major(self.mH(self._through_reflectors(a, tau, self.mH(other), transpose)))
 
     # ---------------------------------------------------------------- functions
 
-    def linalg_matrix_exp(self, a: Any) -> Any:
+    def linalg_matrix_exp(self, a: Array) -> Any:
         """Scaling and squaring with a Padé approximant."""
         if not a.size:
             return a.copy()
@@ -252,7 +254,7 @@ class Matrices:
             result = result @ result
         return result
 
-    def exp_block(self, a: Any, grad: Any) -> Any:
+    def exp_block(self, a: Array, grad: Array) -> Any:
         """The upper right block of exp([[a, grad], [0, a]]): the derivative of the exponential at a towards grad."""
         n = a.shape[-1]
         meta = self.xp.zeros((*a.shape[:-2], 2 * n, 2 * n), a.dtype)

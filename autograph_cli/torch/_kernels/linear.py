@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .half_precision import widened
 
 _BOOL = np.dtype(bool)
@@ -18,7 +19,7 @@ class Linear:
     held: Any
     conj: Any
 
-    def matmul(self, a: Any, b: Any) -> Any:
+    def matmul(self, a: Array, b: Array) -> Any:
         product = self.xp.matmul(self._dense(a), self._dense(b))
         if product.dtype is _BOOL:
             kernel = "addmm_impl_cpu_" if product.ndim < 3 else "bmm"
@@ -28,20 +29,20 @@ class Linear:
 
     mm = bmm = matmul
 
-    def _dense(self, a: Any) -> Any:
+    def _dense(self, a: Array) -> Any:
         # A stride of 0 (a broadcast gradient) takes the product off BLAS: many times slower than this copy.
         return self.xp.ascontiguousarray(a) if 0 in a.strides else a
 
-    def dot(self, a: Any, b: Any) -> Any:
+    def dot(self, a: Array, b: Array) -> Any:
         return self.xp.dot(self._dense(a), self._dense(b))
 
     mv = mm
 
-    def ger(self, a: Any, b: Any) -> Any:
+    def ger(self, a: Array, b: Array) -> Any:
         return a[:, None] * b
 
     @widened
-    def addmm(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addmm(self, a: Array, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         product = self.mm(x, y)
         if alpha != 1:
             product *= self.held(alpha, product)
@@ -51,30 +52,30 @@ class Linear:
         return product
 
     @widened
-    def addmv(self, a: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addmv(self, a: Array, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         return self._added(a, self.mv(mat, vec), beta, alpha)
 
-    def addr(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addr(self, a: Array, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         return self._added(a, self.ger(x, y), beta, alpha)
 
     @widened
-    def baddbmm(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    def baddbmm(self, a: Array, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         return self._added(a, self.bmm(x, y), beta, alpha)
 
     @widened
-    def addbmm(self, a: Any, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addbmm(self, a: Array, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
         return self._added(a, self.bmm(x, y).sum(0, dtype=a.dtype), beta, alpha)
 
-    def _added(self, a: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    def _added(self, a: Array, product: Any, beta: Any, alpha: Any) -> Any:
         product = product if alpha == 1 else product * self.held(alpha, product)
         if beta == 0:
             return product
         return product + (a if beta == 1 else a * a.dtype.type(beta))
 
-    def vdot(self, a: Any, b: Any) -> Any:
+    def vdot(self, a: Array, b: Array) -> Any:
         return self.dot(self.conj(a), b)
 
-    def linalg_cross(self, a: Any, b: Any, dim: int = -1) -> Any:
+    def linalg_cross(self, a: Array, b: Array, dim: int = -1) -> Any:
         return self.xp.cross(a, b, axis=dim)
 
     # ---------------------------------------------------------------- distances
@@ -92,7 +93,7 @@ class Linear:
             return (size != 0).sum(-1).astype(size.dtype)
         return size.sum(-1) if p == 1 else self.xp.power((size**p).sum(-1), 1 / p)
 
-    def _cdist_backward(self, grad: Any, x: Any, y: Any, p: float, distance: Any) -> Any:
+    def _cdist_backward(self, grad: Array, x: Any, y: Any, p: float, distance: Any) -> Any:
         """The gradient of the first argument; 0 where a distance is 0."""
         xp, apart = self.xp, self._differences(x, y)
         grad, distance, size = grad[..., None], distance[..., None], abs(apart)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .._arrays.meta import readable
 from .half_precision import widened
 
@@ -28,44 +29,44 @@ class Losses:
             return losses
         return self.sum(losses) if reduction == SUM else self.mean(losses)
 
-    def _share(self, grad: Any, slope: Any, reduction: int) -> Any:
+    def _share(self, grad: Array, slope: Any, reduction: int) -> Any:
         """The gradient of each loss times its slope: a mean hands each element its share."""
         return slope * (grad / self.number(slope.size, grad) if reduction == MEAN else grad)
 
-    def mse_loss(self, a: Any, target: Any, reduction: int = 1) -> Any:
+    def mse_loss(self, a: Array, target: Any, reduction: int = 1) -> Any:
         difference = a - target
         return self.reduced(difference * difference, reduction)
 
-    def mse_loss_backward(self, grad: Any, a: Any, target: Any, reduction: int) -> Any:
+    def mse_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int) -> Any:
         scale = self.number(2 / a.size if reduction == MEAN else 2, a)
         return (a - target) * scale * grad
 
-    def smooth_l1_loss(self, a: Any, target: Any, reduction: int = 1, beta: float = 1.0) -> Any:
+    def smooth_l1_loss(self, a: Array, target: Any, reduction: int = 1, beta: float = 1.0) -> Any:
         size, edge, half = self.xp.abs(a - target), self.number(beta, a), self.number(0.5, a)
         return self.reduced(self.where(size < edge, half * size * size / edge, size - half * edge), reduction)
 
-    def smooth_l1_loss_backward(self, grad: Any, a: Any, target: Any, reduction: int, beta: float) -> Any:
+    def smooth_l1_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int, beta: float) -> Any:
         x, one = a - target, self.number(1, a)
         return self._share(
             grad, self.xp.clip(x / self.number(beta, a), -one, one) if beta else self.xp.sign(x), reduction
         )
 
-    def huber_loss(self, a: Any, target: Any, reduction: int = 1, delta: float = 1.0) -> Any:
+    def huber_loss(self, a: Array, target: Any, reduction: int = 1, delta: float = 1.0) -> Any:
         size, edge, half = self.xp.abs(a - target), self.number(delta, a), self.number(0.5, a)
         return self.reduced(self.where(size < edge, half * size * size, edge * (size - half * edge)), reduction)
 
-    def huber_loss_backward(self, grad: Any, a: Any, target: Any, reduction: int, delta: float) -> Any:
+    def huber_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int, delta: float) -> Any:
         edge = self.number(delta, a)
         return self._share(grad, self.xp.clip(a - target, -edge, edge), reduction)
 
-    def soft_margin_loss(self, a: Any, target: Any, reduction: int = 1) -> Any:
+    def soft_margin_loss(self, a: Array, target: Any, reduction: int = 1) -> Any:
         return self.reduced(self.xp.log1p(self.xp.exp(-target * a)), reduction)
 
-    def soft_margin_loss_backward(self, grad: Any, a: Any, target: Any, reduction: int) -> Any:
+    def soft_margin_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int) -> Any:
         power = self.xp.exp(-target * a)
         return self._share(grad, -target * power / (power + self.number(1, a)), reduction)
 
-    def binary_cross_entropy(self, a: Any, target: Any, weight: Any = None, reduction: int = 1) -> Any:
+    def binary_cross_entropy(self, a: Array, target: Any, weight: Array = None, reduction: int = 1) -> Any:
         if readable(a) and not ((a >= 0) & (a <= 1)).all():
             raise RuntimeError("all elements of input should be between 0 and 1")
         low, one = self.number(-100, a), self.number(1, a)
@@ -74,12 +75,12 @@ class Losses:
         )
         return self.reduced(losses if weight is None else losses * weight, reduction)
 
-    def binary_cross_entropy_backward(self, grad: Any, a: Any, target: Any, weight: Any, reduction: int) -> Any:
+    def binary_cross_entropy_backward(self, grad: Array, a: Array, target: Any, weight: Array, reduction: int) -> Any:
         slope = (a - target) / self.xp.maximum((self.number(1, a) - a) * a, self.number(1e-12, a))
         return self._share(grad, slope if weight is None else slope * weight, reduction)
 
     def binary_cross_entropy_with_logits(
-        self, a: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
+        self, a: Array, target: Any, weight: Array = None, pos_weight: Any = None, reduction: int = 1
     ) -> Any:
         one, size = self.number(1, a), self.xp.abs(a)
         log_sigmoid = self.xp.minimum(a, self.number(0, a)) - self.xp.log1p(self.xp.exp(-size))
@@ -91,7 +92,7 @@ class Losses:
 
     # ---------------------------------------------------------------- classes
 
-    def _class_weights(self, a: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
+    def _class_weights(self, a: Array, target: Any, weight: Array, ignore_index: int) -> tuple[Any, Any]:
         """A class for every element that can be looked up, and its weight: None for 1 everywhere."""
         if target.__class__ is np.ndarray and weight is None and target.size:
             low, high = np.minimum.reduce(target, axis=None), np.maximum.reduce(target, axis=None)
@@ -108,7 +109,7 @@ class Losses:
         return positions, known.astype(a.dtype) * (self.number(1, a) if weight is None else weight[positions])
 
     @widened
-    def nll_loss_forward(self, a: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    def nll_loss_forward(self, a: Array, target: Any, weight: Array, reduction: int, ignore_index: int) -> Any:
         """Minus the entry of each target, and the sum of the weights that the mean divides by."""
         if a.ndim == 1:
             losses, total = self.nll_loss_forward(a[None], target.reshape(1), weight, reduction, ignore_index)
@@ -130,7 +131,7 @@ class Losses:
     nll_loss2d_forward = nll_loss_forward
 
     def nll_loss_backward(
-        self, grad: Any, a: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total: Any
+        self, grad: Array, a: Array, target: Any, weight: Array, reduction: int, ignore_index: int, total: Any
     ) -> Any:
         if a.ndim == 1:
             grad = grad.reshape(1) if reduction == 0 else grad
@@ -145,12 +146,12 @@ class Losses:
             self.xp.put_along_axis(out, positions[:, None], self.xp.broadcast_to(each, target.shape)[:, None], 1)
         return out
 
-    def _lines(self, a: Any) -> Any:
+    def _lines(self, a: Array) -> Any:
         return self.xp.arange(len(a))
 
     nll_loss2d_backward = nll_loss_backward
 
-    def _margins(self, a: Any, target: Any, margin: Any) -> tuple[Any, Any, Any]:
+    def _margins(self, a: Array, target: Any, margin: Any) -> tuple[Any, Any, Any]:
         """How far each class comes closer to the target's than the margin, 0 for the target itself."""
         rows = a.reshape(-1, a.shape[-1] if a.ndim else 1)
         positions = target.reshape(-1, 1)
@@ -162,7 +163,7 @@ class Losses:
         return rows, positions, distance
 
     def multi_margin_loss(
-        self, a: Any, target: Any, p: Any = 1, margin: Any = 1, weight: Any = None, reduction: int = 1
+        self, a: Array, target: Any, p: Any = 1, margin: Any = 1, weight: Array = None, reduction: int = 1
     ) -> Any:
         rows, positions, distance = self._margins(a, target, margin)
         losses = distance if p == 1 else distance * distance
@@ -171,7 +172,7 @@ class Losses:
         return self.reduced(each if target.ndim else each[0], reduction)
 
     def multi_margin_loss_backward(
-        self, grad: Any, a: Any, target: Any, p: Any, margin: Any, weight: Any, reduction: int
+        self, grad: Array, a: Array, target: Any, p: Any, margin: Any, weight: Array, reduction: int
     ) -> Any:
         rows, positions, distance = self._margins(a, target, margin)
         slope = (distance > 0).astype(a.dtype) if p == 1 else distance * self.number(2, a)
@@ -180,11 +181,11 @@ class Losses:
         self.xp.put_along_axis(slope, positions, -self.xp.add.reduce(slope, axis=1, keepdims=True), 1)
         return self._each_row(grad, slope, reduction).reshape(a.shape)[()]
 
-    def _each_row(self, grad: Any, slope: Any, reduction: int) -> Any:
+    def _each_row(self, grad: Array, slope: Any, reduction: int) -> Any:
         share = grad / self.number(slope.shape[0], grad) if reduction == MEAN else grad
         return slope * (share.reshape(-1, 1) if share.ndim else share)
 
-    def _label_sets(self, a: Any, target: Any) -> tuple[Any, Any, Any]:
+    def _label_sets(self, a: Array, target: Any) -> tuple[Any, Any, Any]:
         """Rows, the labels up to the first -1 (0 after it) with their mask, and which classes are labels."""
         n = a.shape[-1] if a.ndim else 1
         rows, labels = a.reshape(-1, n), target.reshape(-1, n)
@@ -196,19 +197,21 @@ class Losses:
         is_target[lines[valid], labels[valid]] = 1
         return rows, (self.xp.where(valid, labels, 0), valid), is_target
 
-    def _label_margins(self, a: Any, target: Any) -> Any:
+    def _label_margins(self, a: Array, target: Any) -> Any:
         rows, (labels, valid), is_target = self._label_sets(a, target)
         own = self.xp.take_along_axis(rows, labels, 1)
         distance = self.number(1, a) - own[:, :, None] + rows[:, None, :]
         inside = valid[:, :, None] & (is_target == 0)[:, None, :] & (distance > 0)
         return rows, labels, is_target, self.where(inside, distance, self.number(0, a))
 
-    def multilabel_margin_loss_forward(self, a: Any, target: Any, reduction: int) -> Any:
+    def multilabel_margin_loss_forward(self, a: Array, target: Any, reduction: int) -> Any:
         rows, _, is_target, distance = self._label_margins(a, target)
         each = self.xp.add.reduce(distance, axis=(1, 2)) / self.number(max(rows.shape[1], 1), a)
         return self.reduced(each if a.ndim > 1 else each[0], reduction), is_target.reshape(target.shape)[()]
 
-    def multilabel_margin_loss_backward(self, grad: Any, a: Any, target: Any, reduction: int, is_target: Any) -> Any:
+    def multilabel_margin_loss_backward(
+        self, grad: Array, a: Array, target: Any, reduction: int, is_target: Any
+    ) -> Any:
         rows, labels, _, distance = self._label_margins(a, target)
         step = (distance > 0).astype(a.dtype) / self.number(max(rows.shape[1], 1), a)
         slope = self.xp.add.reduce(step, axis=1)
@@ -218,7 +221,7 @@ class Losses:
 
     # ---------------------------------------------------------------- sequences
 
-    def _ctc_states(self, a: Any, targets: Any, target_lengths: Any, blank: int) -> tuple[Any, Any, Any, Any]:
+    def _ctc_states(self, a: Array, targets: Any, target_lengths: Any, blank: int) -> tuple[Any, Any, Any, Any]:
         """Labels with blanks between them (N, states), where a state may be entered from two before, and the
         lengths."""
         n = a.shape[1]
@@ -251,7 +254,7 @@ class Losses:
         return out
 
     def _ctc_loss(
-        self, a: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, zero_infinity: bool
+        self, a: Array, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, zero_infinity: bool
     ) -> Any:
         """The negative logarithm of the likelihood of each sequence, and the forward variables (N, T, states)."""
         states, skips, inside, lengths = self._ctc_states(a, targets, target_lengths, blank)
@@ -276,8 +279,8 @@ class Losses:
 
     def _ctc_loss_backward(
         self,
-        grad: Any,
-        a: Any,
+        grad: Array,
+        a: Array,
         targets: Any,
         input_lengths: Any,
         target_lengths: Any,

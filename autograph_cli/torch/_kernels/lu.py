@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
+
 _SOLVED, _FACTORED = 64, 32
 """Rows of a block of a triangular system, and columns of one of an LU factorization."""
 
@@ -21,7 +23,7 @@ class Triangles:
     column_major: Any
 
     def linalg_solve_triangular(
-        self, a: Any, b: Any, upper: bool, left: bool = True, unitriangular: bool = False
+        self, a: Array, b: Array, upper: bool, left: bool = True, unitriangular: bool = False
     ) -> Any:
         if left:
             return self.column_major(self._substituted(a, b, upper, unitriangular))
@@ -30,7 +32,7 @@ class Triangles:
             flip(self._substituted(flip(a, -1, -2), flip(b, -1, -2), not upper, unitriangular), -1, -2)
         )
 
-    def _substituted(self, a: Any, b: Any, upper: bool, unitriangular: bool) -> Any:
+    def _substituted(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
         batch = self.xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         x = self.xp.array(self.xp.broadcast_to(b, (*batch, *b.shape[-2:])))
         n = a.shape[-1]
@@ -46,7 +48,7 @@ class Triangles:
             part[...] = self._block_solved(a[..., here, here], part, upper, unitriangular)
         return x
 
-    def _block_solved(self, a: Any, b: Any, upper: bool, unitriangular: bool) -> Any:
+    def _block_solved(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
         """By LAPACK's elimination, which has nothing to do below the diagonal: what is left is substitution."""
         turned = a if upper else a[..., ::-1, ::-1]
         block = self.xp.triu(turned)
@@ -59,7 +61,7 @@ class Triangles:
             return self._row_by_row(a, b.copy(), upper, unitriangular)
         return found if upper else found[..., ::-1, :]
 
-    def _row_by_row(self, a: Any, x: Any, upper: bool, unitriangular: bool) -> Any:
+    def _row_by_row(self, a: Array, x: Any, upper: bool, unitriangular: bool) -> Any:
         n = a.shape[-1]
         for i in reversed(range(n)) if upper else range(n):
             known = slice(i + 1, n) if upper else slice(0, i)
@@ -69,22 +71,22 @@ class Triangles:
                 row /= a[..., i, i, None]
         return x
 
-    def triangular_solve(self, b: Any, a: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
+    def triangular_solve(self, b: Array, a: Array, upper: bool, transpose: bool, unitriangular: bool) -> Any:
         turned = self.xp.swapaxes(a, -1, -2) if transpose else a
         return self.linalg_solve_triangular(turned, b, upper != transpose, True, unitriangular), self.column_major(a)
 
-    def with_unit_diagonal(self, a: Any) -> Any:
+    def with_unit_diagonal(self, a: Array) -> Any:
         """The matrix with ones on its diagonal."""
         out, i = a.copy(), self.xp.arange(min(a.shape[-2:]))
         out[..., i, i] = 1
         return out
 
-    def set_diagonal(self, a: Any, values: Any) -> Any:
+    def set_diagonal(self, a: Array, values: Any) -> Any:
         out, i = a.copy(), self.xp.arange(min(a.shape[-2:]))
         out[..., i, i] = values
         return out
 
-    def with_half_diagonal(self, a: Any) -> Any:
+    def with_half_diagonal(self, a: Array) -> Any:
         """The matrix with the real part of its diagonal halved."""
         out, i = a.copy(), self.xp.arange(min(a.shape[-2:]))
         out.real[..., i, i] *= 0.5
@@ -92,7 +94,7 @@ class Triangles:
 
     # ---------------------------------------------------------------- LU
 
-    def lu_factor(self, a: Any) -> tuple[Any, Any, Any]:
+    def lu_factor(self, a: Array) -> tuple[Any, Any, Any]:
         """L and U in one matrix, the row that was swapped with each one (from 1), and the first zero pivot (0:
         none)."""
         xp = self.xp
@@ -109,7 +111,7 @@ class Triangles:
             self._factored_together(flat, pivots, info)
         return self.column_major(lu), pivots.reshape(*a.shape[:-2], k), info.reshape(a.shape[:-2])[()]
 
-    def _factored(self, lu: Any, pivots: Any) -> int:
+    def _factored(self, lu: Array, pivots: Array) -> int:
         """One matrix in place, by blocks of columns; where the first zero pivot is."""
         k, zero = min(lu.shape), 0
         for start in range(0, k, _FACTORED):
@@ -123,7 +125,7 @@ class Triangles:
                     lu[stop:, stop:] -= lu[stop:, start:stop] @ right
         return zero
 
-    def _columns_factored(self, lu: Any, pivots: Any, start: int, stop: int) -> int:
+    def _columns_factored(self, lu: Array, pivots: Array, start: int, stop: int) -> int:
         zero = 0
         for j in range(start, stop):
             best = j + int(self._size(lu[j:, j]).argmax())
@@ -141,7 +143,7 @@ class Triangles:
                 lu[j + 1 :, j + 1 : stop] -= below[:, None] * lu[j, j + 1 : stop]
         return zero
 
-    def _factored_together(self, flat: Any, pivots: Any, info: Any) -> None:
+    def _factored_together(self, flat: Any, pivots: Array, info: Any) -> None:
         """Many small matrices in place, a column of all of them at a time."""
         xp, count = self.xp, self.xp.arange(len(flat))
         for j in range(pivots.shape[1]):
@@ -156,14 +158,14 @@ class Triangles:
             below /= xp.where(zero, 1, pivot)[:, None]
             flat[:, j + 1 :, j + 1 :] -= below[:, :, None] * flat[:, j : j + 1, j + 1 :]
 
-    def _size(self, a: Any) -> Any:
+    def _size(self, a: Array) -> Any:
         """What LAPACK chooses pivots by."""
         return abs(a.real) + abs(a.imag) if a.dtype.kind == "c" else abs(a)
 
-    def linalg_lu_factor_ex(self, a: Any) -> Any:
+    def linalg_lu_factor_ex(self, a: Array) -> Any:
         return self.lu_factor(a)
 
-    def permutation(self, pivots: Any, m: int) -> Any:
+    def permutation(self, pivots: Array, m: int) -> Any:
         """Which row of the matrix became each row of the factors."""
         flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
         orders = []
@@ -175,7 +177,7 @@ class Triangles:
         return self.xp.array(orders, "int64").reshape(*pivots.shape[:-1], m)
 
     def lu_unpack(
-        self, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+        self, lu: Array, pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True
     ) -> tuple[Any, Any, Any]:
         """L, U and the matrix P with P L U = A; empty where not asked for."""
         xp = self.xp
@@ -189,11 +191,11 @@ class Triangles:
         order = self.permutation(pivots, m)
         return lower, upper, xp.swapaxes(xp.eye(m, dtype=lu.dtype)[order], -1, -2).copy()
 
-    def linalg_lu(self, a: Any, pivot: bool = True) -> tuple[Any, Any, Any]:
+    def linalg_lu(self, a: Array, pivot: bool = True) -> tuple[Any, Any, Any]:
         lu, pivots, _ = self.lu_factor(a)
         return self.lu_unpack(lu, pivots)
 
-    def linalg_lu_solve(self, lu: Any, pivots: Any, b: Any, left: bool = True, adjoint: bool = False) -> Any:
+    def linalg_lu_solve(self, lu: Array, pivots: Array, b: Array, left: bool = True, adjoint: bool = False) -> Any:
         if not left:
             return self.xp.ascontiguousarray(self.mH(self.linalg_lu_solve(lu, pivots, self.mH(b), True, not adjoint)))
         xp, n = self.xp, lu.shape[-1]

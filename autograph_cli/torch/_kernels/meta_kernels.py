@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import meta_functions  # noqa: F401  (the rules are found by NumPy's own dispatch)
+from .._arrays import (
+    Array,
+    meta_functions,  # noqa: F401  (the rules are found by NumPy's own dispatch)
+)
 from .._arrays.meta import NO_COUNT, NO_DATA, Meta, c_strides, enlarged, miniature, shape_of
 from .._core.state import thread_state
 from . import Kernels, cpu
@@ -22,7 +25,7 @@ class _Strides:
     sliding_window_view = staticmethod(np.lib.stride_tricks.sliding_window_view)
 
     @staticmethod
-    def as_strided(a: Any, shape: Any = None, strides: Any = None, **options: Any) -> Any:
+    def as_strided(a: Array, shape: Any = None, strides: Any = None, **options: Any) -> Any:
         if not isinstance(a, Meta):
             return np.lib.stride_tricks.as_strided(a, shape, strides, **options)
         return a.window(a.shape if shape is None else shape, a.strides if strides is None else strides)
@@ -48,12 +51,12 @@ class Module:
     def full(self, shape: Any, value: Any, dtype: Any = None) -> Meta:
         return self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
 
-    def empty_like(self, a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Any:
+    def empty_like(self, a: Array, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Any:
         return np.empty_like(_meta(a), dtype=dtype, order=order, shape=shape)
 
     zeros_like = ones_like = empty_like
 
-    def full_like(self, a: Any, value: Any, dtype: Any = None) -> Any:
+    def full_like(self, a: Array, value: Any, dtype: Any = None) -> Any:
         return self.empty_like(a, dtype)
 
     def eye(self, n: int, m: int | None = None, k: int = 0, dtype: Any = float) -> Meta:
@@ -61,20 +64,20 @@ class Module:
 
     tri = eye
 
-    def take(self, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    def take(self, a: Array, indices: Array, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
         return np.take(_meta(a), indices, axis, out, mode)
 
-    def array(self, a: Any, dtype: Any = None, copy: Any = True, order: str = "K") -> Any:
+    def array(self, a: Array, dtype: Any = None, copy: Any = True, order: str = "K") -> Any:
         if not isinstance(a, Meta):
             return np.array(a, dtype)
         return a.astype(a.dtype if dtype is None else dtype, order)
 
-    def asarray(self, a: Any, dtype: Any = None) -> Any:
+    def asarray(self, a: Array, dtype: Any = None) -> Any:
         if not isinstance(a, Meta):
             return np.asarray(a, dtype)
         return a if dtype is None else a.astype(dtype, copy=False)
 
-    def ascontiguousarray(self, a: Any, dtype: Any = None) -> Any:
+    def ascontiguousarray(self, a: Array, dtype: Any = None) -> Any:
         a = self.asarray(a, dtype)
         return a if not isinstance(a, Meta) or a.flags.c_contiguous else a.copy()
 
@@ -87,7 +90,7 @@ class Module:
         )
 
 
-def _meta(a: Any) -> Meta:
+def _meta(a: Array) -> Meta:
     return a if isinstance(a, Meta) else Meta(np.shape(a), a.dtype)
 
 
@@ -97,40 +100,40 @@ class MetaKernels(Kernels):
     Most are those of NumPy as they stand. Here is what asks for elements on its way, or takes a step for each of many.
     """
 
-    def column_major(self, a: Any) -> Any:
+    def column_major(self, a: Array) -> Any:
         *batch, m, n = a.shape
         return self.xp.swapaxes(Meta((*batch, n, m), a.dtype), -1, -2)
 
-    def _substituted(self, a: Any, b: Any, upper: bool, unitriangular: bool) -> Any:
+    def _substituted(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
         return Meta((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype)
 
-    def lu_factor(self, a: Any) -> tuple[Any, Any, Any]:
+    def lu_factor(self, a: Array) -> tuple[Any, Any, Any]:
         batch = a.shape[:-2]
         return self.column_major(a), Meta((*batch, min(a.shape[-2:])), "int32"), Meta(batch, "int32")
 
-    def permutation(self, pivots: Any, m: int) -> Any:
+    def permutation(self, pivots: Array, m: int) -> Any:
         return Meta((*pivots.shape[:-1], m), "int64")
 
-    def linalg_ldl_factor_ex(self, a: Any, hermitian: bool = False) -> tuple[Any, Any, Any]:
+    def linalg_ldl_factor_ex(self, a: Array, hermitian: bool = False) -> tuple[Any, Any, Any]:
         return self.xp.tril(a), Meta(a.shape[:-1], "int32"), Meta(a.shape[:-2], "int32")
 
-    def linalg_ldl_solve(self, factors: Any, pivots: Any, b: Any, hermitian: bool = False) -> Any:
+    def linalg_ldl_solve(self, factors: Any, pivots: Array, b: Array, hermitian: bool = False) -> Any:
         return self.column_major(self._substituted(factors, b, False, False))
 
-    def linalg_matrix_exp(self, a: Any) -> Any:
+    def linalg_matrix_exp(self, a: Array) -> Any:
         return Meta(a.shape, a.dtype)
 
     def is_singular(self, det: Any) -> bool:
         return False
 
-    def zeros_in(self, a: Any) -> int:
+    def zeros_in(self, a: Array) -> int:
         """The way that is right for all elements, as PyTorch takes it on `meta`."""
         return 1
 
     def distinct(self, index: Any) -> Any:
         return index
 
-    def masked_select(self, a: Any, mask: Any) -> Any:
+    def masked_select(self, a: Array, mask: Array) -> Any:
         """Where the mask is not known, nobody knows how many elements it chooses; a backward pass only adds them up."""
         if mask.__class__ is not Meta:
             return Meta(
@@ -140,21 +143,21 @@ class MetaKernels(Kernels):
             raise NotImplementedError(NO_DATA)
         return Meta((self.xp.broadcast_arrays(a, mask)[0].size,), a.dtype)
 
-    def masked_scatter(self, a: Any, mask: Any, source: Any) -> Any:
+    def masked_scatter(self, a: Array, mask: Array, source: Any) -> Any:
         return self.xp.broadcast_arrays(a, mask)[0].copy()
 
-    def masked_scatter_backward(self, grad: Any, mask: Any, sizes: Any) -> Any:
+    def masked_scatter_backward(self, grad: Array, mask: Array, sizes: Any) -> Any:
         return Meta(sizes, grad.dtype)
 
     def embedding_dense_backward(
-        self, grad: Any, indices: Any, count: int, padding_idx: int, scale_grad_by_freq: bool
+        self, grad: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool
     ) -> Any:
         return Meta((count, grad.shape[-1]), grad.dtype)
 
     def _bag(
         self,
-        weight: Any,
-        indices: Any,
+        weight: Array,
+        indices: Array,
         offsets: Any,
         scale_grad_by_freq: bool,
         mode: int,
@@ -168,11 +171,11 @@ class MetaKernels(Kernels):
         return Meta((bags, width), weight.dtype), Meta(indices.shape, "int64"), Meta((bags,), "int64"), positions
 
     def _embedding_bag_backward(
-        self, grad: Any, indices: Any, bag_of: Any, sizes: Any, positions: Any, count: int, *_: Any
+        self, grad: Array, indices: Array, bag_of: Any, sizes: Any, positions: Any, count: int, *_: Any
     ) -> Any:
         return Meta((count, grad.shape[1]), grad.dtype)
 
-    def put_planes(self, grad: Any, sizes: Any, indices: Any, dims: int) -> Any:
+    def put_planes(self, grad: Array, sizes: Any, indices: Array, dims: int) -> Any:
         return Meta(sizes, grad.dtype)
 
     def _add_at(self, total: Any, position: Any, values: Any) -> None:
@@ -182,7 +185,7 @@ class MetaKernels(Kernels):
         """No segment is reduced."""
         return []
 
-    def _label_sets(self, a: Any, target: Any) -> tuple[Any, Any, Any]:
+    def _label_sets(self, a: Array, target: Any) -> tuple[Any, Any, Any]:
         n = a.shape[-1] if a.ndim else 1
         rows, labels = a.reshape(-1, n), target.reshape(-1, n)
         return rows, (labels, labels >= 0), Meta(rows.shape, a.dtype)
@@ -190,7 +193,7 @@ class MetaKernels(Kernels):
     def _log_sum(self, *parts: Any) -> Any:
         return sum(parts[1:], parts[0])
 
-    def nonzero(self, a: Any) -> Any:
+    def nonzero(self, a: Array) -> Any:
         raise NotImplementedError(NO_COUNT)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._arrays import Array
 from .half_precision import widened
 
 
@@ -19,25 +20,25 @@ class Normalization:
     channel_sums: Any
 
     @widened
-    def native_layer_norm(self, a: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    def native_layer_norm(self, a: Array, shape: Any, weight: Array, bias: Array, eps: float) -> Any:
         lead = a.ndim - len(shape)
         out, mean, rstd = self._normalized(self._in_rows(a, lead), eps)
         beside = (*a.shape[:lead], *[1] * len(shape))
         return self._affine(out.reshape(a.shape), weight, bias), mean.reshape(beside), rstd.reshape(beside)
 
-    def _in_rows(self, a: Any, lead: int) -> Any:
+    def _in_rows(self, a: Array, lead: int) -> Any:
         """The same elements row by row, the first `lead` dimensions folded into one and so the others."""
         count = math.prod(a.shape[lead:])
         return self.xp.ascontiguousarray(a).reshape(-1 if count else math.prod(a.shape[:lead]), count)
 
-    def _affine(self, out: Any, weight: Any, bias: Any) -> Any:
+    def _affine(self, out: Any, weight: Array, bias: Array) -> Any:
         """`out * weight + bias`, in the memory of `out` where the dtypes allow it."""
         for part, change in ((weight, self.xp.multiply), (bias, self.xp.add)):
             if part is not None:
                 out = change(out, part, out=out if part.dtype == out.dtype else None)
         return out
 
-    def _normalized(self, a: Any, eps: float) -> Any:
+    def _normalized(self, a: Array, eps: float) -> Any:
         """Of each row: its normal form, its mean and 1 / deviation."""
         count = self.number(max(a.shape[-1], 1), a)
         mean = self.row_sums(a) / count
@@ -63,7 +64,7 @@ class Normalization:
 
     @widened
     def native_layer_norm_backward(
-        self, grad: Any, a: Any, shape: Any, mean: Any, rstd: Any, weight: Any, bias: Any, mask: Any
+        self, grad: Array, a: Array, shape: Any, mean: Any, rstd: Any, weight: Array, bias: Array, mask: Array
     ) -> Any:
         """The gradients of input, weight and bias; an empty array for each that `mask` does not ask for."""
         lead, none = a.ndim - len(shape), self.xp.empty(0, a.dtype)
@@ -83,15 +84,15 @@ class Normalization:
 
     # ---------------------------------------------------------------- channels
 
-    def _by_channel(self, x: Any, a: Any) -> Any:
+    def _by_channel(self, x: Any, a: Array) -> Any:
         return x if a.ndim == 1 else x.reshape(1, -1, *[1] * (a.ndim - 2))
 
     @widened
     def native_batch_norm(
         self,
-        a: Any,
-        weight: Any,
-        bias: Any,
+        a: Array,
+        weight: Array,
+        bias: Array,
         running_mean: Any,
         running_var: Any,
         training: bool,
@@ -114,23 +115,23 @@ class Normalization:
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
         return self._affine(out, weight, bias).astype(a.dtype, copy=False), mean, rstd
 
-    def _each_channel(self, a: Any) -> int:
+    def _each_channel(self, a: Array) -> int:
         count: int = a.size // a.shape[1] if a.ndim > 1 and a.shape[1] else a.shape[0]
         return max(count, 1)
 
     @widened
     def native_batch_norm_backward(
         self,
-        grad: Any,
-        a: Any,
-        weight: Any,
+        grad: Array,
+        a: Array,
+        weight: Array,
         running_mean: Any,
         running_var: Any,
         mean: Any,
         rstd: Any,
         training: bool,
         eps: float,
-        mask: Any,
+        mask: Array,
     ) -> Any:
         none = self.xp.empty(0, a.dtype)
         if not training:
@@ -157,7 +158,7 @@ class Normalization:
     batch_norm_backward = native_batch_norm_backward
 
     @widened
-    def native_group_norm(self, a: Any, weight: Any, bias: Any, groups: int, eps: float) -> Any:
+    def native_group_norm(self, a: Array, weight: Array, bias: Array, groups: int, eps: float) -> Any:
         n, _c = a.shape[:2]
         out, mean, rstd = self._normalized(a.reshape(n * groups, a[:1].size // groups), eps)
         out = out.reshape(a.shape)
@@ -166,7 +167,7 @@ class Normalization:
 
     @widened
     def native_group_norm_backward(
-        self, grad: Any, a: Any, mean: Any, rstd: Any, weight: Any, groups: int, mask: Any
+        self, grad: Array, a: Array, mean: Any, rstd: Any, weight: Array, groups: int, mask: Array
     ) -> Any:
         rstd = rstd.reshape(-1, 1)
         normal = a.reshape(len(rstd), a[:1].size // groups) - mean.reshape(-1, 1)

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._arrays import Array
+
 
 class Frames:
     """Kernels that pad; `pad` counts from the last dimension, (left, right) each, negative where it crops."""
@@ -14,7 +16,7 @@ class Frames:
     held: Any
     added_at: Any
 
-    def constant_pad_nd(self, a: Any, pad: Any, value: Any = 0) -> Any:
+    def constant_pad_nd(self, a: Array, pad: Any, value: Any = 0) -> Any:
         value = self.held(value, a)
         frame, inside = [(0, 0)] * a.ndim, [slice(None)] * a.ndim
         for i in range(len(pad) // 2):
@@ -24,7 +26,7 @@ class Frames:
             inside[d] = slice(max(-left, 0), a.shape[d] - max(-right, 0))
         return self.framed(a[tuple(inside)], frame, value) if a.ndim else a
 
-    def framed(self, a: Any, frame: Any, value: Any = 0) -> Any:
+    def framed(self, a: Array, frame: Any, value: Any = 0) -> Any:
         """The array inside a frame: for each dimension how many elements of `value` stand before and behind it."""
         if a.__class__ is not np.ndarray:
             return self.xp.pad(a, frame, constant_values=value)
@@ -41,13 +43,13 @@ class Frames:
     def _replicated(self, n: int, left: int, right: int) -> Any:
         return self.xp.clip(self.xp.arange(-left, n + right), 0, n - 1)
 
-    def _taken(self, a: Any, pad: Any, positions: Any) -> Any:
+    def _taken(self, a: Array, pad: Any, positions: Any) -> Any:
         for i in range(len(pad) // 2):
             d = a.ndim - 1 - i
             a = self.xp.take(a, positions(a.shape[d], pad[2 * i], pad[2 * i + 1]), axis=d)
         return a
 
-    def _put_back(self, grad: Any, sizes: Any, pad: Any, positions: Any) -> Any:
+    def _put_back(self, grad: Array, sizes: Any, pad: Any, positions: Any) -> Any:
         for i in range(len(pad) // 2):
             d = grad.ndim - 1 - i
             lines = self.xp.moveaxis(grad, d, 0)
@@ -62,16 +64,16 @@ class Frames:
             grad = self.xp.moveaxis(out, 0, d)
         return self.xp.ascontiguousarray(grad)
 
-    def reflection_pad1d(self, a: Any, padding: Any) -> Any:
+    def reflection_pad1d(self, a: Array, padding: Any) -> Any:
         return self._taken(a, padding, self._reflected)
 
-    def reflection_pad1d_backward(self, grad: Any, a: Any, padding: Any) -> Any:
+    def reflection_pad1d_backward(self, grad: Array, a: Array, padding: Any) -> Any:
         return self._put_back(grad, a.shape, padding, self._reflected)
 
-    def replication_pad1d(self, a: Any, padding: Any) -> Any:
+    def replication_pad1d(self, a: Array, padding: Any) -> Any:
         return self._taken(a, padding, self._replicated)
 
-    def replication_pad1d_backward(self, grad: Any, a: Any, padding: Any) -> Any:
+    def replication_pad1d_backward(self, grad: Array, a: Array, padding: Any) -> Any:
         return self._put_back(grad, a.shape, padding, self._replicated)
 
     reflection_pad2d = reflection_pad3d = reflection_pad1d

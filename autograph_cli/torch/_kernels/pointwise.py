@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .._arrays.meta import readable
 from .._core.dtypes import (
     FLOAT8,
@@ -41,7 +42,7 @@ def check_addcdiv(x: Any, y: Any) -> None:
         )
 
 
-def _alpha(alpha: Any, b: Any) -> Any:
+def _alpha(alpha: Any, b: Array) -> Any:
     """A factor, if the dtype that it scales can hold it."""
     if b.dtype.kind in "biu" and isinstance(alpha, (float, complex)):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
@@ -114,7 +115,7 @@ class Pointwise:
 
     mul = staticmethod(operator.mul)
 
-    def neg(self, a: Any) -> Any:
+    def neg(self, a: Array) -> Any:
         if a.dtype.kind == "b":
             raise RuntimeError(
                 "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
@@ -129,15 +130,15 @@ class Pointwise:
     gt = staticmethod(operator.gt)
     ge = staticmethod(operator.ge)
 
-    def add(self, a: Any, b: Any, alpha: Any = 1) -> Any:
+    def add(self, a: Array, b: Array, alpha: Any = 1) -> Any:
         return a + b if alpha == 1 else a + b * self.number(_alpha(alpha, b), b)
 
-    def atan2(self, a: Any, b: Any) -> Any:
+    def atan2(self, a: Array, b: Array) -> Any:
         if b.dtype.kind in "biu":
             b = b.astype(a.dtype)
         return self.xp.arctan2(a, b)
 
-    def sub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
+    def sub(self, a: Array, b: Array, alpha: Any = 1) -> Any:
         kind = a.dtype.kind
         if kind == "b":
             raise RuntimeError(
@@ -148,23 +149,23 @@ class Pointwise:
             return self._complex_sub(a, b if alpha == 1 else b * self.number(alpha, b))
         return a - b if alpha == 1 else a - b * self.number(_alpha(alpha, b), b)
 
-    def add_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+    def add_Scalar(self, a: Array, other: Any, alpha: Any = 1) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
             a = a.astype(process_state.default_dtype)
         return a + self.number(other * alpha, a)
 
-    def sub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+    def sub_Scalar(self, a: Array, other: Any, alpha: Any = 1) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
             a = a.astype(process_state.default_dtype)
         other = self.number(other * alpha, a)
         return a - other if a.dtype.kind != "c" else self._complex_sub(a, other)
 
-    def _complex_sub(self, a: Any, b: Any) -> Any:
+    def _complex_sub(self, a: Array, b: Array) -> Any:
         """PyTorch adds the product with -1: zeros have other signs than by subtraction, so roots may lie on the other
         branch."""
         return a + self.number(-1, b) * b
 
-    def rsub_Scalar(self, a: Any, other: Any, alpha: Any = 1) -> Any:
+    def rsub_Scalar(self, a: Array, other: Any, alpha: Any = 1) -> Any:
         a, other = self.with_number(a, other)
         scaled = a if alpha == 1 else a * self.number(_alpha(alpha, a), a)
         return other - scaled if a.dtype.kind != "c" else self._complex_sub(other, scaled)
@@ -183,27 +184,27 @@ class Pointwise:
         check_held(x, like.dtype)
         return cast_number(x, like.dtype)
 
-    def div(self, a: Any, b: Any) -> Any:
+    def div(self, a: Array, b: Array) -> Any:
         if a.dtype.kind in "biu":
             a, b = a.astype(process_state.default_dtype), b.astype(process_state.default_dtype)
         return a / b
 
-    def div_Scalar(self, a: Any, other: Any) -> Any:
+    def div_Scalar(self, a: Array, other: Any) -> Any:
         if a.dtype.kind in "biu":
             a = a.astype(process_state.default_dtype)
         return a / self.number(other, a)
 
-    def mul_Scalar(self, a: Any, other: Any) -> Any:
+    def mul_Scalar(self, a: Array, other: Any) -> Any:
         if other.__class__ is float and a.dtype.kind in "biu":
             a = a.astype(process_state.default_dtype)
         elif other.__class__ is complex and a.dtype.kind != "c":
             a, other = self.with_number(a, other)
         return a * self.number(other, a)
 
-    def reciprocal(self, a: Any) -> Any:
+    def reciprocal(self, a: Array) -> Any:
         return self.number(1, a) / a
 
-    def log1p(self, a: Any) -> Any:
+    def log1p(self, a: Array) -> Any:
         if a.dtype.kind != "c":
             return self.xp.log1p(a)
         x, y, one = a.real, a.imag, self.number(1, a.real)
@@ -220,17 +221,17 @@ class Pointwise:
         made.imag[...] = imag
         return made[()]
 
-    def acos(self, a: Any) -> Any:
+    def acos(self, a: Array) -> Any:
         found = self.xp.arccos(a)
         return found + self.number(0, found) if found.dtype.kind == "c" else found
 
-    def rsqrt(self, a: Any) -> Any:
+    def rsqrt(self, a: Array) -> Any:
         return self.number(1, a) / self.xp.sqrt(a)
 
-    def square(self, a: Any) -> Any:
+    def square(self, a: Array) -> Any:
         return a * a
 
-    def pow_Tensor_Scalar(self, a: Any, exponent: Any) -> Any:
+    def pow_Tensor_Scalar(self, a: Array, exponent: Any) -> Any:
         a, _ = self.with_number(a, exponent)
         if exponent == 2:
             return a * a
@@ -245,7 +246,7 @@ class Pointwise:
         found = self.xp.power(a, (self.held if a.dtype.kind in "iu" else self.number)(exponent, a))
         return found.astype(a.dtype) if a.dtype.kind == "b" else found
 
-    def pow(self, a: Any, b: Any) -> Any:
+    def pow(self, a: Array, b: Array) -> Any:
         if a.dtype.kind == "c":
             return self._complex_pow(a, b)
         if b.dtype.kind != "i":
@@ -255,7 +256,7 @@ class Pointwise:
         inverse = self.where(a == 1, a, self.where(a == -1, self.where(b % 2 == 0, -a, a), self.xp.zeros_like(a)))
         return self.where(below, inverse, self.xp.power(a, self.where(below, self.xp.zeros_like(b), b)))
 
-    def _complex_pow(self, a: Any, b: Any) -> Any:
+    def _complex_pow(self, a: Array, b: Array) -> Any:
         """exp(b log a), and what C makes of it where a is 0: 0, infinity or nan, by the sign of the real part of b."""
         found, zero = self.xp.exp(b * self.xp.log(a)), a == 0
         if not readable(zero) or not zero.any():
@@ -266,7 +267,7 @@ class Pointwise:
         limit = self.xp.where(b.real > 0, limits[0], self.xp.where(b.real < 0, *limits[1:]))
         return self.xp.where(zero, limit, found)[()]
 
-    def sigmoid(self, a: Any) -> Any:
+    def sigmoid(self, a: Array) -> Any:
         one = self.number(1, a)
         if a.ndim == 0:
             return one / (one + self.xp.exp(-a))
@@ -275,35 +276,35 @@ class Pointwise:
         power += one
         return self.xp.divide(one, power, out=power)
 
-    def conj(self, a: Any) -> Any:
+    def conj(self, a: Array) -> Any:
         return a.conj() if a.dtype.kind == "c" else a
 
     conj_physical = conj
 
-    def resolve_conj(self, a: Any) -> Any:
+    def resolve_conj(self, a: Array) -> Any:
         return a
 
     resolve_neg = resolve_conj
 
-    def is_complex(self, a: Any) -> bool:
+    def is_complex(self, a: Array) -> bool:
         return bool(a.dtype.kind == "c")
 
-    def real(self, a: Any) -> Any:
+    def real(self, a: Array) -> Any:
         return a.real
 
-    def imag(self, a: Any) -> Any:
+    def imag(self, a: Array) -> Any:
         return a.imag
 
-    def view_as_real(self, a: Any) -> Any:
+    def view_as_real(self, a: Array) -> Any:
         return a.view(a.real.dtype).reshape(*a.shape, 2) if a.ndim and a.flags.c_contiguous else self._strided_parts(a)
 
-    def _strided_parts(self, a: Any) -> Any:
+    def _strided_parts(self, a: Array) -> Any:
         a = self.xp.asarray(a)
         parts = a.real
         strides = (*parts.strides, parts.itemsize)
         return self.xp.lib.stride_tricks.as_strided(parts, (*a.shape, 2), strides)
 
-    def angle(self, a: Any) -> Any:
+    def angle(self, a: Array) -> Any:
         if a.dtype.kind in "biu":
             a = a.astype(process_state.default_dtype)
         return (
@@ -312,29 +313,29 @@ class Pointwise:
             else self.xp.where(a != a, a, self.xp.where(a < 0, self.number(np.pi, a), self.number(0, a)))[()]
         )
 
-    def view_as_complex(self, a: Any) -> Any:
+    def view_as_complex(self, a: Array) -> Any:
         kind = FROM_NUMPY[a.dtype].to_complex().numpy
         return self.xp.ascontiguousarray(a).view(kind)[..., 0] if not a.flags.c_contiguous else a.view(kind)[..., 0]
 
-    def sign(self, a: Any) -> Any:
+    def sign(self, a: Array) -> Any:
         if a.dtype.kind == "b":
             return a.copy()
         # Not NumPy's sign, which is nan of nan.
         return (a > 0).astype(a.dtype) - (a < 0).astype(a.dtype) if a.dtype.kind in "fV" else self.xp.sign(a)
 
-    def sgn(self, a: Any) -> Any:
+    def sgn(self, a: Array) -> Any:
         if a.dtype.kind != "c":
             return self.sign(a)
         size = self.xp.abs(a)
         return self.xp.where(size == 0, self.number(0, a), a / self.xp.where(size == 0, 1, size))
 
-    def where(self, condition: Any, a: Any, b: Any) -> Any:
+    def where(self, condition: Any, a: Array, b: Array) -> Any:
         if a.dtype != b.dtype:
             common = result_dtype(a, b)
             a, b = a.astype(common), b.astype(common)
         return self.chosen(condition, a, b)
 
-    def chosen(self, mask: Any, a: Any, b: Any) -> Any:
+    def chosen(self, mask: Array, a: Array, b: Array) -> Any:
         """`a` where `mask` holds, `b` elsewhere: bits masked by bits, several times faster than the backend's
         selection."""
         if mask.ndim == 0 or mask.size < 256 or a.dtype.kind != "f" or mask.dtype.kind != "b":
@@ -343,7 +344,7 @@ class Pointwise:
         low = b.view(whole)
         return (low ^ ((a.view(whole) ^ low) & self.xp.negative(mask.view("int8")).astype(whole))).view(a.dtype)
 
-    def div_Tensor_mode(self, a: Any, b: Any, rounding_mode: str) -> Any:
+    def div_Tensor_mode(self, a: Array, b: Array, rounding_mode: str) -> Any:
         if rounding_mode == "floor":
             return self.floor_divide(a, b)
         self._check_division("div_trunc", a, b)
@@ -351,39 +352,39 @@ class Pointwise:
             return (a - self.xp.fmod(a, b)) // b
         return self.xp.trunc(a / b)
 
-    def floor_divide(self, a: Any, b: Any) -> Any:
+    def floor_divide(self, a: Array, b: Array) -> Any:
         self._check_division("div_floor", a, b)
         if a.dtype.kind in "iu":
             return a // b
         return self.xp.where(b == 0, a / b, a // b)[()]
 
-    def remainder(self, a: Any, b: Any) -> Any:
+    def remainder(self, a: Array, b: Array) -> Any:
         self._check_division("remainder", a, b)
         found = self.xp.remainder(a, b)
         if a.dtype.kind in "iu":
             return found
         return self.xp.where(found == 0, self.xp.copysign(self.number(0, a), a), found)[()]
 
-    def fmod(self, a: Any, b: Any) -> Any:
+    def fmod(self, a: Array, b: Array) -> Any:
         self._check_division("fmod", a, b)
         return self.xp.fmod(a, b)
 
-    def _check_division(self, name: str, a: Any, b: Any) -> None:
+    def _check_division(self, name: str, a: Array, b: Array) -> None:
         """Raise PyTorch's error for dtypes without a remainder, and for an integer divided by 0."""
         if a.dtype.kind in "bc":
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{cpp_name(a.dtype)}'")
         if a.dtype.kind in "iu" and not self.xp.all(b):
             raise RuntimeError("ZeroDivisionError")
 
-    def remainder_Scalar(self, a: Any, other: Any) -> Any:
+    def remainder_Scalar(self, a: Array, other: Any) -> Any:
         a, other = self.with_number(a, other)
         return self.remainder(a, other)
 
-    def fmod_Scalar(self, a: Any, other: Any) -> Any:
+    def fmod_Scalar(self, a: Array, other: Any) -> Any:
         a, other = self.with_number(a, other)
         return self.fmod(a, other)
 
-    def with_number(self, a: Any, number: Any) -> tuple[Any, Any]:
+    def with_number(self, a: Array, number: Any) -> tuple[Any, Any]:
         """An array and a number in the dtype that both have together."""
         common = number_dtype(number, a.dtype)
         return (a if a.dtype == common else a.astype(common)), cast_number(number, common)
@@ -392,27 +393,27 @@ class Pointwise:
         exponent, number = self.with_number(exponent, number)
         return self.pow(number, exponent) if number != 1 else self.xp.ones_like(exponent)
 
-    def rsub(self, a: Any, b: Any, alpha: Any = 1) -> Any:
+    def rsub(self, a: Array, b: Array, alpha: Any = 1) -> Any:
         return self.sub(b, a, alpha)
 
     @widened
-    def addcmul(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
+    def addcmul(self, a: Array, x: Any, y: Any, value: Any = 1) -> Any:
         return a + (x * y if value == 1 else x * y * self.held(value, a))
 
     @widened
-    def addcdiv(self, a: Any, x: Any, y: Any, value: Any = 1) -> Any:
+    def addcdiv(self, a: Array, x: Any, y: Any, value: Any = 1) -> Any:
         check_addcdiv(x, y)
         return a + (x / y if value == 1 else x / y * self.held(value, a))
 
-    def frac(self, a: Any) -> Any:
+    def frac(self, a: Array) -> Any:
         return a - self.xp.trunc(a)
 
-    def relu(self, a: Any) -> Any:
+    def relu(self, a: Array) -> Any:
         if isinstance(a, _REAL):
             return self.number(0, a) if a < 0 else a
         return self.between(a, 0, math.inf)
 
-    def between(self, a: Any, low: Any, high: Any) -> Any:
+    def between(self, a: Array, low: Any, high: Any) -> Any:
         """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a
         number."""
         kind = a.dtype.kind
@@ -423,18 +424,18 @@ class Pointwise:
             return a if high == math.inf else self.at_most(a, self.number(high, a))
         return a.clip(self.number(low, a), self.number(high, a))
 
-    def at_least(self, a: Any, low: Any) -> Any:
+    def at_least(self, a: Array, low: Any) -> Any:
         """The larger one, `a` of equal ones: NumPy takes the second of two zeros, in float16 the first."""
         return self.xp.maximum(low, a) if a.dtype.char != "e" else self.xp.maximum(a, low)
 
-    def at_most(self, a: Any, high: Any) -> Any:
+    def at_most(self, a: Array, high: Any) -> Any:
         """The smaller one, `a` of equal ones."""
         return self.xp.minimum(high, a) if a.dtype.char != "e" else self.xp.minimum(a, high)
 
-    def threshold_backward(self, grad: Any, a: Any, threshold: Any) -> Any:
+    def threshold_backward(self, grad: Array, a: Array, threshold: Any) -> Any:
         return self.kept(grad, ~(a <= threshold))
 
-    def kept(self, grad: Any, mask: Any) -> Any:
+    def kept(self, grad: Array, mask: Array) -> Any:
         """`grad` where `mask` holds, 0 elsewhere."""
         if grad.ndim == 0 or grad.dtype.kind != "f":
             return self.xp.where(mask, grad, self.number(0, grad))[()]
@@ -442,19 +443,19 @@ class Pointwise:
         return (grad.view(whole) & self.xp.negative(mask.view("int8")).astype(whole)).view(grad.dtype)
 
     @widened
-    def tanh_backward(self, grad: Any, output: Any) -> Any:
+    def tanh_backward(self, grad: Array, output: Any) -> Any:
         return grad * self.conj(self.number(1, output) - output * output)
 
     @widened
-    def sigmoid_backward(self, grad: Any, output: Any) -> Any:
+    def sigmoid_backward(self, grad: Array, output: Any) -> Any:
         return grad * self.conj((self.number(1, output) - output) * output)
 
     @widened
-    def lerp_Scalar(self, a: Any, end: Any, weight: Any) -> Any:
+    def lerp_Scalar(self, a: Array, end: Any, weight: Array) -> Any:
         w = self.held(weight, a)
         return a + w * (end - a) if abs(weight) < 0.5 else end - (end - a) * (self.number(1, a) - w)
 
-    def zero_beside(self, grad: Any) -> Any:
+    def zero_beside(self, grad: Array) -> Any:
         return grad.dtype.type(0)
 
     def conj_number(self, number: Any) -> Any:
@@ -467,22 +468,22 @@ class Pointwise:
         raised = (base == 0) & (exponent.real >= 0)
         return raised & (exponent.imag == 0) if exponent.dtype.kind == "c" else raised
 
-    def full_like_number(self, a: Any, number: Any) -> Any:
+    def full_like_number(self, a: Array, number: Any) -> Any:
         return a.dtype.type(number)
 
-    def within(self, a: Any, low: Any, high: Any) -> Any:
+    def within(self, a: Array, low: Any, high: Any) -> Any:
         inside = self.xp.ones(a.shape, bool)[()]
         if low is not None:
             inside = inside & (a >= low)
         return inside if high is None else inside & (a <= high)
 
-    def clamp_min(self, a: Any, min: Any) -> Any:
+    def clamp_min(self, a: Array, min: Any) -> Any:
         return self.clamp(a, min, None)
 
-    def clamp_max(self, a: Any, max: Any) -> Any:
+    def clamp_max(self, a: Array, max: Any) -> Any:
         return self.clamp(a, None, max)
 
-    def clamp(self, a: Any, low: Any, high: Any) -> Any:
+    def clamp(self, a: Array, low: Any, high: Any) -> Any:
         bounds = [n for n in (low, high) if n is not None]
         if any(isinstance(n, complex) for n in bounds):
             raise NotImplementedError("clamp is not supported for complex types")
@@ -493,7 +494,7 @@ class Pointwise:
             a = self.at_least(a, self.held(low, a))
         return a if high is None else self.at_most(a, self.held(high, a))
 
-    def cast(self, a: Any, dtype: Any) -> Any:
+    def cast(self, a: Array, dtype: Any) -> Any:
         if a.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
             a = a.real
         if np.dtype(dtype) in FLOAT8:
@@ -506,7 +507,7 @@ class Pointwise:
 
     _to_copy = cast
 
-    def clone(self, a: Any) -> Any:
+    def clone(self, a: Array) -> Any:
         if isinstance(a, np.generic):
             return a
         if 0 not in a.strides:

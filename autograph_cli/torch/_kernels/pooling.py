@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .._arrays.meta import readable
 from .half_precision import widened
 
@@ -106,7 +107,7 @@ class Pooling:
     framed: Any
 
     def _framed(
-        self, a: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+        self, a: Array, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
     ) -> Any:
         """The image inside a frame of `value`, wide enough for every window."""
         frame = [(0, 0)] * (a.ndim - len(kernel))
@@ -114,7 +115,7 @@ class Pooling:
             frame.append((p, max((m - 1) * s + d * (k - 1) + 1 - n - p, 0)))
         return self.framed(a, frame, value) if any(map(any, frame)) else a
 
-    def max_pool(self, a: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Any:
+    def max_pool(self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Any:
         """The largest element of each window, and its place in the flattened image."""
         size = a.shape[-len(kernel) :]
         out = pooled_size(size, kernel, stride, padding, dilation, ceil)
@@ -161,10 +162,10 @@ class Pooling:
                 code = self.xp.where(self.xp.isnan(candidate), kind(k), code)
         return code
 
-    def contiguous_as(self, grad: Any, like: Any) -> Any:
+    def contiguous_as(self, grad: Array, like: Any) -> Any:
         return self.xp.ascontiguousarray(grad)
 
-    def put_planes(self, grad: Any, sizes: Sizes, indices: Any, dims: int) -> Any:
+    def put_planes(self, grad: Array, sizes: Sizes, indices: Array, dims: int) -> Any:
         """Zeros of `sizes` with `grad` added at flat places of each plane: the adjoint of picking."""
         plane = math.prod(sizes[-dims:])
         planes = math.prod(sizes[:-dims])
@@ -173,21 +174,23 @@ class Pooling:
         total = self.xp.bincount(flat, grad.ravel(), planes * plane)
         return total.astype(grad.dtype).reshape(sizes)
 
-    def max_pool2d_with_indices(self, a: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool) -> Any:
+    def max_pool2d_with_indices(
+        self, a: Array, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
+    ) -> Any:
         return self.max_pool(a, kernel, stride, padding, dilation, ceil)
 
     max_pool3d_with_indices = max_pool2d_with_indices
 
-    def max_pool2d_with_indices_backward(self, grad: Any, a: Any, indices: Any) -> Any:
+    def max_pool2d_with_indices_backward(self, grad: Array, a: Array, indices: Array) -> Any:
         return self.put_planes(grad, a.shape, indices, 2)
 
-    def max_pool3d_with_indices_backward(self, grad: Any, a: Any, indices: Any) -> Any:
+    def max_pool3d_with_indices_backward(self, grad: Array, a: Array, indices: Array) -> Any:
         return self.put_planes(grad, a.shape, indices, 3)
 
     adaptive_max_pool2d_backward = fractional_max_pool2d_backward = max_pool2d_with_indices_backward
     adaptive_max_pool3d_backward = fractional_max_pool3d_backward = max_pool3d_with_indices_backward
 
-    def max_unpool(self, a: Any, indices: Any, size: Sizes) -> Any:
+    def max_unpool(self, a: Array, indices: Array, size: Sizes) -> Any:
         lead = a.shape[: a.ndim - len(size)]
         planes, plane = math.prod(lead), math.prod(size)
         out = self.xp.zeros((planes, plane), a.dtype)
@@ -201,7 +204,7 @@ class Pooling:
 
     @widened
     def avg_pool(
-        self, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
+        self, a: Array, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
         size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
         out = pooled_size(size, kernel, stride, padding, one, ceil)
@@ -215,7 +218,7 @@ class Pooling:
 
     @widened
     def avg_pool_backward(
-        self, grad: Any, a: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
+        self, grad: Array, a: Array, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
         size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
         out = grad.shape[-len(kernel) :]
@@ -230,7 +233,7 @@ class Pooling:
 
     # ---------------------------------------------------------------- adaptive: bins of nearly equal length
 
-    def along(self, a: Any, matrices: Any) -> Any:
+    def along(self, a: Array, matrices: Any) -> Any:
         """Each of the last dimensions multiplied by its matrix."""
         for back, matrix in enumerate(reversed(matrices), 1):
             if back < 3:
@@ -240,24 +243,24 @@ class Pooling:
         return self.xp.ascontiguousarray(a)
 
     @widened
-    def _adaptive_avg_pool2d(self, a: Any, size: Any) -> Any:
+    def _adaptive_avg_pool2d(self, a: Array, size: Any) -> Any:
         return self.along(a, [_averaging(n, m, a.dtype) for n, m in zip(a.shape[-len(size) :], size, strict=True)])
 
     @widened
-    def _adaptive_avg_pool2d_backward(self, grad: Any, a: Any) -> Any:
+    def _adaptive_avg_pool2d_backward(self, grad: Array, a: Array) -> Any:
         return self._averaged_back(grad, a, 2)
 
     @widened
-    def _adaptive_avg_pool3d_backward(self, grad: Any, a: Any) -> Any:
+    def _adaptive_avg_pool3d_backward(self, grad: Array, a: Array) -> Any:
         return self._averaged_back(grad, a, 3)
 
     _adaptive_avg_pool3d = _adaptive_avg_pool2d
 
-    def _averaged_back(self, grad: Any, a: Any, dims: int) -> Any:
+    def _averaged_back(self, grad: Array, a: Array, dims: int) -> Any:
         pairs = zip(a.shape[-dims:], grad.shape[-dims:], strict=True)
         return self.along(grad, [_averaging(n, m, grad.dtype).T for n, m in pairs])
 
-    def adaptive_max_pool2d(self, a: Any, size: Any) -> Any:
+    def adaptive_max_pool2d(self, a: Array, size: Any) -> Any:
         spatial = a.shape[-len(size) :]
         lines = []
         for n, m in zip(spatial, size, strict=True):
@@ -270,7 +273,7 @@ class Pooling:
 
     adaptive_max_pool3d = adaptive_max_pool2d
 
-    def max_of_lines(self, a: Any, lines: Any) -> Any:
+    def max_of_lines(self, a: Array, lines: Any) -> Any:
         """The largest element of each window; `lines[d]` (windows, elements) holds its places along dimension d."""
         dims = len(lines)
         spatial = a.shape[-dims:]
@@ -294,7 +297,7 @@ class Pooling:
             self.xp.take_along_axis(positions, best, -1)[..., 0],
         )
 
-    def fractional_max_pool2d(self, a: Any, kernel: Any, size: Any, samples: Any) -> Any:
+    def fractional_max_pool2d(self, a: Array, kernel: Any, size: Any, samples: Any) -> Any:
         """Windows at pseudo-random distances; `samples` (N, C, dimensions) holds the last dimension's number first."""
         dims, lead = len(size), a.shape[: a.ndim - len(size)]
         lines = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays import Array
+
 
 class Recurrent:
     """Kernels of recurrent layers. A sequence is (steps, batch, features)."""
@@ -11,7 +13,7 @@ class Recurrent:
     xp: Any
     number: Any
 
-    def unsafe_split(self: Any, a: Any, split_size: int, dim: int) -> Any:
+    def unsafe_split(self: Any, a: Array, split_size: int, dim: int) -> Any:
         return self.split(a, split_size, dim)
 
     def mkldnn_rnn_layer(
@@ -122,7 +124,7 @@ class Recurrent:
         return xp.concatenate([stepwise[t, :size] for t, size in enumerate(sizes)]), sizes.astype(lengths.dtype)
 
     def _pack_padded_sequence_backward(
-        self, grad: Any, input_size: tuple[int, ...], batch_sizes: Any, batch_first: bool
+        self, grad: Array, input_size: tuple[int, ...], batch_sizes: Any, batch_first: bool
     ) -> Any:
         xp = self.xp
         made = xp.zeros(input_size, grad.dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .half_precision import NARROW, widened
 
 LARGE = 1 << 12
@@ -21,7 +22,7 @@ class Reduction:
     total: Any
     row_sums: Any
 
-    def sum(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    def sum(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         if a.ndim == 0:
@@ -37,7 +38,7 @@ class Reduction:
                 return found if keepdim else found[..., 0]
         return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
-    def mean(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    def mean(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         wanted = dtype or a.dtype
         if wanted in NARROW:
             return self.mean(a, dim, keepdim, np.dtype(np.float32)).astype(wanted)
@@ -45,7 +46,7 @@ class Reduction:
         count = a.size if dim is None else math.prod([a.shape[d] for d in dim]) if a.ndim else 1
         return total / total.dtype.type(count)
 
-    def prod(self, a: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    def prod(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         return self.xp.multiply.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
@@ -59,7 +60,7 @@ class Reduction:
     mean_dim = mean
 
     @widened
-    def var(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+    def var(self, a: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         folded = tuple(range(a.ndim)) if dim is None else tuple(dim)
         count = math.prod([a.shape[d] for d in folded]) if a.ndim else 1
         centered = a - self.mean(a, folded, True) if a.ndim else a - a
@@ -69,36 +70,36 @@ class Reduction:
         return total / freedom
 
     @widened
-    def std(self, a: Any, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+    def std(self, a: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         return self.xp.sqrt(self.var(a, dim, correction, keepdim))
 
-    def max_dim(self, a: Any, dim: int, keepdim: bool = False) -> Any:
+    def max_dim(self, a: Array, dim: int, keepdim: bool = False) -> Any:
         return self._at(a, self._first(self.xp.argmax, a, dim), dim, keepdim)
 
-    def min_dim(self, a: Any, dim: int, keepdim: bool = False) -> Any:
+    def min_dim(self, a: Array, dim: int, keepdim: bool = False) -> Any:
         return self._at(a, self._first(self.xp.argmin, a, dim), dim, keepdim)
 
-    def _first(self, find: Any, a: Any, dim: Any) -> Any:
+    def _first(self, find: Any, a: Array, dim: Any) -> Any:
         return find(a.reshape(1) if a.ndim == 0 else a, axis=dim, keepdims=True).astype("int64")
 
-    def _at(self, a: Any, positions: Any, dim: int, keepdim: bool) -> Any:
+    def _at(self, a: Array, positions: Any, dim: int, keepdim: bool) -> Any:
         if a.ndim == 0:
             return a, self.xp.zeros((), "int64")[()]
         values = self.xp.take_along_axis(a, positions, dim)
         return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
-    def argmax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def argmax(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         return self._position(self.xp.argmax, a, dim, keepdim)
 
-    def argmin(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def argmin(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         return self._position(self.xp.argmin, a, dim, keepdim)
 
-    def _position(self, find: Any, a: Any, dim: Any, keepdim: bool) -> Any:
+    def _position(self, find: Any, a: Array, dim: Any, keepdim: bool) -> Any:
         if a.ndim == 0:
             return self.xp.zeros((), "int64")[()]
         return self.xp.asarray(find(a, axis=dim, keepdims=keepdim)).astype("int64")[()]
 
-    def cumsum(self, a: Any, dim: int, dtype: Any = None) -> Any:
+    def cumsum(self, a: Array, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         wanted = dtype or a.dtype
@@ -107,12 +108,12 @@ class Reduction:
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
     @widened
-    def cumprod(self, a: Any, dim: int, dtype: Any = None) -> Any:
+    def cumprod(self, a: Array, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumprod(a, axis=dim, dtype=dtype)
 
-    def logsumexp(self, a: Any, dim: Any, keepdim: bool = False) -> Any:
+    def logsumexp(self, a: Array, dim: Any, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a
         # Of no elements the sum is 0, as it should be.
@@ -122,7 +123,7 @@ class Reduction:
         return total + (top if keepdim else top.squeeze(dim))
 
     @widened
-    def logcumsumexp(self, a: Any, dim: int) -> Any:
+    def logcumsumexp(self, a: Array, dim: int) -> Any:
         if a.ndim == 0:
             return a
         if a.dtype.kind == "c":
@@ -133,7 +134,7 @@ class Reduction:
             return out
         return self.xp.logaddexp.accumulate(a, axis=dim)
 
-    def logaddexp_complex(self, a: Any, b: Any) -> Any:
+    def logaddexp_complex(self, a: Array, b: Array) -> Any:
         """log(exp(a) + exp(b)) by the larger one; of two infinite ones the sum is taken, or none is left."""
         xp = self.xp
         low, high = xp.where(a.real < b.real, a, b), xp.where(a.real < b.real, b, a)
@@ -143,10 +144,10 @@ class Reduction:
         found = xp.where(infinite, level, apart)
         return xp.where(xp.isnan(a) | xp.isnan(b), a.dtype.type(complex(math.nan, math.nan)), found)[()]
 
-    def cast_like(self, a: Any, like: Any) -> Any:
+    def cast_like(self, a: Array, like: Any) -> Any:
         return a.astype(like.dtype, copy=False)
 
-    def cumprod_around_zeros(self, grad: Any, a: Any, result: Any, dim: int) -> Any:
+    def cumprod_around_zeros(self, grad: Array, a: Array, result: Any, dim: int) -> Any:
         """The gradient of `cumprod` where factors are 0: before the first, and of it; behind it products stay 0."""
         xp, a, result = self.xp, self.conj(a), self.conj(result)
         zeros = xp.cumsum(a == 0, axis=dim)
@@ -160,32 +161,32 @@ class Reduction:
         level = xp.where(at == 0, a.dtype.type(1), xp.take_along_axis(result, xp.maximum(at - 1, 0), dim))
         return xp.where(zeros == 0, sums, xp.where(first, later * level, none))
 
-    def zeros_in(self, a: Any) -> int:
+    def zeros_in(self, a: Array) -> int:
         return int(a.size - self.xp.count_nonzero(a))
 
-    def any(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def any(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         return self._as_bytes(a, self.xp.any(a, axis=dim if a.ndim else None, keepdims=keepdim))
 
-    def all(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def all(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         return self._as_bytes(a, self.xp.all(a, axis=dim if a.ndim else None, keepdims=keepdim))
 
     @staticmethod
-    def _as_bytes(a: Any, found: Any) -> Any:
+    def _as_bytes(a: Array, found: Any) -> Any:
         """A truth about bytes is a byte."""
         return found.astype(a.dtype) if a.dtype == np.uint8 else found
 
-    def amax(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def amax(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a[()]
         return self.xp.max(a, axis=dim, keepdims=keepdim)
 
-    def amin(self, a: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def amin(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a[()]
         return self.xp.min(a, axis=dim, keepdims=keepdim)
 
     @widened
-    def vector_norm(self, a: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    def vector_norm(self, a: Array, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is not None:
             a = a.astype(dtype)
         size = self.xp.abs(a)

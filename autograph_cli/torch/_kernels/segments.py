@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
+
 _STARTS = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
 _UFUNCS = {"sum": "add", "mean": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
 
@@ -39,7 +41,7 @@ class Segments:
         return found / len(part) if len(part) else found * (np.nan if initial is None else 1)
 
     def _segment_reduce_backward(
-        self, grad: Any, output: Any, data: Any, reduce: str, lengths: Any, offsets: Any, axis: int, initial: Any
+        self, grad: Array, output: Any, data: Any, reduce: str, lengths: Any, offsets: Any, axis: int, initial: Any
     ) -> Any:
         out = self.xp.zeros(data.shape, grad.dtype)
         for row, segments in self._bounds(data, lengths, offsets, axis):

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
+
 Order = list[int]
 FEW = 16
 """So many elements are sorted by insertion."""
@@ -174,23 +176,23 @@ def _sift(order: Order, keys: list[Any], first: int, hole: int, count: int, move
 # ---------------------------------------------------------------- of PyTorch's functions
 
 
-def ordered(a: Any) -> Any:
+def ordered(a: Array) -> Any:
     """An array whose elements NumPy puts in order: of bfloat16 it does not know that nan comes last."""
     return a.astype("float32") if a.dtype.kind == "V" else a
 
 
-def follows(a: Any) -> bool:
+def follows(a: Array) -> bool:
     """Whether the steps are taken for an array."""
     return a.__class__ is np.ndarray and 0 < a.size <= MANY
 
 
-def ranks(a: Any, dim: int) -> Any:
+def ranks(a: Array, dim: int) -> Any:
     """What is compared of each element, as rows: equal ones (nan too, which is the largest) have the same rank."""
     found = np.unique(ordered(a), return_inverse=True)[1].reshape(a.shape)
     return np.moveaxis(found, dim, -1).reshape(-1, a.shape[dim])
 
 
-def rejoined(rows: list[Any], a: Any, dim: int) -> Any:
+def rejoined(rows: list[Any], a: Array, dim: int) -> Any:
     """Indices found in each row, as they lie along `dim` of the array."""
     others = [n for d, n in enumerate(a.shape) if d != dim % a.ndim]
     return np.ascontiguousarray(np.moveaxis(np.array(rows, "int64").reshape(*others, -1), -1, dim))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
 from .._core.dtypes import result_dtype
 from .selection import follows, largest_few, ordered, ranks, rejoined
@@ -20,7 +21,7 @@ class Movement:
     xp: Any
     sum: Any
 
-    def view(self, a: Any, size: Any) -> Any:
+    def view(self, a: Array, size: Any) -> Any:
         try:
             return in_shape(a, tuple(size))
         except (AttributeError, ValueError):
@@ -29,10 +30,10 @@ class Movement:
                 "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
 
-    def reshape(self, a: Any, size: Any) -> Any:
+    def reshape(self, a: Array, size: Any) -> Any:
         return a.reshape(size)
 
-    def expand(self, a: Any, size: Any) -> Any:
+    def expand(self, a: Array, size: Any) -> Any:
         size = tuple(size)
         if isinstance(a, np.generic):
             a = self.xp.asarray(a)
@@ -45,16 +46,16 @@ class Movement:
             return self.xp.ndarray(size, a.dtype, a, 0, strides)
         return strided(a, size, strides, self.xp)
 
-    def permute(self, a: Any, dims: Any) -> Any:
+    def permute(self, a: Array, dims: Any) -> Any:
         return a.transpose(dims)
 
-    def transpose(self, a: Any, dim0: int, dim1: int) -> Any:
+    def transpose(self, a: Array, dim0: int, dim1: int) -> Any:
         return a.swapaxes(dim0, dim1) if a.ndim else a.view()
 
-    def t(self, a: Any) -> Any:
+    def t(self, a: Array) -> Any:
         return a.T
 
-    def unsqueeze(self, a: Any, dim: int) -> Any:
+    def unsqueeze(self, a: Array, dim: int) -> Any:
         shape = a.shape
         if 1 not in shape and a.__class__ is self.xp.ndarray and (dim < len(shape) or a.flags.c_contiguous):
             # `reshape` gives the new dimension the stride that PyTorch gives it; an index gives it none, but leaves the
@@ -62,34 +63,34 @@ class Movement:
             return a.reshape((*shape[:dim], 1, *shape[dim:]))
         return a[(slice(None),) * dim + (None, ...)]
 
-    def unsqueeze_in_place(self, a: Any, dim: int) -> Any:
+    def unsqueeze_in_place(self, a: Array, dim: int) -> Any:
         return self.unsqueeze(a, dim)
 
-    def squeeze(self, a: Any) -> Any:
+    def squeeze(self, a: Array) -> Any:
         return a.squeeze() if a.ndim else a.view()
 
-    def squeeze_dim(self, a: Any, dim: int) -> Any:
+    def squeeze_dim(self, a: Array, dim: int) -> Any:
         return a.squeeze(dim) if a.ndim and a.shape[dim] == 1 else a.view()
 
-    def squeeze_dims(self, a: Any, dim: Any) -> Any:
+    def squeeze_dims(self, a: Array, dim: Any) -> Any:
         return a.squeeze(tuple(d for d in dim if a.shape[d] == 1)) if a.ndim else a.view()
 
-    def sum_to_size(self, grad: Any, sizes: Any) -> Any:
+    def sum_to_size(self, grad: Array, sizes: Any) -> Any:
         lead = grad.ndim - len(sizes)
         axes = (*range(lead), *(i + lead for i, n in enumerate(sizes) if n == 1 and grad.shape[i + lead] != 1))
         return self.sum(grad, axes).reshape(sizes)
 
-    def select_backward(self, grad: Any, sizes: Any, dim: int, index: int) -> Any:
+    def select_backward(self, grad: Array, sizes: Any, dim: int, index: int) -> Any:
         out = self.xp.zeros(sizes, grad.dtype)
         out[(slice(None),) * dim + (index,)] = grad
         return out
 
-    def slice_backward(self, grad: Any, sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
+    def slice_backward(self, grad: Array, sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
         out = self.xp.zeros(sizes, grad.dtype)
         out[(slice(None),) * dim + (slice(start, end, step),)] = grad
         return out
 
-    def diagonal(self, a: Any, offset: int, dim1: int, dim2: int) -> Any:
+    def diagonal(self, a: Array, offset: int, dim1: int, dim2: int) -> Any:
         window = a.diagonal(offset, dim1, dim2)
         step = [s for d, s in enumerate(a.strides) if d not in (dim1, dim2)] + [a.strides[dim1] + a.strides[dim2]]
         start = a[
@@ -100,12 +101,12 @@ class Movement:
         ]
         return strided(start, window.shape, step, self.xp)
 
-    def diagonal_backward(self, grad: Any, sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
+    def diagonal_backward(self, grad: Array, sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
         out = self.xp.zeros(sizes, grad.dtype)
         self.diagonal(out, offset, dim1, dim2)[...] = grad
         return out
 
-    def as_strided_backward(self, grad: Any, size: Any, stride: Any, offset: Any, sizes: Any, strides: Any) -> Any:
+    def as_strided_backward(self, grad: Array, size: Any, stride: Any, offset: Any, sizes: Any, strides: Any) -> Any:
         # The window may lie before the input or reach beyond it.
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
@@ -117,19 +118,19 @@ class Movement:
             self.xp.add.at(memory, positions, grad)
         return as_strided_raw(memory, tuple(sizes), tuple(strides), before)
 
-    def select(self, a: Any, dim: int, index: int) -> Any:
+    def select(self, a: Array, dim: int, index: int) -> Any:
         return a[(slice(None),) * dim + (index, ...)]
 
-    def slice(self, a: Any, dim: int, start: int, end: int, step: int) -> Any:
+    def slice(self, a: Array, dim: int, start: int, end: int, step: int) -> Any:
         return a[(slice(None),) * dim + (slice(start, end, step), ...)]
 
-    def as_strided(self, a: Any, size: Any, stride: Any, offset: Any) -> Any:
+    def as_strided(self, a: Array, size: Any, stride: Any, offset: Any) -> Any:
         return as_strided_raw(a, tuple(size), tuple(stride), offset or 0)
 
-    def alias(self, a: Any) -> Any:
+    def alias(self, a: Array) -> Any:
         return a.view()
 
-    def contiguous(self, a: Any) -> Any:
+    def contiguous(self, a: Array) -> Any:
         return self.xp.ascontiguousarray(a) if a.ndim else a
 
     def cat(self, arrays: Any, dim: int = 0) -> Any:
@@ -146,22 +147,22 @@ class Movement:
         common = result_dtype(*known)
         return [a.astype(common) for a in arrays]
 
-    def flip(self, a: Any, dims: Any) -> Any:
+    def flip(self, a: Array, dims: Any) -> Any:
         return self.xp.flip(a, dims).copy() if a.ndim else a
 
-    def split(self, a: Any, split_size: int, dim: int) -> Any:
+    def split(self, a: Array, split_size: int, dim: int) -> Any:
         n = a.shape[dim]
         starts = range(0, n, split_size) if split_size and n else [0]
         return [self.slice(a, dim, i, i + split_size if split_size else n, 1) for i in starts]
 
-    def split_with_sizes(self, a: Any, split_sizes: Any, dim: int) -> Any:
+    def split_with_sizes(self, a: Array, split_sizes: Any, dim: int) -> Any:
         ends = [sum(split_sizes[: i + 1]) for i in range(len(split_sizes))]
         return [self.slice(a, dim, end - n, end, 1) for n, end in zip(split_sizes, ends, strict=True)]
 
-    def unbind(self, a: Any, dim: int) -> Any:
+    def unbind(self, a: Array, dim: int) -> Any:
         return [self.select(a, dim, i) for i in range(a.shape[dim])]
 
-    def windows(self, a: Any, dim: int, size: int, step: int) -> Any:
+    def windows(self, a: Array, dim: int, size: int, step: int) -> Any:
         """Windows along a dimension, as a new last one."""
         if a.ndim == 0:
             return self.xp.reshape(a, (1,))[:size]
@@ -170,7 +171,7 @@ class Movement:
         strides = (*a.strides[:dim], a.strides[dim] * step, *a.strides[dim + 1 :], a.strides[dim])
         return strided(a, shape, strides, self.xp)
 
-    def unfold_backward(self, grad: Any, sizes: Any, dim: int, size: int, step: int) -> Any:
+    def unfold_backward(self, grad: Array, sizes: Any, dim: int, size: int, step: int) -> Any:
         if not sizes:
             return grad.reshape(())[()]
         out = self.xp.zeros(sizes, grad.dtype)
@@ -182,7 +183,7 @@ class Movement:
             self.slice(out, dim, i, reach, step)[...] += grad[..., i]
         return out
 
-    def _with_window(self, a: Any, src: Any, window: Any) -> Any:
+    def _with_window(self, a: Array, src: Array, window: Any) -> Any:
         """A copy of `a`, with `src` where `window` looks."""
         out = self.xp.array(a)
         part = window(out)
@@ -194,38 +195,38 @@ class Movement:
         part[...] = src
         return out
 
-    def slice_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+    def slice_scatter(self, a: Array, src: Array, *window: Any) -> Any:
         return self._with_window(a, src, lambda out: self.slice(out, *window))
 
-    def select_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+    def select_scatter(self, a: Array, src: Array, *window: Any) -> Any:
         return self._with_window(a, src, lambda out: self.select(out, *window))
 
-    def diagonal_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+    def diagonal_scatter(self, a: Array, src: Array, *window: Any) -> Any:
         return self._with_window(a, src, lambda out: self.diagonal(out, *window))
 
-    def as_strided_scatter(self, a: Any, src: Any, *window: Any) -> Any:
+    def as_strided_scatter(self, a: Array, src: Array, *window: Any) -> Any:
         return self._with_window(a, src, lambda out: self.as_strided(out, *window))
 
-    def quarters(self, a: Any, k: int, dims: Any) -> Any:
+    def quarters(self, a: Array, k: int, dims: Any) -> Any:
         """A plane turned."""
         return self.xp.rot90(a, k, dims)
 
-    def roll(self, a: Any, shifts: Any, dims: Any) -> Any:
+    def roll(self, a: Array, shifts: Any, dims: Any) -> Any:
         return self.xp.roll(a, shifts, dims or None) if a.ndim else a
 
-    def tril(self, a: Any, diagonal: int = 0) -> Any:
+    def tril(self, a: Array, diagonal: int = 0) -> Any:
         return self.xp.tril(a, diagonal)
 
-    def triu(self, a: Any, diagonal: int = 0) -> Any:
+    def triu(self, a: Array, diagonal: int = 0) -> Any:
         return self.xp.triu(a, diagonal)
 
-    def repeat(self, a: Any, repeats: Any) -> Any:
+    def repeat(self, a: Array, repeats: Any) -> Any:
         return self.xp.tile(a, repeats)
 
-    def diagonal_copy(self, a: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    def diagonal_copy(self, a: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         return self.diagonal(a, offset, dim1, dim2).copy()
 
-    def diag_embed(self, a: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    def diag_embed(self, a: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
         n, ndim = a.shape[-1] + abs(offset), a.ndim + 1
         first, second = sorted((dim1 % ndim, dim2 % ndim))
         sizes = list(a.shape[:-1])
@@ -235,7 +236,7 @@ class Movement:
         self.diagonal(out, offset, dim1 % ndim, dim2 % ndim)[...] = a
         return out
 
-    def sort(self, a: Any, dim: int, descending: bool) -> Any:
+    def sort(self, a: Array, dim: int, descending: bool) -> Any:
         if a.ndim == 0:
             return a, self.xp.zeros((), "int64")[()]
         keys = ordered(a)
@@ -246,7 +247,7 @@ class Movement:
             positions = self.xp.argsort(keys, axis=dim, kind="stable")
         return self.xp.take_along_axis(a, positions, dim), positions.astype("int64")
 
-    def topk(self, a: Any, k: int, dim: int, largest: bool, sorted: bool = True) -> Any:
+    def topk(self, a: Array, k: int, dim: int, largest: bool, sorted: bool = True) -> Any:
         few = self._few_of_many(a, k, dim, largest)
         if few is not None:
             return few
@@ -265,7 +266,7 @@ class Movement:
         first = self.slice(first, dim, 0, second.shape[dim], 1)
         return bool(((first == second) | ((first != first) & (second != second))).any())
 
-    def _few_of_many(self, a: Any, k: int, dim: int, largest: bool) -> Any:
+    def _few_of_many(self, a: Array, k: int, dim: int, largest: bool) -> Any:
         """`topk` by a partition, where that is worth it and no tie lets several answers be right; None otherwise."""
         if a.__class__ is not np.ndarray or a.dtype.kind != "f" or not 0 < 4 * k <= a.shape[dim] or a.size < MANY:
             return None
@@ -297,14 +298,14 @@ class Movement:
     def full(self, size: Any, value: Any, dtype: Any) -> Any:
         return self.xp.full(size, value, dtype)
 
-    def zeros_like(self, a: Any) -> Any:
+    def zeros_like(self, a: Array) -> Any:
         return self.xp.zeros(a.shape, a.dtype)[()]
 
-    def ones_like(self, a: Any) -> Any:
+    def ones_like(self, a: Array) -> Any:
         return self.xp.ones(a.shape, a.dtype)[()]
 
 
-def _row_major(raw: Any) -> Any:
+def _row_major(raw: Array) -> Any:
     """Rows one after the other, as PyTorch lays out what it joins; images (4 and 5 dimensions) may keep their
     format."""
     return raw if raw.ndim in (4, 5) or raw.flags.c_contiguous else raw.copy("C")

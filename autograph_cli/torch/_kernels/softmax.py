@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays import Array
 from .half_precision import widened
 
 
@@ -16,7 +17,7 @@ class Neural:
     row_sums: Any
 
     @widened
-    def softmax(self, a: Any, dim: int) -> Any:
+    def softmax(self, a: Array, dim: int) -> Any:
         if a.ndim == 0:
             return self.xp.ones_like(a)[()]
         if a.size == 0:
@@ -26,13 +27,13 @@ class Neural:
         power /= self._total(power, dim)
         return power
 
-    def _total(self, a: Any, dim: int) -> Any:
+    def _total(self, a: Array, dim: int) -> Any:
         if dim == a.ndim - 1 or dim == -1:
             return self.row_sums(a)
         return self.xp.add.reduce(a, axis=dim, keepdims=True)
 
     @widened
-    def softmax_backward(self, grad: Any, output: Any, dim: int) -> Any:
+    def softmax_backward(self, grad: Array, output: Any, dim: int) -> Any:
         if grad.ndim == 0:
             return grad - grad
         weighted = grad * output
@@ -40,7 +41,7 @@ class Neural:
         return weighted
 
     @widened
-    def log_softmax(self, a: Any, dim: int) -> Any:
+    def log_softmax(self, a: Array, dim: int) -> Any:
         if a.ndim == 0:
             return a - a
         if a.size == 0:
@@ -50,7 +51,7 @@ class Neural:
         return centered
 
     @widened
-    def log_softmax_backward(self, grad: Any, output: Any, dim: int) -> Any:
+    def log_softmax_backward(self, grad: Array, output: Any, dim: int) -> Any:
         if grad.ndim == 0:
             return grad - grad
         power = self.xp.exp(output)
@@ -58,18 +59,18 @@ class Neural:
         return self.xp.subtract(grad, power, out=power)
 
     @widened
-    def softplus(self, a: Any, beta: Any = 1, threshold: Any = 20) -> Any:
+    def softplus(self, a: Array, beta: Any = 1, threshold: Any = 20) -> Any:
         scaled = a * self.number(beta, a)
         return self.where(scaled > threshold, a, self.xp.log1p(self.xp.exp(scaled)) / self.number(beta, a))
 
     @widened
-    def softplus_backward(self, grad: Any, a: Any, beta: Any, threshold: Any) -> Any:
+    def softplus_backward(self, grad: Array, a: Array, beta: Any, threshold: Any) -> Any:
         power = self.xp.exp(a * self.number(beta, a))
         return self.where(a * self.number(beta, a) > threshold, grad, grad * power / (power + self.number(1, a)))
 
-    def leaky_relu(self, a: Any, negative_slope: Any = 0.01) -> Any:
+    def leaky_relu(self, a: Array, negative_slope: Any = 0.01) -> Any:
         low = a * self.number(negative_slope, a)
         return self.xp.maximum(a, low) if 0 <= negative_slope <= 1 else self.where(a > 0, a, low)
 
-    def leaky_relu_backward(self, grad: Any, a: Any, negative_slope: Any) -> Any:
+    def leaky_relu_backward(self, grad: Array, a: Array, negative_slope: Any) -> Any:
         return self.where(a > 0, grad, grad * self.number(negative_slope, grad))

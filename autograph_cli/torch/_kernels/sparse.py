@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .._arrays.sparse import Coo, Csr, Sparse, add
 
 rules: dict[str, Callable[..., Any]] = {}
@@ -47,7 +48,7 @@ def as_first(result: Coo, first: Any) -> Sparse:
 
 
 @rule("add")
-def _add(f: Any, a: Any, b: Any, alpha: Any = 1) -> Any:
+def _add(f: Any, a: Array, b: Array, alpha: Any = 1) -> Any:
     if isinstance(a, Sparse) and not isinstance(b, Sparse):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     b = b.with_values(b.values * np.asarray(alpha, b.dtype)) if alpha != 1 else b
@@ -55,14 +56,14 @@ def _add(f: Any, a: Any, b: Any, alpha: Any = 1) -> Any:
 
 
 @rule("sub")
-def _sub(f: Any, a: Any, b: Any, alpha: Any = 1) -> Any:
+def _sub(f: Any, a: Array, b: Array, alpha: Any = 1) -> Any:
     if not isinstance(b, Sparse):
         return _add(f, a, b)
     return _add(f, a, -b, alpha)
 
 
 @rule("mul")
-def _mul(f: Any, a: Any, b: Any) -> Any:
+def _mul(f: Any, a: Array, b: Array) -> Any:
     if not isinstance(a, Sparse):
         a, b = b, a
     if not isinstance(b, Sparse):
@@ -77,7 +78,7 @@ def _mul(f: Any, a: Any, b: Any) -> Any:
     return as_first(Coo(x.indices[:, i], x.values[i] * y.values[j], x.shape, True), a)
 
 
-def _scaled(a: Any, b: Any) -> Any:
+def _scaled(a: Array, b: Array) -> Any:
     """A sparse array times a dense one that it broadcasts to no other shape with."""
     if not b.ndim:
         return a.with_values(a.values * b)
@@ -90,12 +91,12 @@ def _scaled(a: Any, b: Any) -> Any:
 
 
 @rule("mul_Scalar")
-def _mul_scalar(f: Any, a: Any, number: Any) -> Any:
+def _mul_scalar(f: Any, a: Array, number: Any) -> Any:
     return a.with_values(f.mul_Scalar(a.values, number))
 
 
 @rule("div")
-def _div(f: Any, a: Any, b: Any, *mode: Any) -> Any:
+def _div(f: Any, a: Array, b: Array, *mode: Any) -> Any:
     if not isinstance(a, Sparse) or isinstance(b, Sparse) or b.ndim:
         raise RuntimeError(
             "Sparse division requires a scalar or zero-dim dense tensor divisor "
@@ -105,7 +106,7 @@ def _div(f: Any, a: Any, b: Any, *mode: Any) -> Any:
 
 
 @rule("pow_Tensor_Scalar")
-def _pow(f: Any, a: Any, exponent: Any) -> Any:
+def _pow(f: Any, a: Array, exponent: Any) -> Any:
     if exponent == 0:
         raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
     a = a if isinstance(a, Csr) else a.coalesce()
@@ -113,7 +114,7 @@ def _pow(f: Any, a: Any, exponent: Any) -> Any:
 
 
 @rule("threshold_backward")
-def _threshold_backward(f: Any, grad: Any, result: Any, *rest: Any) -> Any:
+def _threshold_backward(f: Any, grad: Array, result: Any, *rest: Any) -> Any:
     if not isinstance(result, Sparse):
         raise RuntimeError("the gradient of a sparse relu needs its sparse result")
     kept = result.with_values((result.values > 0).astype(grad.dtype))
@@ -121,22 +122,22 @@ def _threshold_backward(f: Any, grad: Any, result: Any, *rest: Any) -> Any:
 
 
 @rule("conj", "_conj", "alias", "positive")
-def _same(f: Any, a: Any, *rest: Any) -> Any:
+def _same(f: Any, a: Array, *rest: Any) -> Any:
     return a.with_values(np.conjugate(a.values)) if a.dtype.kind == "c" and not rest else a
 
 
 @rule("clone")
-def _clone(f: Any, a: Any, *rest: Any) -> Any:
+def _clone(f: Any, a: Array, *rest: Any) -> Any:
     return a.copy()
 
 
 @rule("_to_copy")
-def _to_copy(f: Any, a: Any, dtype: Any, *rest: Any) -> Any:
+def _to_copy(f: Any, a: Array, dtype: Any, *rest: Any) -> Any:
     return a.astype(getattr(dtype, "numpy", dtype))
 
 
 @rule("zeros_like", "zero")
-def _zeros_like(f: Any, a: Any, *rest: Any) -> Any:
+def _zeros_like(f: Any, a: Array, *rest: Any) -> Any:
     return a.nothing()
 
 
@@ -144,19 +145,19 @@ def _zeros_like(f: Any, a: Any, *rest: Any) -> Any:
 
 
 @rule("t")
-def _t(f: Any, a: Any) -> Any:
+def _t(f: Any, a: Array) -> Any:
     return _permute(f, a, (1, 0) if a.ndim == 2 else (0,))
 
 
 @rule("transpose")
-def _transpose(f: Any, a: Any, dim0: int, dim1: int) -> Any:
+def _transpose(f: Any, a: Array, dim0: int, dim1: int) -> Any:
     order = list(range(a.ndim))
     order[dim0], order[dim1] = order[dim1], order[dim0]
     return _permute(f, a, order)
 
 
 @rule("permute")
-def _permute(f: Any, a: Any, order: Any) -> Any:
+def _permute(f: Any, a: Array, order: Any) -> Any:
     x, kept = a.coo(), len(a.coo().indices)
     if sorted(order[:kept]) != list(range(kept)) or list(order[kept:]) != list(range(kept, a.ndim)):
         raise RuntimeError("transpositions between sparse and dense dimensions are not supported.")
@@ -165,7 +166,7 @@ def _permute(f: Any, a: Any, order: Any) -> Any:
 
 
 @rule("unsqueeze")
-def _unsqueeze(f: Any, a: Any, dim: int) -> Any:
+def _unsqueeze(f: Any, a: Array, dim: int) -> Any:
     shape = (*a.shape[:dim], 1, *a.shape[dim:])
     if dim > len(a.indices):
         return Coo(a.indices, np.expand_dims(a.values, dim - len(a.indices) + 1), shape, a.coalesced)
@@ -173,12 +174,12 @@ def _unsqueeze(f: Any, a: Any, dim: int) -> Any:
 
 
 @rule("squeeze_dim")
-def _squeeze(f: Any, a: Any, dim: int) -> Any:
+def _squeeze(f: Any, a: Array, dim: int) -> Any:
     return _select(f, a, dim, 0) if a.shape[dim] == 1 else a
 
 
 @rule("select")
-def _select(f: Any, a: Any, dim: int, index: int) -> Any:
+def _select(f: Any, a: Array, dim: int, index: int) -> Any:
     x, shape = a.coo(), (*a.shape[:dim], *a.shape[dim + 1 :])
     if dim >= len(x.indices):
         return Coo(x.indices, np.take(x.values, index, dim - len(x.indices) + 1), shape, x.coalesced)
@@ -189,7 +190,7 @@ def _select(f: Any, a: Any, dim: int, index: int) -> Any:
 
 
 @rule("index_select")
-def _index_select(f: Any, a: Any, dim: int, index: Any) -> Any:
+def _index_select(f: Any, a: Array, dim: int, index: Any) -> Any:
     shape = (*a.shape[:dim], index.size, *a.shape[dim + 1 :])
     if dim >= len(a.indices):
         return Coo(a.indices, np.take(a.values, index, dim - len(a.indices) + 1), shape, a.coalesced)
@@ -227,13 +228,13 @@ def _stack(f: Any, arrays: Any, dim: int) -> Any:
 
 
 @rule("sum")
-def _sum(f: Any, a: Any, *rest: Any) -> Any:
+def _sum(f: Any, a: Array, *rest: Any) -> Any:
     if len(rest) <= 1:
         return f.sum(a.values, None, False, *rest)
     return summed(f, a.coo(), *rest)
 
 
-def summed(f: Any, a: Any, dims: Any, keepdim: bool = False, dtype: Any = None) -> Any:
+def summed(f: Any, a: Array, dims: Any, keepdim: bool = False, dtype: Any = None) -> Any:
     """The sum over some dimensions, sparse as long as a sparse one is left."""
     kept = len(a.indices)
     gone = sorted(d % a.ndim for d in (range(a.ndim) if dims is None or dims == () else dims))
@@ -251,7 +252,7 @@ def summed(f: Any, a: Any, dims: Any, keepdim: bool = False, dtype: Any = None) 
 
 
 @rule("linalg_vector_norm", "norm", "norm_Scalar", "norm_all")
-def _norm(f: Any, a: Any, *rest: Any) -> Any:
+def _norm(f: Any, a: Array, *rest: Any) -> Any:
     if rest and rest[0] not in (None, 2, 2.0):
         raise NotImplementedError("of sparse tensors there is the 2-norm only")
     values = a.coo().coalesce().values
@@ -261,7 +262,7 @@ def _norm(f: Any, a: Any, *rest: Any) -> Any:
 # ---------------------------------------------------------------- products
 
 
-def rows_times(a: Sparse, b: Any) -> Any:
+def rows_times(a: Sparse, b: Array) -> Any:
     """The product of a sparse matrix and a dense one (or a vector)."""
     x = a.coo()
     order = slice(None) if x.coalesced else np.argsort(x.indices[0], kind="stable")
@@ -274,7 +275,7 @@ def rows_times(a: Sparse, b: Any) -> Any:
     return made
 
 
-def times(a: Any, b: Any) -> Any:
+def times(a: Array, b: Array) -> Any:
     """The product of two matrices of which one, or both, are sparse."""
     if not isinstance(b, Sparse):
         return rows_times(a, b)
@@ -297,24 +298,24 @@ def _both_sparse(x: Coo, y: Coo) -> Coo:
 
 
 @rule("mm", "_sparse_sparse_matmul")
-def _mm(f: Any, a: Any, b: Any) -> Any:
+def _mm(f: Any, a: Array, b: Array) -> Any:
     return times(a, b)
 
 
 @rule("mv")
-def _mv(f: Any, a: Any, b: Any) -> Any:
+def _mv(f: Any, a: Array, b: Array) -> Any:
     return rows_times(a, b)
 
 
 @rule("bmm")
-def _bmm(f: Any, a: Any, b: Any) -> Any:
+def _bmm(f: Any, a: Array, b: Array) -> Any:
     if isinstance(b, Sparse):
         raise RuntimeError("bmm_sparse: Tensor 'mat2' must be dense")
     return np.stack([rows_times(_select(f, a, 0, i), b[i]) for i in range(a.shape[0])])
 
 
 @rule("addmm", "_sparse_addmm")
-def _addmm(f: Any, c: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addmm(f: Any, c: Any, a: Array, b: Array, beta: Any = 1, alpha: Any = 1) -> Any:
     product = times(a, b)
     if isinstance(product, Sparse):
         return add(_mul_scalar(f, c, beta), _mul_scalar(f, product, alpha))
@@ -365,13 +366,13 @@ def _log_softmax(f: Any, a: Coo, dim: int) -> Coo:
 
 
 @rule("_sparse_softmax_backward")
-def _softmax_backward(f: Any, grad: Any, result: Coo, dim: int) -> Coo:
+def _softmax_backward(f: Any, grad: Array, result: Coo, dim: int) -> Coo:
     g = gathered(grad, result)
     return result.with_values(result.values * (g - group_sums(g * result.values, by_group(result, dim))))
 
 
 @rule("_sparse_log_softmax_backward")
-def _log_softmax_backward(f: Any, grad: Any, result: Coo, dim: int) -> Coo:
+def _log_softmax_backward(f: Any, grad: Array, result: Coo, dim: int) -> Coo:
     g = gathered(grad, result)
     return result.with_values(g - np.exp(result.values) * group_sums(g, by_group(result, dim)))
 
@@ -379,7 +380,7 @@ def _log_softmax_backward(f: Any, grad: Any, result: Coo, dim: int) -> Coo:
 # ---------------------------------------------------------------- from one layout to another
 
 
-def gathered(a: Any, like: Coo) -> Any:
+def gathered(a: Array, like: Coo) -> Any:
     """The values that an array has in the places that another keeps; zero where it keeps none itself."""
     if not isinstance(a, Sparse):
         return np.asarray(a)[tuple(like.indices)]
@@ -394,7 +395,7 @@ def gathered(a: Any, like: Coo) -> Any:
 
 
 @rule("_to_dense")
-def _to_dense(f: Any, a: Any, dtype: Any = None) -> Any:
+def _to_dense(f: Any, a: Array, dtype: Any = None) -> Any:
     return a.dense() if dtype is None else a.dense().astype(getattr(dtype, "numpy", dtype))
 
 
@@ -404,30 +405,30 @@ def _coalesce(f: Any, a: Coo) -> Coo:
 
 
 @rule("values")
-def _values(f: Any, a: Any) -> Any:
+def _values(f: Any, a: Array) -> Any:
     return a.values
 
 
 @rule("sparse_mask")
-def _sparse_mask(f: Any, a: Any, mask: Any) -> Any:
+def _sparse_mask(f: Any, a: Array, mask: Array) -> Any:
     # A place that the mask keeps twice is one place.
     kept = mask.coalesce() if isinstance(mask, Coo) else mask.coo()
     return (kept if isinstance(mask, Coo) else mask).with_values(gathered(a, kept))
 
 
 @rule("_sparse_gather")
-def _gather(f: Any, a: Any, indices: Any) -> Any:
+def _gather(f: Any, a: Array, indices: Array) -> Any:
     kept = indices.shape[0]
     shape = a.shape
     return gathered(a, Coo(indices, np.empty((indices.shape[1], *shape[kept:]), a.dtype), shape))
 
 
 @rule("_to_sparse")
-def _to_sparse(f: Any, a: Any, csr: bool) -> Any:
+def _to_sparse(f: Any, a: Array, csr: bool) -> Any:
     return to_sparse(a, csr, a.ndim)
 
 
-def to_sparse(a: Any, csr: bool, sparse_dim: int) -> Any:
+def to_sparse(a: Array, csr: bool, sparse_dim: int) -> Any:
     """An array by coordinates, or row by row; of a dense one what is not zero is kept."""
     if not isinstance(a, Sparse):
         filled = (
@@ -445,12 +446,12 @@ def to_sparse(a: Any, csr: bool, sparse_dim: int) -> Any:
 
 
 @rule("_sparse_sum")
-def _sparse_sum(f: Any, a: Any, dim: Any) -> Any:
+def _sparse_sum(f: Any, a: Array, dim: Any) -> Any:
     return summed(f, a.coo(), dim)
 
 
 @rule("_sparse_sum_backward")
-def _sparse_sum_backward(f: Any, grad: Any, a: Any, dim: Any) -> Any:
+def _sparse_sum_backward(f: Any, grad: Array, a: Array, dim: Any) -> Any:
     """The gradient of each row at the places that were kept."""
     gone = {d % a.ndim for d in dim}
     x = a.coo().coalesce()

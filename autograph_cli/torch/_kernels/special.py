@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .._core.dtypes import cpp_name
 from .._core.state import process_state
-from . import _series as series
-from . import half_precision
+from . import _series as series, half_precision
 
 Pieces = tuple[Any, Callable[[Any], Any]]
 BERNOULLI = tuple(
@@ -61,7 +61,7 @@ def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
     return coefficients[0] + x * b - before
 
 
-def as_floating(a: Any) -> Any:
+def as_floating(a: Array) -> Any:
     """Integers and booleans as the default dtype, before a number beside them takes their dtype."""
     return a.astype(process_state.default_dtype) if a.dtype.kind in "biu" else a
 
@@ -345,14 +345,14 @@ class Special:
     # ---------------------------------------------------------------- the incomplete gamma function
 
     @widened
-    def igamma(self, a: Any, x: Any) -> Any:
+    def igamma(self, a: Array, x: Any) -> Any:
         return self._incomplete(a, x, 0.0)
 
     @widened
-    def igammac(self, a: Any, x: Any) -> Any:
+    def igammac(self, a: Array, x: Any) -> Any:
         return self._incomplete(a, x, 1.0)
 
-    def _incomplete(self, a: Any, x: Any, upper: float) -> Any:
+    def _incomplete(self, a: Array, x: Any, upper: float) -> Any:
         """The lower (upper = 0) or upper regularized function: a series left of the peak, a continued fraction right of
         it."""
         xp = self.xp
@@ -370,7 +370,7 @@ class Special:
                 out[where] = value if is_upper == upper else 1 - value
         return out
 
-    def _lower_series(self, a: Any, x: Any) -> Any:
+    def _lower_series(self, a: Array, x: Any) -> Any:
         term = total = 1 / a
         for k in range(1, 100000):
             term = term * x / (a + k)
@@ -379,7 +379,7 @@ class Special:
                 break
         return total
 
-    def _upper_fraction(self, a: Any, x: Any) -> Any:
+    def _upper_fraction(self, a: Array, x: Any) -> Any:
         """Legendre's continued fraction by Lentz's method."""
         b = x + 1 - a
         c, d = 1e300, 1 / b

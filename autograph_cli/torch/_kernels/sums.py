@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
+
 _LONGEST = 1 << 14
 """Longer rows are added up by NumPy, whose rounding errors grow with the logarithm of their length only."""
 
@@ -21,7 +23,7 @@ def _ones(n: int, kind: Any) -> Any:
     return np.ones(n, kind)
 
 
-def _dense(a: Any) -> bool:
+def _dense(a: Array) -> bool:
     return a.size >= _SHORTEST and a.__class__ is np.ndarray and a.dtype.char in "fd" and a.flags.c_contiguous
 
 
@@ -30,7 +32,7 @@ class Sums:
 
     xp: Any
 
-    def total(self, a: Any) -> Any:
+    def total(self, a: Array) -> Any:
         """The sum of all elements: of lines of some hundred first, so that rounding errors stay small."""
         if a.size < 8 * _LINE or not _dense(a):
             return self.xp.add.reduce(a, axis=None)
@@ -39,26 +41,26 @@ class Sums:
         rest = flat[flat.size // _LINE * _LINE :]
         return self.xp.add.reduce(lines) + self.xp.add.reduce(rest)
 
-    def row_sums(self, a: Any) -> Any:
+    def row_sums(self, a: Array) -> Any:
         """Sums over the last dimension, which stays, of length 1."""
         n = a.shape[-1]
         if not _dense(a) or n > _LONGEST:
             return self.xp.add.reduce(a, axis=-1, keepdims=True)
         return (a.reshape(-1, n) @ _ones(n, a.dtype)).reshape(*a.shape[:-1], 1)
 
-    def row_products(self, a: Any, b: Any) -> Any:
+    def row_products(self, a: Array, b: Array) -> Any:
         """Sums of a b over the last dimension, which stays, of length 1."""
         if not _dense(a) or not _dense(b) or a.shape[-1] > _LONGEST:
             return self.xp.add.reduce(a * b, axis=-1, keepdims=True)
         return self.xp.vecdot(a, b)[..., None]
 
-    def column_sums(self, a: Any) -> Any:
+    def column_sums(self, a: Array) -> Any:
         """Sums over the first of two dimensions."""
         if not _dense(a) or len(a) > _LONGEST:
             return self.xp.add.reduce(a, axis=0)
         return _ones(len(a), a.dtype) @ a
 
-    def channel_sums(self, a: Any, b: Any = None) -> Any:
+    def channel_sums(self, a: Array, b: Array = None) -> Any:
         """Sums of a, or of a b, over all dimensions but the second."""
         rest = math.prod(a.shape[2:]) if a.ndim > 2 else 0
         if not 0 < rest <= _LONGEST or not _dense(a) or (b is not None and not _dense(b)):

@@ -14,6 +14,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .._arrays import Array
+
 _STEP = 0.125
 _FIRST, _LAST = -30.0, 5.0
 """Places on a logarithmic axis: the trapezoidal rule is exact to rounding there, for what decays like exp(-w)."""
@@ -28,11 +30,11 @@ class Variates:
     xp: Any
     digamma: Callable[[Any], Any]
 
-    def _standard_gamma_grad(self, a: Any, x: Any) -> Any:
+    def _standard_gamma_grad(self, a: Array, x: Any) -> Any:
         """dx/da of gamma variates `x` of shape `a` and scale 1."""
         return self._blockwise(self._gamma_slope, a, x).astype(x.dtype)[()]
 
-    def _dirichlet_grad(self, x: Any, a: Any, total: Any) -> Any:
+    def _dirichlet_grad(self, x: Any, a: Array, total: Any) -> Any:
         """dx/da / (1 - x) of beta variates `x` of shapes `a` and `total - a`."""
         return self._blockwise(self._beta_slope, x, a, total).astype(x.dtype)[()]
 
@@ -72,7 +74,7 @@ class Variates:
 
     # ---------------------------------------------------------------- gamma
 
-    def _gamma_slope(self, a: Any, x: Any) -> Any:
+    def _gamma_slope(self, a: Array, x: Any) -> Any:
         below = self.xp.log(x) < self.digamma(a)
         ways: list[_Way] = [
             (x <= 0, lambda a, x: self.xp.zeros_like(x)),
@@ -82,7 +84,7 @@ class Variates:
         ]
         return self._by_ways(ways, a, x)
 
-    def _gamma_series(self, a: Any, x: Any) -> Any:
+    def _gamma_series(self, a: Array, x: Any) -> Any:
         """By powers of x; the first terms are brought together, for both are large where `a` is small."""
         rest, mean = self.xp.log(x), self.digamma(a)
         total, power = (rest - self.digamma(a + 1)) / a, self.xp.ones_like(x)
@@ -91,13 +93,13 @@ class Variates:
             total = total + power * ((rest - mean) / (a + k) - 1 / (a + k) ** 2)
         return -x * self.xp.exp(x) * total
 
-    def _gamma_lower(self, a: Any, x: Any) -> Any:
+    def _gamma_lower(self, a: Array, x: Any) -> Any:
         """Along t = x exp(-w)."""
         xp, above = self.xp, (self.digamma(a) - self.xp.log(x))[:, None]
         reach = 1 / (xp.abs(a - x) + xp.sqrt(x))
         return x * self._integral(lambda w: -a[:, None] * w - x[:, None] * xp.expm1(-w), lambda w: w + above, reach)
 
-    def _gamma_upper(self, a: Any, x: Any) -> Any:
+    def _gamma_upper(self, a: Array, x: Any) -> Any:
         """Along t = x exp(w)."""
         xp, above = self.xp, (self.xp.log(x) - self.digamma(a))[:, None]
         reach = 1 / (xp.abs(a - x) + xp.sqrt(x))
@@ -105,7 +107,7 @@ class Variates:
 
     # ---------------------------------------------------------------- beta
 
-    def _beta_slope(self, x: Any, a: Any, total: Any) -> Any:
+    def _beta_slope(self, x: Any, a: Array, total: Any) -> Any:
         b = total - a
         mean = self.digamma(a) - self.digamma(total)
         ways: list[_Way] = [
@@ -116,7 +118,7 @@ class Variates:
         ]
         return self._by_ways(ways, x, a, b, mean)
 
-    def _beta_series(self, x: Any, a: Any, b: Any, mean: Any) -> Any:
+    def _beta_series(self, x: Any, a: Array, b: Array, mean: Any) -> Any:
         """By powers of x; the first terms are brought together, for both are large where `a` is small."""
         rest = self.xp.log(x)
         total, power = (rest - (mean + 1 / a)) / a, self.xp.ones_like(x)
@@ -125,7 +127,7 @@ class Variates:
             total = total + power * ((rest - mean) / (a + k) - 1 / (a + k) ** 2)
         return -x * self.xp.exp(-b * self.xp.log1p(-x)) * total
 
-    def _beta_lower(self, x: Any, a: Any, b: Any, mean: Any) -> Any:
+    def _beta_lower(self, x: Any, a: Array, b: Array, mean: Any) -> Any:
         """Along t = x exp(-w)."""
         odds, above = (x / (1 - x))[:, None], (mean - self.xp.log(x))[:, None]
 
@@ -135,7 +137,7 @@ class Variates:
         reach = self._reach(a, a - (b - 1) * x / (1 - x))
         return x / (1 - x) * self._integral(exponent, lambda w: w + above, reach)
 
-    def _beta_upper(self, x: Any, a: Any, b: Any, mean: Any) -> Any:
+    def _beta_upper(self, x: Any, a: Array, b: Array, mean: Any) -> Any:
         """Along 1 - t = (1 - x) exp(-w)."""
         odds, above = ((1 - x) / x)[:, None], (self.xp.log(x) - mean)[:, None]
 

@@ -116,7 +116,7 @@ pow_scalar = operation(
     self=lambda f, grad, self, exponent: (
         f.zeros_like(grad)
         if exponent == 0
-        else grad * f.conj(f.mul_Scalar(f.pow_Tensor_Scalar(self, exponent - 1), exponent))
+        else grad * f.conj(f.mul_Scalar(f.pow_Tensor_Scalar(self, exponent * 1.0 - 1), exponent * 1.0))
     ),
 )
 scalar_pow = operation(

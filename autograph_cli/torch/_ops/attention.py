@@ -181,7 +181,7 @@ def scaled_dot_product_attention(
         )
     if min(t.ndim for t in (query, key, value)) < 2:
         raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim}, "
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim} "
             f"key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
     if enable_gqa:

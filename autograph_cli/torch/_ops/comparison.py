@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .._arrays.stand_in import MISSING, cannot_batch
 from .._core import docstrings, dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
@@ -126,6 +127,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 
 @composite()
+@cannot_batch(f"vmap over torch.allclose isn't supported yet. {MISSING}")
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether `isclose` holds everywhere.
 
@@ -137,6 +139,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 
 @composite()
+@cannot_batch("Batching rule not implemented for aten::equal. We could not generate a fallback.")
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether shapes and all elements are the same."""
     for position, x in enumerate((input, other)):

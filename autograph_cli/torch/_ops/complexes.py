@@ -10,8 +10,7 @@ from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite, methods
 from .._core.tensor import Tensor
-from . import conversion, views
-from . import unary as unary
+from . import conversion, unary as unary, views
 
 view_as_real_op = operation(
     "view_as_real(Tensor self)",

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.meta import NO_DATA
-from .._core import batching, batching_rules, dims, dispatch, dtypes
-from .._core import device as devices
-from .._core import layout as layouts
+from .._core import batching, batching_rules, device as devices, dims, dispatch, dtypes, layout as layouts
 from .._core.device_dispatch import without_memory
 from .._core.docstrings import documented
 from .._core.memory_format import (

@@ -179,7 +179,7 @@ def _check(
         raise RuntimeError("weight should have at least three dimensions")
     if weight.ndim != dim + 2:
         raise RuntimeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight{list(weight._raw.shape)}, "
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight._raw.shape)}, "
             f"but got {dim + 2}-dimensional input of size {list(input._raw.shape)} instead"
         )
     if groups <= 0:

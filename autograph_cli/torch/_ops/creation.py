@@ -10,9 +10,7 @@ import numpy as np
 from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
 from .._arrays.storages import empty_strided as new_strided
-from .._core import device as devices
-from .._core import dispatch, dtypes
-from .._core import layout as layouts
+from .._core import device as devices, dispatch, dtypes, layout as layouts
 from .._core.autocast import autocasts
 from .._core.device_dispatch import formula_kernels, kernels, without_memory
 from .._core.docstrings import documented
@@ -126,7 +124,7 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
         dispatch.put(out, raw[()])
         written: Tensor = out
         return written
-    if process_state.reserved and thread_state.on_meta:
+    if process_state.special and thread_state.on_meta:
         raw = without_memory(raw)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -236,7 +234,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 
 def strided_like(a: Any, dtype: Any) -> Any:
     """New memory of the shape of `a`, its dimensions in the same order."""
-    if a.__class__ is Meta or (process_state.reserved and thread_state.on_meta):
+    if a.__class__ is Meta or (process_state.special and thread_state.on_meta):
         return (kernels() if thread_state.on_meta else kernels(a)).xp.empty_like(a, dtype=dtype, order="K", subok=False)
     return empty_as(a, dtype) if a.ndim else kernels().xp.empty_like(a, dtype=dtype, subok=False)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._arrays import dispatched
+from .._arrays.meta import Meta
 from .._arrays.storages import empty_strided
 from .._core import device as devices
 from .._core.device_dispatch import on_meta
@@ -56,7 +57,7 @@ def placed_by_default(make_new: Maker) -> Maker:
             found = dispatched.made(make_new.__name__, run, args, named)
             if found is not None:
                 return found
-        if process_state.default_device is None and "device" not in named and not process_state.reserved:
+        if process_state.default_device is None and "device" not in named and "out" not in named:
             return make_new(*args, **named)
         where = named.get("device") if named.get("out") is None else named["out"].device
         if where is None:
@@ -77,14 +78,15 @@ def placed_like_first(make_new: Maker) -> Maker:
 
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
-        if thread_state.watcher is not None or process_state.dispatched:
+        first: Any = args[0] if args else named.get("input")
+        kind = first._raw.__class__ if isinstance(first, Tensor) else None
+        if thread_state.watcher is not None or kind is dispatched.Dispatched:
             found = dispatched.made_like(make_new.__name__, run, args, named)
             if found is not None:
                 return found
-        if "device" not in named and not process_state.reserved:
+        if "device" not in named and kind is not Meta:
             return make_new(*args, **named)
-        first: Any = args[0] if args else named.get("input")
-        alike = isinstance(first, Tensor) and first.is_meta
+        alike = kind is Meta
         where = named.get("device")
         if where is None and not alike:
             return make_new(*args, **named)

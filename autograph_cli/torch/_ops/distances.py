@@ -59,7 +59,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor(0.)
     """
     common = dtypes.result_dtype(x1._raw, x2._raw)
-    if dtypes.CATEGORY[common] < dtypes.FLOATING:
+    if dtypes.CATEGORY[common] != dtypes.FLOATING:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}")
     x1, x2 = (x if x._raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2))
     if x1._raw.shape != x2._raw.shape:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.meta import readable
-from .._arrays.stand_in import whole
+from .._arrays.stand_in import cannot_batch, whole
 from .._core import batching, batching_layers
 from .._core.dtypes import cpp_name
 from .._core.operation import operation
@@ -255,6 +255,7 @@ def embedding_bag(
     return found
 
 
+@cannot_batch("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """A 1 at each index along a new last dimension, 0 elsewhere; as many classes as the largest index asks for, or
     given."""

@@ -16,8 +16,7 @@ from .._core.registry import with_out
 from .._core.state import process_state
 from .._core.tensor import Tensor, make
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
-from . import arithmetic, views
-from . import unary as unary
+from . import arithmetic, unary as unary, views
 from .binary import conj_physically
 from .padding import constant_pad
 from .rearrange import roll_op
@@ -119,10 +118,7 @@ def _many(x: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]
         if len(set(axes)) != len(axes):
             raise RuntimeError("FFT dims must be unique")
         if s is not None and len(s) != len(axes):
-            raise RuntimeError(
-                f"When given, dim and shape arguments must have the same length, but got dim of length {len(axes)} and "
-                f"shape of length {len(s)}"
-            )
+            raise RuntimeError("When given, dim and shape arguments must have the same length")
     elif s is not None:
         if len(s) > x.ndim:
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {x.ndim} dimensions.")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.meta import Meta, readable
+from .._arrays.stand_in import cannot_batch, dynamic_shape
 from .._core import batching, batching_layers, dims, dtypes
 from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
@@ -403,6 +404,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
 
 @composite()
+@cannot_batch(dynamic_shape("repeat_interleave"))
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

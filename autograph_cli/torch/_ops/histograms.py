@@ -173,9 +173,9 @@ def _range(a: Any, low: float, high: float) -> tuple[float, float]:
 def _histc(f: Any, a: Any, bins: int, low: float, high: float) -> Any:
     low, high = _range(a, low, high)
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"range of [{low:g}, {high:g}] is not finite")
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low > high:
-        raise RuntimeError("max must be larger than min")
+        raise RuntimeError("torch.histc: max must be larger than min")
     inside = a[(a >= low) & (a <= high)]
     # By one product, as PyTorch does it: close to an edge it decides otherwise than a comparison with the edge.
     place = ((inside - inside.dtype.type(low)) * inside.dtype.type(bins / (high - low))).astype(np.int64)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.meta import NO_DATA, Meta
+from .._arrays.stand_in import cannot_batch, dynamic_shape
 from .._core import batching, batching_layers, batching_rules, dims, dtypes
 from .._core.device_dispatch import is_meta, kernels, without_memory
 from .._core.inplace import run_inplace
@@ -288,6 +289,10 @@ def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
         )
 
 
+@cannot_batch(
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing "
+    "with a boolean mask."
+)
 def mask_positions(mask: Any, writes: int) -> Any:
     """Where a mask holds; of one without memory, as many places as are written."""
     return [Meta((writes,), np.int64)] * mask.ndim if writes and mask.__class__ is Meta else np.nonzero(mask)
@@ -431,6 +436,7 @@ vars(_index_add)["op"] = index_add_op.op
 
 
 @composite(out=True)
+@cannot_batch(dynamic_shape("nonzero"))
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     if as_tuple and input.ndim == 0:

@@ -8,8 +8,7 @@ import numpy as np
 
 from .._arrays.dispatched import Dispatched, wrapper
 from .._arrays.meta import NO_DATA
-from .._core import device as devices
-from .._core import dtypes, tensor
+from .._core import device as devices, dtypes, tensor
 from .._core.interpreter_stack import new
 from .._core.registry import composite
 from .._core.size import Size

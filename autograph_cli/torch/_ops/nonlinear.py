@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.meta import Meta
+from .._arrays.stand_in import cannot_batch
 from .._core import batching, dims, generator
 from .._core.autocast import autocasts
 from .._core.docstrings import documented, in_place
@@ -15,6 +16,7 @@ from .._core.dtypes import cpp_name
 from .._core.inplace import run_inplace
 from .._core.operation import Formula, OperationFunction, operation, operations
 from .._core.registry import composite, functions, methods, with_out
+from .._core.state import thread_state
 from .._core.tensor import Tensor, make
 from . import activations, views
 from .arithmetic import no_derivative
@@ -372,6 +374,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
+    if input.requires_grad and thread_state.grad and input.dtype.is_complex:
+        raise RuntimeError("silu does not support automatic differentiation for outputs with complex dtype.")
     return _apply(silu_op, silu_op, input, inplace=inplace)
 
 
@@ -496,6 +500,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_op(input, weight)
 
 
+@cannot_batch("vmap: we do not yet support aten::rrelu. Please file an issue")
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:

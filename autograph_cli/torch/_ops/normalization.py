@@ -455,6 +455,11 @@ def _empty_batch(input: Tensor, weight: Any, bias: Any) -> Tensor:
     return out if bias is None else out + bias[0]
 
 
+def _both_or_none(running_mean: Any, running_var: Any) -> None:
+    if (running_mean is None) is not (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+
+
 def batch_norm(
     input: Tensor,
     running_mean: Any,
@@ -472,6 +477,7 @@ def batch_norm(
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
+    _both_or_none(running_mean, running_var)
     channels = shape[1] if len(shape) > 1 else 0
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and t._raw.size != channels:
@@ -518,6 +524,7 @@ def instance_norm(
     """`batch_norm` of each sample by itself."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    _both_or_none(running_mean, running_var)
     n, c = input._raw.shape[:2]
     if use_input_stats and math.prod(input._raw.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")

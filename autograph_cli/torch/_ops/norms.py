@@ -16,8 +16,7 @@ from .._core.vmap_fallback import by_samples
 from . import arithmetic, views
 from ._matrix import check_floating, check_matrix
 from .decompositions import svdvals
-from .reductions import sum_dim
-from .reductions import vector_norm as vector_norm_op
+from .reductions import sum_dim, vector_norm as vector_norm_op
 from .solvers import inv_ex_op, tolerances
 
 finite_op = operation(

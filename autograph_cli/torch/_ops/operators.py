@@ -9,8 +9,7 @@ from .._core.dispatch import is_operand
 from .._core.registry import in_place_operator, methods
 from .._core.tensor import Tensor
 from .._core.wrapped_numbers import plain_number, wrap_number
-from . import arithmetic, linear
-from . import unary as unary
+from . import arithmetic, linear, unary as unary
 
 
 def _guarded(run: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Any]:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._arrays.meta import readable
-from .._core import batching, dtypes
-from .._core import dims as dim_sizes
+from .._core import batching, dims as dim_sizes
 from .._core.autocast import autocasts
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
@@ -17,8 +16,7 @@ from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._kernels.pooling import pooled_size
-from . import reductions, views
-from . import unary as unary
+from . import reductions, unary as unary, views
 from .conversion import contiguous, has_format
 
 Sizes = tuple[int, ...]
@@ -518,7 +516,7 @@ def _unpool(
 
 def _put_back(dims: int, input: Tensor, indices: Tensor, size: Sizes) -> Tensor:
     if indices._raw.dtype != "int64":
-        raise RuntimeError(f"elements in indices should be type int64 but got: {dtypes.cpp_name(indices._raw.dtype)}")
+        raise RuntimeError("elements in indices should be type int64")
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "

@@ -111,7 +111,11 @@ def _plain(tensor: Tensor, prefix: str | None, outside: bool, tangent: str | Non
 
 def _history(tensor: Tensor) -> tuple[bool, str | None]:
     """Whether a gradient is asked for, and the name of the node that made the tensor."""
-    node = tensor.grad_fn
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:
+        # A view whose history may not be worked out can be printed all the same.
+        return tensor.requires_grad, "Invalid"
     return tensor.requires_grad, None if node is None else type(node).__name__
 
 

@@ -244,7 +244,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """
     _same_kind(a, b)
     left, right = _contracted(a, b, dims)
-    for i, j in zip(left, right, strict=True):
+    said = (range(-len(left), 0), range(len(right))) if isinstance(dims, int) else (left, right)
+    for i, j, in_a, in_b in zip(left, right, *said, strict=True):
         n, m = a._raw.shape[i], b._raw.shape[j]
         if m == 1:
             a = sum_dim(a, (i,), True, dtype=a._raw.dtype)
@@ -252,8 +253,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             b = sum_dim(b, (j,), True, dtype=b._raw.dtype)
         elif n != m:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in "
-                f"dim {j}"
+                f"contracted dimensions need to match, but first has size {n} in dim {in_a} and second has size {m} "
+                f"in dim {in_b}"
             )
     shared = math.prod(a._raw.shape[i] for i in left)
     free_a = tuple(i for i in range(a.ndim) if i not in left)

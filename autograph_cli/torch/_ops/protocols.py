@@ -20,7 +20,7 @@ from .._core.memory_format import strides_of
 from .._core.node import LEAF, edge_of
 from .._core.registry import composite, functions, methods
 from .._core.size import Size
-from .._core.state import process_state, thread_state
+from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, materialize
 from .._core.transforms import Batched, Dual
 from ._data import warn_scalar
@@ -176,7 +176,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         kind = "BatchedTensorImpl" if isinstance(self, Batched) else "TensorWrapper"
         raise NotImplementedError(f"Cannot access storage of {kind}")
     made = instance(
-        type(self), _deep_dispatched(self._raw, memo) if process_state.dispatched else _deep(self._raw, memo)
+        type(self), _deep_dispatched(self._raw, memo) if self._raw.__class__ is Dispatched else _deep(self._raw, memo)
     )
     memo[id(self)] = made
     made._edge = LEAF if self.requires_grad else None

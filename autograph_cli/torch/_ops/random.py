@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.meta import Meta, enlarged, miniature, shape_of
-from .._core import device as devices
-from .._core import dims, dispatch, dtypes, randomness
-from .._core import generator as samplers
+from .._core import device as devices, dims, dispatch, dtypes, generator as samplers, randomness
 from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
@@ -95,7 +93,7 @@ _UNSEEN = Stream()
 
 def stream_of(generator: Generator | None) -> Stream:
     """The stream to draw from; that of the default generator for None."""
-    if process_state.reserved and thread_state.on_meta:
+    if process_state.special and thread_state.on_meta:
         return _UNSEEN
     return (default_generator if generator is None else generator).stream
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from .._core import batching, batching_rules, dims
-from .._core import dims as d
+from .._core import batching, batching_rules, dims, dims as d
 from .._core.operation import operation
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor

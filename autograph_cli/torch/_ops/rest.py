@@ -9,8 +9,7 @@ import numpy as np
 
 from .._core import batching, batching_rules
 from .._core.operation import operation
-from .._core.registry import composite, methods
-from .._core.registry import functions as public
+from .._core.registry import composite, functions as public, methods
 from .._core.tensor import Tensor, make
 from . import arithmetic, unary
 from .reductions import wrapped_dims

@@ -9,16 +9,14 @@ import numpy as np
 
 from .._arrays.meta import readable
 from .._arrays.stand_in import whole
-from .._core import batching, dims, dtypes
-from .._core import dims as d
+from .._core import batching, dims, dims as d, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn_once
-from . import unary as unary
-from . import views
+from . import unary as unary, views
 from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, row, same_dtype
 from .reductions import product_of_others
 from .results import named_result

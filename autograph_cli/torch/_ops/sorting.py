@@ -295,9 +295,9 @@ _MODES = ("linear", "lower", "higher", "midpoint", "nearest")
 def _quantile(name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool) -> Tensor:
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
-            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         q = make(beside(x._raw.dtype.type(q), x._raw))
-    _check_quantile(name, x, q, interpolation)
+    _check_quantile(x, q, interpolation)
     d = None if dim is None else dims.wrap(dim, x.ndim)
     shape = _quantile_shape(x, q, d, keepdim)
     if d is None:
@@ -319,22 +319,23 @@ def _quantile(name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, inte
     return made
 
 
-def _check_quantile(name: str, x: Tensor, q: Tensor, interpolation: str) -> None:
+def _check_quantile(x: Tensor, q: Tensor, interpolation: str) -> None:
     if x._raw.size == 0:
-        raise RuntimeError(f"{name}() input tensor must be non-empty")
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if q.ndim > 1:
-        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if x._raw.dtype not in (np.dtype("float32"), np.dtype("float64")):
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if x._raw.dtype != q._raw.dtype:
-        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _MODES:
         raise RuntimeError(
-            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+            f"{interpolation}"
         )
     given = whole(q._raw)
     if readable(given) and bool(((given < 0) | (given > 1)).any()):
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
 
 
 def _quantile_shape(x: Tensor, q: Tensor, dim: int | None, keepdim: bool) -> tuple[int, ...]:

@@ -14,8 +14,7 @@ from .._core.operation import OperationFunction, operation, operations
 from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, make
-from .._kernels import cpu
-from .._kernels import sparse as kernels
+from .._kernels import cpu, sparse as kernels
 from .arithmetic import no_derivative, scaled
 
 _LAYOUTS = {Coo: "Sparse", Csr: "SparseCsr"}

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import batching, dims
-from .._core import dims as d
+from .._core import batching, dims, dims as d
 from .._core.device_dispatch import kernels
 from .._core.dispatch import put
 from .._core.dtypes import cpp_name, result_dtype

@@ -238,7 +238,7 @@ def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
-        raise RuntimeError("trace: expected a matrix")
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     return trace_op(input)
 
 

@@ -16,8 +16,7 @@ from .._core.user_warnings import warn, warn_once
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
 from . import arithmetic, views
 from .fft import c2c, c2r, r2c
-from .padding import constant_pad
-from .padding import pad as pad_function
+from .padding import constant_pad, pad as pad_function
 
 overlap_add = operation(
     "overlap_add(Tensor grad_in, int[] input_sizes, int step)",

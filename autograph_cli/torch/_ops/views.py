@@ -10,8 +10,13 @@ from typing import Any
 import numpy as np
 
 from .._arrays.storages import as_strided_raw, capacity, in_shape, offset_in, spanned
-from .._core import batching, batching_rules, dims, dtypes
-from .._core import dims as dims_  # where an argument is called `dims`
+from .._core import (
+    batching,
+    batching_rules,
+    dims,
+    dims as dims_,  # where an argument is called `dims`
+    dtypes,
+)
 from .._core.device_dispatch import kernels
 from .._core.memory_format import strides_of
 from .._core.operation import operation, operations

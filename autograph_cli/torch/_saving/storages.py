@@ -100,13 +100,18 @@ def are_valid(size: Any, stride: Any, offset: Any, requires_grad: Any) -> bool:
     return type(requires_grad) is bool and all(type(n) is int and 0 <= n < 1 << 62 for n in numbers)
 
 
+def parameters() -> Any:
+    """Where parameters are defined."""
+    from ..nn import parameter  # modules are loaded from files by what stands here
+
+    return parameter
+
+
 def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
     """A parameter over a rebuilt tensor."""
-    from ..nn.parameter import Parameter
-
     if not isinstance(data, Tensor) or type(requires_grad) is not bool:
         raise ValueError("a parameter is to be made of something that is no tensor")
-    return Parameter(data, requires_grad)
+    return parameters().Parameter(data, requires_grad)
 
 
 # ---------------------------------------------------------------- writing

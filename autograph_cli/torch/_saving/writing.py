@@ -16,7 +16,7 @@ from .._core.layout import layout, strided
 from .._core.size import Size
 from .._core.tensor import Tensor, make
 from .._ops.legacy import instance
-from .storages import BITS, STORAGE_NAMES, StorageTable, plain_size
+from .storages import BITS, STORAGE_NAMES, StorageTable, parameters, plain_size
 
 OURS = __name__.rpartition(".")[0].rpartition(".")[0]
 """The name of the package that stands for PyTorch's."""
@@ -93,15 +93,13 @@ class Pickler(pickle._Pickler):
         return NotImplemented
 
     def _tensor(self, tensor: Tensor) -> Any:
-        from ..nn.parameter import Parameter, is_lazy
-
-        if is_lazy(tensor):
+        if parameters().is_lazy(tensor):
             raise RuntimeError(
                 "uninitialized parameters cannot be saved: call the module once to give them their shape"
             )
         attributes = dict(tensor.__dict__)
         kind = type(tensor)
-        if kind is not Parameter:
+        if kind is not parameters().Parameter:
             holds = tensor._raw.__class__ is not Dispatched or tensor._raw.memory is not None
             found = self._plain(_as_plain(tensor), tensor.requires_grad) if holds else self._wrapper(tensor)
             named = TENSOR if kind is Tensor else kind

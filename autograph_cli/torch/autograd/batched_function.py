@@ -46,7 +46,11 @@ def apply(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
 
 def _by_rule(level: BatchLevel, cls: type[Function], values: tuple[Any, ...], marks: tuple[bool, ...]) -> Any:
     info = VmapInfo(level.size, level.randomness)
-    given = cls.vmap(info, tuple(0 if mark else None for mark in marks), *values)
+    return wrapped_outputs(level, cls.vmap(info, tuple(0 if mark else None for mark in marks), *values))
+
+
+def wrapped_outputs(level: BatchLevel, given: Any) -> Any:
+    """The outputs that a user's rule gave as (outputs, their batch dimensions), as batched tensors."""
     if not (isinstance(given, tuple) and len(given) == 2):
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "

@@ -11,6 +11,7 @@ from .._core.backward import grad
 from .._core.forward import joined, paired
 from .._core.interpreter_stack import DualLevel, refuse_call, running
 from .._core.operation import operations
+from .._core.registry import functions
 from .._core.reverse import fresh, split, standard_basis
 from .._core.size import Size
 from .._core.tensor import Tensor, make
@@ -37,8 +38,8 @@ def vjp(
     tensor([2., 4.])
     """
     with enable_grad():
-        call = _Call(func, inputs, "vjp", create_graph, strict)
-        seeds = _vector(v, call.outputs, call.tuple_out, ONE_OUTPUT)
+        call = _Call(func, inputs, "vjp", create_graph, strict).run()
+        seeds = _vector(call, v, call.outputs, call.tuple_out, ONE_OUTPUT)
     with _recording(create_graph):
         found = _grad(call.outputs, call.inputs, seeds, create_graph)
         found = _fill(found, call.inputs, strict, create_graph, "back")
@@ -56,7 +57,8 @@ def jvp(
     """
     with enable_grad():
         call = _Call(func, inputs, "jvp", create_graph, strict)
-        seeds = _vector(v, call.inputs, call.tuple_in, ONE_INPUT)
+        seeds = _vector(call, v, call.inputs, call.tuple_in, ONE_INPUT)
+        call.run()
         slots = tuple(_zeros(o, requires_grad=True) for o in call.outputs)
         back = _grad(call.outputs, call.inputs, slots, True)
         _require_grad(back, "grad_inputs", strict)
@@ -105,8 +107,9 @@ def hvp(
 
 def _first_derivative(func: Function, inputs: Any, v: Any, name: str, create_graph: bool, strict: bool) -> Any:
     call = _Call(func, inputs, name, create_graph, strict)
-    seeds = _vector(v, call.inputs, call.tuple_in, ONE_INPUT)
-    _require_scalar(call, name)
+    seeds = _vector(call, v, call.inputs, call.tuple_in, ONE_INPUT)
+    call.run()
+    _require_scalar(call.tuple_out, call.outputs, name)
     first = _grad(call.outputs, call.inputs, None, True)
     _require_grad(first, "jacobian", strict)
     return call, seeds, first
@@ -134,7 +137,7 @@ def jacobian(
     if strategy == "forward-mode":
         return _forward_jacobian(func, inputs)
     with enable_grad():
-        call = _Call(func, inputs, "jacobian", create_graph, strict)
+        call = _Call(func, inputs, "jacobian", create_graph, strict).run()
         rows = (
             _vectorized(call, create_graph)
             if vectorize
@@ -191,9 +194,8 @@ def _rows(call: _Call, i: int, create_graph: bool, strict: bool) -> Tensors:
     """The blocks of output `i`: one for each input, stacked from one backward pass an element."""
     output = call.outputs[i]
     stacks: list[list[Any]] = [[] for _ in call.inputs]
-    flat = output.reshape(-1)
     for k in range(output._raw.size):
-        found = _grad((flat[k],), call.inputs, None, create_graph, retain_graph=True)
+        found = _grad((output.reshape(-1)[k],), call.inputs, None, create_graph, retain_graph=True)
         for j, (stack, g, x) in enumerate(zip(stacks, found, call.inputs, strict=True)):
             if g is not None and strict and create_graph and not g.requires_grad:
                 raise RuntimeError(
@@ -230,14 +232,16 @@ def hessian(
     """
     tuple_in, given = _tensors(inputs, "inputs", "hessian")
 
+    def value(*xs: Tensor) -> Any:
+        tuple_out, outputs = _tensors(func(*xs), "outputs of the user-provided function", "hessian")
+        _require_grad(outputs, "outputs", strict)
+        _require_scalar(tuple_out, outputs, "hessian")
+        return outputs[0].squeeze()
+
     def first(*xs: Tensor) -> Any:
         if outer_jacobian_strategy == "forward-mode":
             xs = tuple(map(fresh, xs))
-        call = _Call(func, xs, "hessian", True, strict, fresh=False)
-        _require_scalar(call, "hessian")
-        found = tuple(
-            _zeros(x) if g is None else g for g, x in zip(_grad(call.outputs, xs, None, True), xs, strict=True)
-        )
+        found = jacobian(value, xs, create_graph=True)
         _require_grad(found, "jacobian", strict)
         return found
 
@@ -283,16 +287,19 @@ def _check_strategy(name: str, strategy: str, vectorize: bool, create_graph: boo
 class _Call:
     """Inputs that the user's own tensors do not reach, and what the function makes of them."""
 
-    def __init__(
-        self, func: Function, inputs: Any, name: str, create_graph: bool, strict: bool, fresh: bool = True
-    ) -> None:
-        if fresh:
-            refuse_call("requires_grad_")
+    tuple_out: bool
+    outputs: Tensors
+
+    def __init__(self, func: Function, inputs: Any, name: str, create_graph: bool, strict: bool) -> None:
+        self.func, self.name, self.create_graph, self.strict = func, name, create_graph, strict
         self.tuple_in, given = _tensors(inputs, "inputs", name)
-        self.inputs = tuple(_fresh(x, create_graph) for x in given) if fresh else given
-        self.create_graph = create_graph
-        self.tuple_out, self.outputs = _tensors(func(*self.inputs), "outputs of the user-provided function", name)
-        _require_grad(self.outputs, "outputs", strict)
+        self.inputs = tuple(_fresh(x, create_graph) for x in given)
+
+    def run(self) -> _Call:
+        found = self.func(*self.inputs)
+        self.tuple_out, self.outputs = _tensors(found, "outputs of the user-provided function", self.name)
+        _require_grad(self.outputs, "outputs", self.strict)
+        return self
 
     def result(self) -> Any:
         return _loose(self.outputs, self.create_graph, self.tuple_out)
@@ -311,13 +318,21 @@ def _tensors(given: Any, what: str, name: str) -> tuple[bool, Tensors]:
     return many, given if many else (given,)
 
 
+def _kept(x: Tensor, create_graph: bool) -> Tensor:
+    """A tensor of the user's, as another one: in the graph if that is wanted."""
+    return x.view_as(x) if create_graph and x.requires_grad else x.detach()
+
+
 def _fresh(x: Tensor, create_graph: bool) -> Tensor:
-    made = x.view_as(x) if create_graph and x.requires_grad else x.detach()
+    if not (create_graph and x.requires_grad):
+        refuse_call("requires_grad_")
+    made = _kept(x, create_graph)
     return made if made.requires_grad else made.requires_grad_()
 
 
 def _zeros(x: Tensor, requires_grad: bool = False) -> Tensor:
-    return make(np.zeros(x._raw.shape, x._raw.dtype)[()]).requires_grad_(requires_grad)
+    made: Tensor = functions["zeros_like"](x)
+    return made.requires_grad_(requires_grad)
 
 
 def _recording(create_graph: bool) -> Any:
@@ -352,13 +367,14 @@ ONE_INPUT = (
 )
 
 
-def _vector(v: Any, like: Tensors, as_tuple: bool, missing: str) -> Tensors | None:
+def _vector(call: _Call, v: Any, like: Tensors, as_tuple: bool, missing: str) -> Tensors | None:
     """`v` as tensors shaped like those of `like`; None stands for 1 where there is one element."""
     if v is None:
         if len(like) != 1 or like[0]._raw.size != 1:
             raise RuntimeError(missing)
         return (make(np.ones(like[0]._raw.shape, like[0]._raw.dtype)[()]),)
-    given: Tensors = v if isinstance(v, tuple) else (v,)
+    _, given = _tensors(v, "v", call.name)
+    given = tuple(_kept(x, call.create_graph) for x in given)
     if len(given) != len(like):
         if as_tuple:
             raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.")
@@ -369,13 +385,13 @@ def _vector(v: Any, like: Tensors, as_tuple: bool, missing: str) -> Tensors | No
             raise RuntimeError(
                 f"{prefix}v has invalid size: should be {Size(b._raw.shape)} but got {Size(a._raw.shape)}."
             )
-    return tuple(a.detach() if not a.requires_grad else a for a in given)
+    return given
 
 
-def _require_scalar(call: _Call, name: str) -> None:
-    if call.tuple_out:
+def _require_scalar(tuple_out: bool, outputs: Tensors, name: str) -> None:
+    if tuple_out:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
-    if call.outputs[0]._raw.size != 1:
+    if outputs[0]._raw.size != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
 
 

@@ -356,7 +356,7 @@ class _Check:
 # ---------------------------------------------------------------- pieces
 
 
-class _UndefinedGrad(Node):
+class UndefinedGradBackward(Node):
     """Passes no gradient on."""
 
     __slots__ = ()
@@ -369,7 +369,7 @@ class _UndefinedGrad(Node):
 
 def _cut(output: Tensor) -> Tensor:
     """The same values behind a node that passes no gradient on."""
-    node: _UndefinedGrad = object.__new__(_UndefinedGrad)
+    node: UndefinedGradBackward = object.__new__(UndefinedGradBackward)
     node._edges, node._saved, node._extra = (edge_of(output),), (), None
     node._output_meta, node._seq = output_meta(output._raw), next_sequence_nr()
     return make(output._raw, (node, 0))

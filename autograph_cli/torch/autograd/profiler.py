@@ -69,6 +69,7 @@ class Collector:
 
     def start(self) -> None:
         """Follow the engine from now on."""
+        # optimizers are defined after autograd, as in PyTorch
         from ..optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
         if Collector.running is not None:

@@ -6,8 +6,7 @@ from collections import OrderedDict
 from typing import Any, NoReturn
 
 from .. import _missing
-from .._core.device import check
-from .._core.device import device as _device
+from .._core.device import check, device as _device
 from . import amp, nvtx
 
 __all__ = ["amp", "is_available", "manual_seed", "manual_seed_all", "nvtx"]

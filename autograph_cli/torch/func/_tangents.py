@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core.forward import joined, paired
 from .._core.interpreter_stack import DualLevel, running
+from .._core.operation import operations
 from .._core.reverse import GradCall, fresh, own_leaves, settle
 from .._core.state import thread_state
 from .._core.tensor import Tensor
@@ -43,7 +44,7 @@ def pushed(func: Function, args: Any, tangents: Any, argnums: Any, strict: bool,
     _check_tensors(name, "tangents", flat_tangents)
     level = DualLevel()
     with running(level):
-        inputs = tree_unflatten([dual(level, *paired(p, t)) for p, t in zip(flat, flat_tangents, strict=True)], spec)
+        inputs = tree_unflatten([_dual(level, p, t) for p, t in zip(flat, flat_tangents, strict=True)], spec)
         outputs, aux = apart(name, func(*(inputs if argnums is None else replaced(args, argnums, inputs))), has_aux)
         check_outputs(name, "f(*primals)", outputs)
         flat_out, spec_out = tree_flatten(outputs)
@@ -51,6 +52,16 @@ def pushed(func: Function, args: Any, tangents: Any, argnums: Any, strict: bool,
         aux = tree_map(lambda x: _value(level, x), aux) if has_aux else None
     value, slope = (tree_unflatten(parts, spec_out) for parts in ([p for p, _ in pairs], [t for _, t in pairs]))
     return value, slope, aux
+
+
+def _dual(level: DualLevel, primal: Tensor, tangent: Tensor) -> Dual:
+    primal, tangent = paired(primal, tangent)
+    return dual(level, _alias(primal), tangent)
+
+
+def _alias(x: Tensor) -> Tensor:
+    """As PyTorch's forward mode makes a view of each primal that enters and leaves it."""
+    return operations.alias(x)
 
 
 def _value(level: DualLevel, x: Any) -> Tensor:
@@ -71,7 +82,7 @@ def unpacked(level: DualLevel, x: Tensor, strict: bool) -> tuple[Tensor, Tensor]
     """The primal and the tangent, which is zeros where there is none."""
     joined(level, [x])
     if isinstance(x, Dual) and x._level is level:
-        return x._primal, x._tangent
+        return _alias(x._primal), x._tangent
     if strict:
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "

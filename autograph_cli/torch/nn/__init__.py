@@ -1,5 +1,5 @@
 """`torch.nn`: what scripts build models from."""
-# ruff: noqa: F401, F403  (names for type checkers)
+# ruff: noqa: F403  (names for type checkers)
 
 from __future__ import annotations
 
@@ -14,15 +14,31 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 if TYPE_CHECKING:
     from .modules.activation import *
     from .modules.adaptive import *
-    from .modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
+    from .modules.batchnorm import (
+        BatchNorm1d as BatchNorm1d,
+        BatchNorm2d as BatchNorm2d,
+        BatchNorm3d as BatchNorm3d,
+        SyncBatchNorm as SyncBatchNorm,
+    )
     from .modules.channelshuffle import *
     from .modules.container import *
-    from .modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+    from .modules.conv import (
+        Conv1d as Conv1d,
+        Conv2d as Conv2d,
+        Conv3d as Conv3d,
+        ConvTranspose1d as ConvTranspose1d,
+        ConvTranspose2d as ConvTranspose2d,
+        ConvTranspose3d as ConvTranspose3d,
+    )
     from .modules.distance import *
     from .modules.dropout import *
     from .modules.flatten import *
     from .modules.fold import *
-    from .modules.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
+    from .modules.instancenorm import (
+        InstanceNorm1d as InstanceNorm1d,
+        InstanceNorm2d as InstanceNorm2d,
+        InstanceNorm3d as InstanceNorm3d,
+    )
     from .modules.linear import *
     from .modules.loss import *
     from .modules.module import *

@@ -7,140 +7,136 @@ import functools
 from typing import Any
 
 from .. import _missing
-from .._core import delegates as _delegates
-from .._core import overrides as _overrides
+from .._core import delegates as _delegates, overrides as _overrides
 from .._core.user_warnings import warn
-from .._ops.activations import log_softmax as _log_softmax
-from .._ops.activations import softmax as _softmax
-from .._ops.activations import softplus_op as softplus
-from .._ops.attention import bilinear, scaled_dot_product_attention
-from .._ops.chunked import linear_cross_entropy
+from .._ops.activations import log_softmax as _log_softmax, softmax as _softmax, softplus_op as _softplus
+from .._ops.attention import bilinear as bilinear, scaled_dot_product_attention as scaled_dot_product_attention
+from .._ops.chunked import linear_cross_entropy as linear_cross_entropy
 from .._ops.classification import (
-    cross_entropy,
-    ctc_loss,
-    multi_margin_loss,
-    multilabel_margin_loss,
-    multilabel_soft_margin_loss,
-    nll_loss,
+    cross_entropy as cross_entropy,
+    ctc_loss as ctc_loss,
+    multi_margin_loss as multi_margin_loss,
+    multilabel_margin_loss as multilabel_margin_loss,
+    multilabel_soft_margin_loss as multilabel_soft_margin_loss,
+    nll_loss as nll_loss,
 )
 from .._ops.convolution import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-    fold,
-    unfold,
+    conv1d as conv1d,
+    conv2d as conv2d,
+    conv3d as conv3d,
+    conv_transpose1d as conv_transpose1d,
+    conv_transpose2d as conv_transpose2d,
+    conv_transpose3d as conv_transpose3d,
+    fold as fold,
+    unfold as unfold,
 )
 from .._ops.distances import (
-    cosine_embedding_loss,
-    cosine_similarity,
-    hinge_embedding_loss,
-    margin_ranking_loss,
-    pairwise_distance,
-    pdist,
-    triplet_margin_loss,
-    triplet_margin_with_distance_loss,
+    cosine_embedding_loss as cosine_embedding_loss,
+    cosine_similarity as cosine_similarity,
+    hinge_embedding_loss as hinge_embedding_loss,
+    margin_ranking_loss as margin_ranking_loss,
+    pairwise_distance as pairwise_distance,
+    pdist as pdist,
+    triplet_margin_loss as triplet_margin_loss,
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
 from .._ops.dropout import (
-    alpha_dropout,
-    dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    feature_alpha_dropout,
+    alpha_dropout as alpha_dropout,
+    dropout as dropout,
+    dropout1d as dropout1d,
+    dropout2d as dropout2d,
+    dropout3d as dropout3d,
+    feature_alpha_dropout as feature_alpha_dropout,
 )
-from .._ops.embedding import embedding, embedding_bag, one_hot
+from .._ops.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
 from .._ops.interpolate import (
-    affine_grid,
-    channel_shuffle,
-    grid_sample,
-    interpolate,
-    pixel_shuffle,
-    pixel_unshuffle,
-    upsample,
-    upsample_bilinear,
-    upsample_nearest,
+    affine_grid as affine_grid,
+    channel_shuffle as channel_shuffle,
+    grid_sample as grid_sample,
+    interpolate as interpolate,
+    pixel_shuffle as pixel_shuffle,
+    pixel_unshuffle as pixel_unshuffle,
+    upsample as upsample,
+    upsample_bilinear as upsample_bilinear,
+    upsample_nearest as upsample_nearest,
 )
-from .._ops.linear import linear
+from .._ops.linear import linear as linear
 from .._ops.losses import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    gaussian_nll_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    mse_loss,
-    poisson_nll_loss,
-    smooth_l1_loss,
-    soft_margin_loss,
+    binary_cross_entropy as binary_cross_entropy,
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    gaussian_nll_loss as gaussian_nll_loss,
+    huber_loss as huber_loss,
+    kl_div as kl_div,
+    l1_loss as l1_loss,
+    mse_loss as mse_loss,
+    poisson_nll_loss as poisson_nll_loss,
+    smooth_l1_loss as smooth_l1_loss,
+    soft_margin_loss as soft_margin_loss,
 )
-from .._ops.multihead import multi_head_attention_forward
+from .._ops.multihead import multi_head_attention_forward as multi_head_attention_forward
 from .._ops.nonlinear import (
-    celu,
-    celu_,
-    elu,
-    elu_,
-    gelu,
-    glu,
-    gumbel_softmax,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    hardtanh_,
-    leaky_relu,
-    leaky_relu_,
-    logsigmoid,
-    mish,
-    prelu,
-    relu6,
-    rrelu,
-    rrelu_,
-    selu,
-    selu_,
-    silu,
-    softshrink,
-    softsign,
-    tanhshrink,
-    threshold,
-    threshold_,
+    celu as celu,
+    celu_ as celu_,
+    elu as elu,
+    elu_ as elu_,
+    gelu as gelu,
+    glu as glu,
+    gumbel_softmax as gumbel_softmax,
+    hardshrink_op as hardshrink,
+    hardsigmoid as hardsigmoid,
+    hardswish as hardswish,
+    hardtanh as hardtanh,
+    hardtanh_ as hardtanh_,
+    leaky_relu as leaky_relu,
+    leaky_relu_ as leaky_relu_,
+    logsigmoid as logsigmoid,
+    mish as mish,
+    prelu as prelu,
+    relu6 as relu6,
+    rrelu as rrelu,
+    rrelu_ as rrelu_,
+    selu as selu,
+    selu_ as selu_,
+    silu as silu,
+    softshrink as softshrink,
+    softsign as softsign,
+    tanhshrink as tanhshrink,
+    threshold as threshold,
+    threshold_ as threshold_,
 )
-from .._ops.nonlinear import hardshrink_op as hardshrink
 from .._ops.normalization import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    local_response_norm,
-    normalize,
-    rms_norm,
+    batch_norm as batch_norm,
+    group_norm as group_norm,
+    instance_norm as instance_norm,
+    layer_norm as layer_norm,
+    local_response_norm as local_response_norm,
+    normalize as normalize,
+    rms_norm as rms_norm,
 )
-from .._ops.padding import pad
+from .._ops.padding import pad as pad
 from .._ops.pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    fractional_max_pool2d,
-    fractional_max_pool3d,
-    lp_pool1d,
-    lp_pool2d,
-    lp_pool3d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
+    adaptive_avg_pool1d as adaptive_avg_pool1d,
+    adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d,
+    adaptive_max_pool1d as adaptive_max_pool1d,
+    adaptive_max_pool2d as adaptive_max_pool2d,
+    adaptive_max_pool3d as adaptive_max_pool3d,
+    avg_pool1d as avg_pool1d,
+    avg_pool2d as avg_pool2d,
+    avg_pool3d as avg_pool3d,
+    fractional_max_pool2d as fractional_max_pool2d,
+    fractional_max_pool3d as fractional_max_pool3d,
+    lp_pool1d as lp_pool1d,
+    lp_pool2d as lp_pool2d,
+    lp_pool3d as lp_pool3d,
+    max_pool1d as max_pool1d,
+    max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+    max_unpool1d as max_unpool1d,
+    max_unpool2d as max_unpool2d,
+    max_unpool3d as max_unpool3d,
 )
-from .._ops.unary import relu as _relu
-from .._ops.unary import sigmoid, tanh
+from .._ops.unary import relu as _relu, sigmoid as sigmoid, tanh as tanh
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -188,6 +184,7 @@ fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = map(
     _with_indices, (fractional_max_pool2d, fractional_max_pool3d)
 )
 native_channel_shuffle = channel_shuffle
+softplus = _softplus
 
 
 globals().update(_overrides.copies(globals()) | _delegates.guard(globals()))

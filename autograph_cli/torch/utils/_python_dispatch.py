@@ -16,7 +16,7 @@ from .._core.operation import Operation
 from .._core.schema import REQUIRED
 from .._core.state import thread_state
 from .._core.tensor import Tensor
-from .._core.wrapped_numbers import written_number
+from .._core.wrapped_numbers import number_of
 from .._ops.legacy import instance
 from ..ops import Overload, aten, overload_of
 from ._pytree import tree_map
@@ -238,7 +238,7 @@ def _equal(x: Any, y: Any) -> bool:
 
 def _plain(x: Any) -> Any:
     if isinstance(x, Tensor):
-        number = written_number(x)
+        number = number_of(x)
         return _without_history(x) if number is None else number
     if isinstance(x, (list, tuple)):
         return [_plain(t) for t in x]

@@ -1,6 +1,7 @@
 """Forward mode and the functions of `torch.func`, case by case: flags, nodes, errors, changes in place."""
 
 from tests.torch.autograd.behaviours import case, err, graph, leaf, made
+from tests.torch.core.player import graph as dated_graph
 
 
 def pair(torch):
@@ -627,3 +628,31 @@ def forward_copies(torch):
 def forward_in_inference_mode(torch):
     with torch.inference_mode():
         return followed(torch, lambda d: (d * 1).softmax(0))
+
+
+@case
+def nodes_of_derivatives_of_functions(torch):
+    functional, func = torch.autograd.functional, torch.func
+    x = torch.tensor([0.3, 0.5], requires_grad=True)
+    cube = lambda t: (t**3).sum()  # noqa: E731
+    found = [
+        functional.vjp(torch.sin, x, x, create_graph=True)[1],
+        functional.vjp(torch.sin, x, x * 2, create_graph=True)[1],
+        functional.jvp(torch.sin, x, x, create_graph=True)[1],
+        functional.vhp(cube, x, x, create_graph=True)[1],
+        functional.hvp(cube, x, x, create_graph=True)[1],
+        functional.jacobian(torch.sin, x, create_graph=True),
+        functional.hessian(cube, x, create_graph=True),
+        *func.jvp(torch.sin, (x,), (x,)),
+        *func.jvp(torch.sin, (x * 1,), (x * 2,)),
+        func.jacfwd(torch.sin)(x),
+    ]
+    return [(y, dated_graph([y.grad_fn])) for y in found]
+
+
+@case
+def a_view_without_a_history_is_printed(torch):
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True) * 2
+    with torch.no_grad():
+        rows = [row.mul_(2) for row in x.split(1)]
+    return str(rows), err(lambda: rows[0].grad_fn), err(lambda: rows[0] * 2)

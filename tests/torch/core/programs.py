@@ -160,8 +160,8 @@ BLOCKS = (*MODES, (3, "mode"))
 REASONS = {
     r"as_strided|unfold|\[1:\]|\.T\.add_|add_\(v\[\d+\]\[0\]\)|copy_\(\S*\.t\(\)\)": "PyTorch leaves open what a write into memory that it also reads gives",
     r"silu|avg_pool|relu|ReLU|cosine_similarity|embedding|conv1d|cross_entropy|kron|jacobian\(": "PyTorch refuses what is computed here",
-    r"functional\.vjp|hessian|functional\.jacobian": "the nodes of this double derivative come in another form",
-    r"func\.jvp": "PyTorch makes an alias of a primal and of its tangent",
+    r"func\.hessian": "PyTorch's forward mode writes the derivative of a power in another form",
+    r"func\.jvp": "the tangent of a complex function comes in another form",
     r"packed.*checkpoint": "PyTorch lets hooks around a checkpoint pack its inputs",
     r"as_subclass|_make_subclass": "PyTorch makes an alias more where a custom Function returns its input and that is of a subclass",
     r"kthvalue": "which of equal values is found is left open",

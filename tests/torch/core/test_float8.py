@@ -19,7 +19,7 @@ def _as_before() -> Any:
     before = state.float8
     yield
     if state.float8 and not before:
-        state.float8, state.reserved, state.special = False, state.reserved - 1, state.special - 1
+        state.float8, state.special = False, state.special - 1
 
 
 @pytest.mark.parametrize("kind", DTYPES)

@@ -35,7 +35,6 @@ def modes():
         "calls": list(thread_state.calls),
         "device": process_state.default_device,
         "dtype": process_state.default_dtype,
-        "reserved": process_state.reserved,
     }
     found |= {"casting": (settings.enabled, dict(settings.lower), settings.caches, settings.nesting)}
     found |= {"kernels": dict(KERNELS), "cache": parametrize._cache}
@@ -203,11 +202,7 @@ def restore(before):
     """What a failing test left switched, for the next try."""
     for key in (*_MODES, "current", "walk", "on_meta", "before_change", "watcher"):
         setattr(thread_state, key, before[key])
-    process_state.default_device, process_state.reserved, parametrize._cache = (
-        before["device"],
-        before["reserved"],
-        before["cache"],
-    )
+    process_state.default_device, parametrize._cache = before["device"], before["cache"]
     settings.enabled, settings.lower, settings.caches, settings.nesting = before["casting"]
     checkpoint._early_stop, checkpoint._debug = before["checkpoint"]
     KERNELS.update(before["kernels"])

@@ -8,7 +8,6 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._arrays.meta import Meta
-from autograph_cli.torch._core.state import process_state
 from autograph_cli.torch._core.tensor import make
 from tests.torch.core.record_meta import EXPECTED, cases, outcome
 
@@ -114,16 +113,6 @@ def test_size_does_not_matter():
 
 
 # ---------------------------------------------------------------- beside tensors with memory
-
-
-def test_operations_on_the_cpu_take_the_fast_way_again_when_the_last_tensor_without_memory_is_gone():
-    before = process_state.special
-    x = torch.empty(3, device="meta", requires_grad=True)
-    y = (x * 2).sum()
-    assert process_state.special > before
-    y.backward()
-    del x, y
-    assert process_state.special == before
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ TABLES = {
     "_core/delegates.py: OTHERS": "functions of nn.functional",
     "_core/overrides.py: AS_CALLED": "functions of nn.functional",
     "_core/parsing.py: TAKE_NUMBERS": "public functions, with their aliases, whose signatures say Tensor where a number may stand",
-    "_arrays/stand_in.py: SENTENCES": "Python functions that read the elements of an array",
     "_arrays/stand_in.py: for _name": "operators of Python",
     "_kernels/indexing.py: _ufuncs": "values of the argument `reduce`",
     "_kernels/inplace.py: for _name": "the kernels of optimizers that this file defines",

@@ -144,6 +144,46 @@ def test_the_compiled_way_and_the_general_way_agree(part):
         assert repr(general) == repr(compiled), code
 
 
+class Held(torch.Tensor):
+    """A class whose `__torch_dispatch__` computes."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return torch.zeros(2)
+
+
+UNUSUAL = {
+    "without memory": lambda: torch.ones(2, device="meta"),
+    "conjugated when it is read": lambda: torch.ones(2, dtype=torch.complex64).conj(),
+    "by coordinates": lambda: torch.eye(2).to_sparse(),
+    "by rows": lambda: torch.eye(2).to_sparse_csr(),
+    "of a class that computes": lambda: torch.Tensor._make_wrapper_subclass(Held, (2,)),
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_only_operations_on_an_unusual_tensor_take_the_general_way(name, monkeypatch):
+    taken = []
+    for identifier in ("exp", "mul", "view"):
+        scope = table[identifier].function.__globals__
+        monkeypatch.setitem(scope, "dispatch", lambda *call, way=scope["dispatch"]: taken.append(call[0]) or way(*call))
+    unusual, x = UNUSUAL[name](), torch.ones(2, requires_grad=True)
+    torch.mul(x.exp(), x).view(1, 2).sum().backward()
+    assert taken == [] and x.grad.tolist() == (2 * torch.ones(2).exp()).tolist()
+    if unusual.layout is torch.strided:
+        like = torch.ones_like(unusual)
+        (
+            torch.exp(unusual),
+            torch.mul(unusual, unusual),
+            torch.mul(unusual, 2),
+            torch.mul(like, unusual),
+            unusual.view(2, 1),
+        )
+        assert [op.name for op in taken] == ["exp", "mul", "mul", "mul", "view"]
+
+
 def test_out_takes_the_result():
     out = torch.empty(2)
     assert torch.add(torch.ones(2), 2, out=out) is out and out.tolist() == [3.0, 3.0]

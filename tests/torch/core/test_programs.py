@@ -21,7 +21,7 @@ def test_the_expectations_are_those_of_these_tables() -> None:
     assert KNOWN["tables"] == table_digest()
     assert len(DIGESTS) == COUNT
     assert all(OPEN.values())
-    assert len(OPEN) <= COUNT // 10
+    assert len(OPEN) <= COUNT // 20
 
 
 @pytest.mark.filterwarnings("ignore")

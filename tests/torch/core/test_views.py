@@ -1,8 +1,7 @@
 """Views: shared memory, shared versions, and histories that follow in-place changes."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from autograph_cli import torch
 

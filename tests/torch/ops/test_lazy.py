@@ -7,7 +7,6 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._arrays.lazy import Lazy
-from autograph_cli.torch._core.state import process_state
 from tests.torch.ops.record_expressions import observe
 from tests.torch.ops.record_lazy import EXPECTED, SCRIPTS, run_script
 from tests.torch.ops.test_expressions import assert_alike, assert_same
@@ -52,13 +51,3 @@ def test_numpy_reads_and_writes_lazy_arrays_as_they_read():
     assert memory.tolist() == [-1j, -2j]
     with pytest.raises(NotImplementedError, match="conjugated or negated"):
         np.add.at(lazy, [0], 1)
-
-
-def test_operations_take_the_general_way_only_while_a_lazy_array_is_alive():
-    before = process_state.special, process_state.lazy
-    z = torch.ones(2, dtype=torch.complex64)
-    c = z.conj()
-    view = c[0]
-    assert (process_state.special, process_state.lazy) == (before[0] + 2, before[1] + 2)
-    del c, view
-    assert (process_state.special, process_state.lazy) == before

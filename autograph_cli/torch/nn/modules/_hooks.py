@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..._core.node import Handle, add_hook
+from ..._core.state import thread_state
 from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn
 from ...autograd.function import Function
@@ -294,10 +295,8 @@ class BackwardHook:
 def _through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
     """The values with their tensors passed through one node; where these stand; the node, None where nothing needs
     one."""
-    from ...autograd.grad_mode import is_grad_enabled
-
     positions = [i for i, x in enumerate(values) if isinstance(x, Tensor)]
-    if not is_grad_enabled() or not any(values[i].requires_grad for i in positions):
+    if not thread_state.grad or not any(values[i].requires_grad for i in positions):
         return values, positions, None
     passed = BackwardHookFunction.apply(*(values[i] for i in positions))
     nodes = [x.grad_fn for x in passed if x.grad_fn is not None and x.grad_fn.name() == "BackwardHookFunctionBackward"]

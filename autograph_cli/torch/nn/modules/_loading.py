@@ -26,7 +26,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 def _has_extra(module: Any, method: str) -> bool:
-    from .module import Module
+    from .module import Module  # which is made of what stands here
 
     return getattr(type(module), method) is not getattr(Module, method)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .... import torch
-from .. import functional as F
-from .. import init
+from .. import functional as F, init
 from ..parameter import Parameter
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from .... import torch
 from ..parameter import is_lazy
 
 __all__ = ["LazyModuleMixin"]
@@ -32,8 +33,6 @@ class LazyModuleMixin:
         for name, own in itertools.chain(self._parameters.items(), self._buffers.items()):
             key = prefix + name
             if key in state_dict and own is not None and is_lazy(own) and not is_lazy(state_dict[key]):
-                from .... import torch
-
                 with torch.no_grad():
                     own.materialize(state_dict[key].shape)
 

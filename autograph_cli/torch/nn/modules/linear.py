@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from .... import torch
-from .. import functional as F
-from .. import init
+from .. import functional as F, init
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module

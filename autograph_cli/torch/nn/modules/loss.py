@@ -9,6 +9,7 @@ from typing import Any
 from ..._core.user_warnings import warn
 from .. import functional as F
 from ._layer import Layer
+from .distance import PairwiseDistance
 from .linear import Linear
 from .module import Module
 
@@ -282,8 +283,6 @@ class TripletMarginWithDistanceLoss(_Loss, call="triplet_margin_with_distance_lo
         if self.margin <= 0:
             raise ValueError(f"margin must be greater than 0, got {self.margin}")
         if self.distance_function is None:
-            from .distance import PairwiseDistance
-
             self.distance_function = PairwiseDistance()
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from .... import torch
 from ..._core.user_warnings import warn
-from .. import functional as F
-from .. import init
+from .. import functional as F, init
 from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout

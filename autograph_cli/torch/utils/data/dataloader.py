@@ -299,7 +299,7 @@ class _Workers:
             self.close()
             raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
         try:
-            return [(self.links.index(link), *link.recv()) for link in ready]  # type: ignore
+            return [(self.links.index(link), *link.recv()) for link in ready]  # type: ignore[call-arg, union-attr]
         except (EOFError, OSError):
             raise self.dead() from None
 

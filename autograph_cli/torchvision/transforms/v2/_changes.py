@@ -16,7 +16,7 @@ from ..._pillow import is_picture
 from .. import _classic, _random, functional
 from .._modes import mode_of
 from . import functional as F
-from ._transform import Transform, WithChance, parts, size_of
+from ._transform import Transform, WithChance, parts, rebuilt, size_of
 
 # ---------------------------------------------------------------- containers
 
@@ -174,8 +174,6 @@ class Lambda(Transform):
         self.types = types or (object,)
 
     def forward(self, *inputs: Any) -> Any:
-        from ._transform import rebuilt
-
         sample = inputs if len(inputs) > 1 else inputs[0]
         return rebuilt(sample, (self.lambd(x) if isinstance(x, self.types) else x for x in parts(sample)))
 

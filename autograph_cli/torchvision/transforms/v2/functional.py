@@ -14,8 +14,7 @@ from autograph_cli.torch import Tensor
 
 from ... import tv_tensors
 from ..._pillow import is_picture
-from .. import _conversion, _tensors
-from .. import functional as first
+from .. import _conversion, _tensors, functional as first
 from .._modes import InterpolationMode, mode_of
 
 __all__ = [

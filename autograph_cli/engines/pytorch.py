@@ -1,0 +1,359 @@
+"""PyTorch as a recorder hears it: operations as they are dispatched, nodes as plain data."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from autograph_cli.engines import pytorch_hooks as hooks, pytorch_passes as passes
+from autograph_cli.engines.protocol import Inside, Listener, ModuleCall, Output
+from autograph_cli.engines.pytorch_derive import derive
+from autograph_cli.engines.pytorch_kinds import (
+    Kind,
+    Like,
+    arguments,
+    formula_of,
+    is_builtin,
+    like_all,
+    like_of,
+    names_of,
+    types,
+)
+from autograph_cli.engines.pytorch_order import is_leaf, nodes_run
+from autograph_cli.engines.pytorch_private import current_node, sequence_number, untouched
+from autograph_cli.engines.pytorch_saved import (
+    Looked,
+    bytes_of,
+    constants,
+    kept_outputs,
+    leaf_bytes,
+    look,
+    saved,
+    saved_constants,
+    saved_type,
+    storages,
+)
+
+_MARK = "autograph"
+"""Where a node's metadata hold what is noted of it."""
+_COPY_SLICES = "torch::autograd::CopySlices"
+_numbers = itertools.count(1)
+Given = Sequence[tuple[Any, Any]]
+"""The tensors that something was computed from, each with the history that it had before it was changed, if it was."""
+
+
+class Note:
+    """What is noted of a node. It lives in the node's metadata, so it dies with the node."""
+
+    __slots__ = ("__weakref__", "kind", "like", "looked", "number")
+
+    def __init__(self, number: int, kind: Kind, like: Like) -> None:
+        self.number, self.kind, self.like = number, kind, like
+        self.looked: Looked | None = None
+
+
+class _Thread(threading.local):
+    """Of this thread: from which sequence number on its nodes were told of as they were made."""
+
+    since = 0
+
+
+class PyTorch:
+    """A connection of one recorder to the installed PyTorch; see `protocol.Engine`."""
+
+    tensor = torch.Tensor
+    name = "pytorch"
+    folders = (os.path.join(os.path.dirname(torch.__file__), ""),)
+    types = staticmethod(types)
+    names = staticmethod(names_of)
+    formula = staticmethod(formula_of)
+    saved = staticmethod(saved)
+    saved_constants = staticmethod(saved_constants)
+    arguments = staticmethod(arguments)
+    saved_type = staticmethod(saved_type)
+    kept_outputs = staticmethod(kept_outputs)
+    storages = staticmethod(storages)
+    leaf_bytes = staticmethod(leaf_bytes)
+    bytes_of = staticmethod(bytes_of)
+
+    def __init__(self, listener: Listener) -> None:
+        self.listener, self.known = listener, listener.known
+        self.measured = False
+        self.watcher: Callable[..., None] | None = None
+        self.hooked = False
+        """Whether the script has given tensors hooks of its own."""
+        self._thread = _Thread()
+        self._operation: Any = None
+        """The operation that is being told."""
+
+    @staticmethod
+    def kept() -> contextlib.AbstractContextManager[None]:
+        """Whatever the block changes of PyTorch's settings stays: the process is the script's."""
+        return contextlib.nullcontext()
+
+    # -- listening
+
+    def start(self) -> None:
+        passes.attach(self)
+
+    def stop(self) -> None:
+        passes.detach(self)
+
+    def follow(self, on: bool) -> None:
+        """Whether what comes now is told; what is not costs next to nothing."""
+        hooks.follow(self, on)
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        before = passes.attach(self)
+        try:
+            yield
+        finally:
+            passes.detach(self, before)
+
+    def begin_thread(self) -> None:
+        """Nodes that this thread makes from now on are told of."""
+        self._thread.since = sequence_number()
+
+    def end_thread(self) -> None:
+        """Of what this thread makes from now on nobody is told."""
+        self._thread.since = sys.maxsize
+
+    def watch_operations(self, watcher: Callable[..., None] | None) -> None:
+        self.watcher = watcher
+
+    def tell(self, event: Callable[..., Any], *about: Any) -> Any:
+        """Tell under the lock; an error of the listener's own is not the script's."""
+        with self.listener.lock, untouched():
+            try:
+                return event(*about)
+            except Exception as error:
+                self.listener.failed(error)
+        return None
+
+    # -- operations
+
+    def computed(self, operation: Any, given: Given, plain: Any, result: Any, changed: bool) -> None:
+        """An operation was computed that made a node; it may have changed a tensor that it was given."""
+        self._operation = operation
+        outputs = [x for x in hooks.tensors_in((result,)) if x.requires_grad]
+        nodes: dict[Any, list[Any]] = {}
+        for output in outputs:
+            whole = output._base if changed and output._is_view() else None
+            node = output.grad_fn if whole is None else whole.grad_fn
+            if node is not None and _MARK not in node.metadata:
+                nodes.setdefault(node, []).append(output)
+        changed = changed and not is_builtin(current_node())
+        for node, made in nodes.items():
+            newest = self.listener.count
+            alone = len(nodes) == 1 and node.name() != _COPY_SLICES
+            # What changes a view is told as a change of its base.
+            like = like_all(result, node) if alone else None
+            self._tell_node(node, given if alone else (), Kind.of(node, operation, changed), like, plain)
+            if self.measured:
+                self.listener.made(self.number(node), node, made, newest)
+        self._operation = None
+
+    def applied(self, given: Given, result: Any) -> None:
+        """A custom Function was applied."""
+        for output in hooks.tensors_in((result,)):
+            node = output.grad_fn if output.requires_grad else None
+            if node is not None and _MARK not in node.metadata:
+                newest = self.listener.count
+                self._tell_node(node, given, Kind.of(node))
+                if self.measured:
+                    self.listener.made(self.number(node), node, [output], newest)
+
+    def _tell_node(self, node: Any, given: Given, kind: Kind, like: Like | None = None, plain: Any = None) -> None:
+        following = self._following(node)
+        places = [self._take(tensor, before) for tensor, before in given]
+        note = self._note(node, kind, like)
+        current = current_node()
+        self.listener.operation(
+            note.number,
+            weakref.ref(note),
+            kind,  # type: ignore[arg-type]
+            note.like,
+            following,
+            tuple(places) or tuple([place for place in following if place is not None]),
+            "",
+            None if current is None else self.number(current),
+            self.calls(),
+            constants(note.looked),
+            plain,
+        )
+
+    def _note(self, node: Any, kind: Kind, like: Like | None = None) -> Note:
+        note = node.metadata[_MARK] = Note(next(_numbers), kind, like or like_of(node))
+        note.looked = look(node, lambda tensor: self._kept_output(node, note.number, tensor))
+        return note
+
+    def _kept_output(self, node: Any, number: int, tensor: Any) -> Output | None:
+        """The output that a kept tensor is: of the node itself, which is not known yet, or of another."""
+        if tensor.grad_fn is node:
+            return (number, tensor.output_nr) if tensor.output_nr else number
+        return self.output(tensor)
+
+    def _following(self, node: Any) -> tuple[Output | None, ...]:
+        found: list[Output | None] = []
+        for following, nr in node.next_functions:
+            number = None if following is None else self.number(following)
+            found.append((number, nr) if nr and number is not None else number)
+        return tuple(found)
+
+    # -- tensors
+
+    def _take(self, tensor: Any, before: Any = None) -> Output:
+        """The output that a tensor is, or was with the history `before`; a leaf or an input that is new is told of."""
+        node = before or tensor.grad_fn
+        if node is not None:
+            number = self.number(node)
+            return (number, tensor.output_nr) if tensor.output_nr else number
+        known = self._held(tensor)
+        if known is not None:
+            return known
+        return self._leaf(tensor) if tensor.requires_grad else self.listener.input(tensor)
+
+    def _held(self, tensor: Any) -> int | None:
+        held: Any = self.listener.tensors.get(id(tensor))
+        if held is None or held[0]() is not tensor or (held[1] < 0) == tensor.requires_grad:
+            return None
+        return int(held[1])
+
+    def _leaf(self, tensor: Any) -> int:
+        current = current_node()
+        parent = None if current is None else self.number(current)
+        like = ((tensor.dtype, tuple(tensor.shape), tensor.device),)
+        return self.listener.leaf(next(_numbers), tensor, Kind("AccumulateGrad"), like, parent)  # type: ignore[arg-type]
+
+    def output(self, tensor: Any) -> Output | None:
+        with untouched():
+            return self._output(tensor)
+
+    def _output(self, tensor: Any) -> Output | None:
+        node = tensor.grad_fn
+        if node is None:
+            return self._held(tensor)
+        note = node.metadata.get(_MARK)
+        if (note is None or note.number not in self.known) and node._sequence_nr() < self._thread.since:
+            return None  # made while nobody listened, and so of an older step
+        number = self.number(node)
+        return (number, tensor.output_nr) if tensor.output_nr else number
+
+    def root(self, root: Any) -> Output | None:
+        if isinstance(root, torch.Tensor):
+            return self._take(root) if root.requires_grad else None
+        number = self.number(root.node)
+        return (number, root.output_nr) if root.output_nr else number
+
+    def is_leaf(self, tensor: Any) -> bool:
+        with untouched():
+            return bool(tensor.requires_grad and tensor.is_leaf)
+
+    def base(self, tensor: Any) -> Any:
+        return tensor._base
+
+    def free_base(self, tensor: Any) -> Any:
+        base = tensor._base
+        return base if base is not None and not base.requires_grad else None
+
+    def like(self, tensor: Any) -> Like:
+        return ((tensor.dtype, tuple(tensor.shape), tensor.device),)
+
+    def refresh(self, tensor: Any) -> None:
+        with untouched():
+            tensor.grad_fn  # noqa: B018  a view whose base was changed gets its new history only when asked
+
+    def calls(self) -> Sequence[ModuleCall]:
+        return hooks.calls()
+
+    def optimizers(self) -> type:
+        found: type = torch.optim.Optimizer
+        return found
+
+    # -- nodes
+
+    def numbers(self, nodes: Iterable[Any]) -> list[int]:
+        return list(map(self.number, nodes))
+
+    def number(self, node: Any) -> int:
+        if is_leaf(node):
+            variable = node.variable
+            known = self._held(variable)
+            return self._leaf(variable) if known is None else known
+        note = node.metadata.get(_MARK)
+        if note is None or note.number not in self.known:
+            self._meet(node)
+            note = node.metadata[_MARK]
+        return int(note.number)
+
+    def _meet(self, node: Any) -> None:
+        """Tell of a node that nobody has told of, and of all behind it."""
+        unseen, stack = {node: None}, [node]
+        while stack:
+            for following, _ in stack.pop().next_functions:
+                if following is not None and following not in unseen and not self._is_known(following):
+                    unseen[following] = None
+                    stack.append(following)
+        for there in sorted(unseen, key=lambda it: it._sequence_nr()):
+            if there._sequence_nr() >= self._thread.since > 0:  # made by no operation, as a view's new history is
+                self._tell_node(there, (), Kind.of(there))
+                continue
+            following = self._following(there)
+            note: Any = there.metadata.get(_MARK) or self._note(there, Kind.of(there))
+            args = tuple([place for place in following if place is not None])
+            self.listener.earlier(note.number, weakref.ref(note), note.kind, note.like, following, args)
+
+    def _is_known(self, node: Any) -> bool:
+        if is_leaf(node):
+            return True
+        note = node.metadata.get(_MARK)
+        return note is not None and note.number in self.known
+
+    def look(self, nodes: Iterable[Any]) -> list[Any]:
+        return [None if note is None else note.looked for note in nodes]
+
+    def will_run(self, roots: Sequence[Any], inputs: Sequence[Any] | None, kind: str) -> list[Any]:
+        """The nodes that a pass is going to run."""
+        starts = [root.grad_fn if isinstance(root, torch.Tensor) else root.node for root in roots]
+        given = inputs if inputs else None
+        return nodes_run([node for node in starts if node is not None], given, captures=kind == "grad")
+
+    # -- measures
+
+    def operation_of(self, node: Any) -> Any:
+        return self._operation
+
+    def runs(self) -> Any:
+        return current_node()
+
+    def adds_up(self, node: Any) -> bool:
+        return is_leaf(node)
+
+    def array(self, x: Any) -> Any:
+        """The numbers of a tensor, as NumPy has them."""
+        if not isinstance(x, torch.Tensor) or x.is_meta:
+            return x
+        with hooks.unheard(), torch.no_grad():
+            dense = x.detach().to_dense() if x.layout is not torch.strided else x.detach()
+            known = dense.float() if dense.dtype is torch.bfloat16 else dense
+            return known.resolve_conj().resolve_neg().cpu().numpy()
+
+    def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterator[Any]:
+        return map(self.array, outputs)
+
+    def gradients(self, roots: Sequence[Any], *, custom: bool) -> tuple[Sequence[Any], Sequence[Any]]:
+        with untouched():
+            return derive(self, roots, custom=custom)
+
+    def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
+        """PyTorch does not tell what the backward of a node is made of."""
+        return None

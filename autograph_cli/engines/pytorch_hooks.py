@@ -1,0 +1,220 @@
+"""Where PyTorch is listened to: its operations, custom Functions, calls of modules and backward passes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from autograph_cli.engines import pytorch_private as private
+from autograph_cli.engines.protocol import ModuleCall
+
+if TYPE_CHECKING:
+    from autograph_cli.engines.pytorch import PyTorch
+
+_is_compiling: Callable[[], bool] = torch.compiler.is_compiling
+_call_numbers = itertools.count()
+
+
+class _Process:
+    """What is the same in all threads."""
+
+    engine: PyTorch | None = None
+    """The connection that listens."""
+    follows = False
+    """Whether it is told of what comes now."""
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.calls: list[ModuleCall] = []
+        """The calls of modules that are going on, the innermost last."""
+        self.engine: PyTorch | None = None
+        """The connection that this thread's operations are intercepted for."""
+
+
+_process = _Process()
+_thread = _Thread()
+
+
+# -- who listens
+
+
+def attach(engine: PyTorch) -> PyTorch | None:
+    """Let this connection listen; returns the one that did."""
+    before = _process.engine
+    private.intercept(_operation)
+    _process.engine = engine
+    follow(engine, True)
+    return before
+
+
+def detach(engine: PyTorch, before: PyTorch | None = None) -> bool:
+    """Let it listen no more, and another one, if there was one before it; returns whether nobody listens now."""
+    if _process.engine is not engine:
+        return False
+    _stop()
+    _process.engine = before
+    if before is not None:
+        follow(before, True)
+    return before is None
+
+
+def follow(engine: PyTorch, on: bool) -> None:
+    """Whether the connection is told of what comes now."""
+    if _process.engine is not engine:
+        return
+    if on:
+        _process.follows = True
+        private.replace_apply(_apply)
+        private.replace_call(_call)
+        _thread.engine = None
+        here()
+    else:
+        _stop()
+        engine.end_thread()
+
+
+def _stop() -> None:
+    _process.follows = False
+    private.replace_apply(None)
+    private.replace_call(private.call_module)
+    _thread.engine = None
+    private.intercepted(False)
+
+
+def listener() -> PyTorch | None:
+    """The connection that listens, whether or not it is told of what comes now."""
+    return _process.engine
+
+
+def here() -> PyTorch | None:
+    """The connection that is told of what this thread does; its operations are intercepted from now on."""
+    if not _process.follows:
+        private.intercepted(False)
+        return None
+    engine = _process.engine
+    if engine is not _thread.engine and engine is not None:
+        _thread.engine = engine
+        engine.begin_thread()
+        private.intercepted(True)
+    return engine
+
+
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """Within the block, nothing of this thread is told."""
+    before = private.is_intercepted()
+    private.intercepted(False)
+    try:
+        yield
+    finally:
+        private.intercepted(before)
+
+
+def calls() -> list[ModuleCall]:
+    """The calls of modules that this thread has entered and not left."""
+    return _thread.calls
+
+
+# -- what happens
+
+
+def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
+    """Runs an operation, and tells of the node that it made."""
+    private.intercepted(False)
+    engine = _process.engine if _process.follows else None
+    try:
+        if engine is None:
+            return private.compute(operation, args, kwargs)
+        return _told(engine, operation, args, kwargs)
+    finally:
+        if _process.follows:
+            private.intercepted(True)
+
+
+def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
+    changes = _changes(operation) and torch.is_grad_enabled()
+    before = engine.tell(_histories, args, kwargs) if changes else None
+    number = private.sequence_number()
+    if engine.watcher is None:
+        result = private.compute(operation, args, kwargs)
+    else:
+        start = time.perf_counter_ns()
+        result = private.compute(operation, args, kwargs)
+        engine.watcher(operation, args, result, time.perf_counter_ns() - start)
+    if private.sequence_number() != number:
+        given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]
+        engine.tell(engine.computed, operation, given, _plain(operation, args, kwargs), result, changes)
+    return result
+
+
+@functools.cache
+def _changes(operation: Any) -> bool:
+    """Whether an operation changes one of its arguments."""
+    return bool(operation._schema.is_mutable)
+
+
+def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
+    """The tensors that an operation is given, with the nodes that made them."""
+    return [(x, x.grad_fn) for x in tensors_in((*args, *kwargs.values()))]
+
+
+def _plain(operation: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
+    """The arguments that are plain and no default, by name."""
+    named = {**dict(zip(_defaults(operation), args, strict=False)), **kwargs}
+    return [
+        (name, x) for name, x in named.items() if x is not None and _is_plain(x) and x != _defaults(operation).get(name)
+    ]
+
+
+@functools.cache
+def _defaults(operation: Any) -> dict[str, Any]:
+    """The parameters of an operation with their defaults."""
+    return {each.name: each.default_value for each in operation._schema.arguments}
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(isinstance(item, (bool, int, float)) for item in value)
+    return isinstance(value, (bool, int, float, complex, str, torch.dtype))
+
+
+def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
+    """The tensors among arguments or results, those in lists as well."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
+
+
+def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Applies a custom Function, and tells of its node."""
+    engine = here()
+    result = private.apply_function(cls, *args, **kwargs)
+    if engine is not None and _process.follows:
+        with unheard():
+            given = [(x, None) for x in tensors_in((*args, *kwargs.values()))]
+            engine.tell(engine.applied, given, result)
+    return result
+
+
+def _call(module: Any, *args: Any, **kwargs: Any) -> Any:
+    """Calls a module, and notes that it is being called."""
+    if _is_compiling():
+        return private.call_module(module, *args, **kwargs)
+    here()
+    calls = _thread.calls
+    depth = len(calls)
+    calls.append((next(_call_numbers), module, args, kwargs))
+    try:
+        return private.call_module(module, *args, **kwargs)
+    finally:
+        del calls[depth:]

@@ -1,0 +1,117 @@
+"""What is the same for all nodes of a name: how they are called, their formulas, and the types of their outputs."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from autograph_cli.engines.protocol import shown
+from autograph_cli.engines.pytorch_saved import plain as as_plain
+from autograph_cli.graph import TensorType
+
+Like = tuple[tuple[Any, tuple[int, ...], Any], ...]
+"""Of each output: dtype, shape and device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of node: its name, how PyTorch dispatches the operation, and whether that changed what it was given."""
+
+    name: str
+    operation: str = ""
+    in_place: bool = False
+    function: Any = None
+    """Of a custom Function, the class."""
+
+    @classmethod
+    def of(cls, node: Any, operation: Any = None, in_place: bool = False) -> Kind:
+        """The kind of a node; `operation` made it, if that is known."""
+        dispatched = "" if operation is None else operation._schema.name.partition("::")[2]
+        return _kind(node.name(), dispatched, in_place, getattr(node, "_forward_cls", None))
+
+
+def is_builtin(node: Any) -> bool:
+    """Whether a node is PyTorch's own: what its backward changes in place is its own too."""
+    return node is not None and not hasattr(node, "_forward_cls")
+
+
+@functools.lru_cache(4096)
+def _kind(name: str, operation: str, in_place: bool, function: Any) -> Kind:
+    return Kind(name.rpartition("::")[2], operation, in_place, function)
+
+
+@functools.cache
+def names_of(kind: Kind) -> tuple[str, str]:
+    """The name of nodes of this kind, and that of their operation.
+
+    >>> names_of(Kind("LinalgVectorNormBackward0"))
+    ('LinalgVectorNormBackward0', 'linalg_vector_norm')
+    """
+    record = _records().get(kind.name)
+    if record is not None:
+        operation = record.name
+    elif kind.operation:  # as of a change of a view, which has the name of what changed it
+        operation = kind.operation.strip("_")
+    elif re.fullmatch(r"\w+?Backward\d+", kind.name):
+        operation = _spelled(kind.name)
+    else:
+        operation = kind.name.removesuffix("Backward")
+    return kind.name, f"{operation.rstrip('_')}_" if kind.in_place else operation
+
+
+def _spelled(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.partition("Backward")[0]).lower()
+
+
+@functools.cache
+def _records() -> dict[str, Any]:
+    """The operations of the table by the names of their nodes."""
+    from autograph_cli.torch._core.operation import table  # the engine, a second to import; it fills the table
+
+    found: dict[str, Any] = {}
+    for operation in table.values():
+        if operation.derivatives:
+            found.setdefault(operation.node.__name__, operation)
+    return found
+
+
+def arguments(kind: Kind, plain: Any) -> list[tuple[str, str]]:
+    """What an operation was given that is no tensor and no default, by name."""
+    return [(name, shown(as_plain(value))) for name, value in plain]
+
+
+def formula_of(kind: Kind) -> tuple[str, ...]:
+    """The lines that tell how nodes of this kind compute their gradients, where the table has them."""
+    from autograph_cli.engines.builtin_formulas import formula_of as of_table, source_of  # likewise
+
+    if kind.function is not None:
+        return source_of(kind.function.backward)
+    record = _records().get(kind.name)
+    return () if record is None else of_table(record.node)
+
+
+def like_of(node: Any) -> Like:
+    """What the outputs of a node are."""
+    return tuple([(like.dtype, tuple(like.shape), like.device) for like in node._input_metadata])
+
+
+def like_all(result: Any, node: Any) -> Like | None:
+    """What the results of an operation are that has several, as the table has them: those without history as well."""
+    record = _records().get(node.name())
+    if record is None or not isinstance(result, tuple) or not 1 < len(record.schema.outputs) <= len(result):
+        return None
+    like = like_of(node)
+    more = result[len(like) : len(record.schema.outputs)]
+    return like + tuple([(x.dtype, tuple(x.shape), x.device) for x in more if x is not None])
+
+
+def types(kind: Kind | None, like: Like) -> list[TensorType]:
+    """The same as records of the graph."""
+    return [_type(*each) for each in like]
+
+
+@functools.lru_cache(1024)
+def _type(dtype: Any, shape: tuple[Any, ...], device: Any) -> TensorType:
+    return TensorType(str(dtype).removeprefix("torch."), tuple(map(int, shape)), str(device))

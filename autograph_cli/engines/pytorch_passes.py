@@ -1,0 +1,99 @@
+"""The backward passes of PyTorch: all of them go through one function, around which a connection listens."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from autograph_cli.engines import pytorch_hooks as hooks, pytorch_private as private
+from autograph_cli.engines.pytorch_saved import until_broken
+
+
+class BackwardCall:
+    """One backward pass; see `protocol.BackwardCall`."""
+
+    def __init__(self, roots: Any, inputs: Any, keeps_graph: bool, create_graph: bool, accumulates: bool) -> None:
+        self.kind = "backward" if accumulates else "grad"
+        self.roots, self.inputs = roots, inputs or None
+        self.found: Any = None
+        self.keeps_graph, self.create_graph = keeps_graph, create_graph
+        self.ran: list[Any] = []
+        self.failed = False
+        self.watch: Callable[[Any, Any], None] | None = None
+
+
+class _Thread(threading.local):
+    depth = 0
+    """How many passes are going on, one inside the other."""
+
+
+_thread = _Thread()
+_original = private.run_backward()
+
+
+def listen() -> None:
+    """Hear of every pass from now on."""
+    global _original
+    _original = private.run_backward()
+    private.replace_run_backward(_run_backward)
+
+
+def listen_no_more() -> None:
+    """Hear of none."""
+    private.replace_run_backward(_original)
+
+
+def attach(engine: Any) -> Any:
+    """Let this connection listen to operations and passes; returns the one that did."""
+    before = hooks.attach(engine)
+    if before is None:
+        listen()
+    return before
+
+
+def detach(engine: Any, before: Any = None) -> None:
+    """Let it listen no more, and another one, if there was one before it."""
+    if hooks.detach(engine, before):
+        listen_no_more()
+
+
+def _end(engine: Any, call: BackwardCall) -> None:
+    """The pass is over; of a step that is not followed, only its end is told."""
+    listening = hooks.listener()
+    if engine is not None:
+        engine.tell(engine.listener.ends, call)
+    elif listening is not None and not (_thread.depth or call.keeps_graph or call.failed):
+        listening.tell(listening.listener.passed)
+
+
+def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
+    """Runs a pass, and tells of it."""
+    engine = hooks.here()
+    _, keeps, creates, inputs = args[:4]
+    call = BackwardCall(tuple(roots), inputs, bool(keeps), bool(creates), kwargs.get("accumulate_grad", False))
+    if engine is not None:
+        with hooks.unheard():
+            engine.tell(engine.listener.begins, call)
+            call.ran = engine.tell(engine.will_run, call.roots, call.inputs, call.kind) or []
+    _thread.depth += 1
+    plain = False
+    try:
+        # Without another frame in between: warnings are told of the line so many frames above.
+        plain = private.enter_pass()
+        result = (private.run if plain else _original)(roots, *args, **kwargs)
+        call.found = result if call.kind == "grad" else None
+        return result
+    except BaseException:
+        if engine is not None:
+            with hooks.unheard():
+                call.ran = engine.tell(until_broken, call.ran)
+        call.failed = True
+        raise
+    finally:
+        if plain:
+            private.leave_pass()
+        _thread.depth -= 1
+        with hooks.unheard():
+            _end(engine, call)
+        hooks.here()

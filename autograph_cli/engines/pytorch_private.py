@@ -1,0 +1,191 @@
+"""The names of PyTorch that are not public and that the engine `torch` needs: all of them stand here.
+
+A dispatch key that PyTorch itself leaves unused lies above autograd. A fallback for it is called with every operation
+before autograd, and gets the results with their history. Unlike a `TorchDispatchMode` it is no mode: nothing that asks
+whether a mode is on, such as the choice between derivatives in place and out of place, finds one.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.autograd import function as functions, graph as graphs
+from torch.nn.modules import module as modules
+
+from autograph_cli.engines import EngineError
+
+OLDEST = (2, 5)
+"""From here on a fallback for a dispatch key can be written in Python."""
+_KEY_NAME = "TESTING_ONLY_GenericMode"
+_FRESH = ("aten::detach", "aten::alias", "aten::lift", "aten::lift_fresh")
+"""Operations whose result may become an object of a subclass of Tensor: only what is no object of Python yet can."""
+_NEEDED = (
+    (torch, "_C._dispatch_key_parse"),
+    (torch, "_C._dispatch_tls_set_dispatch_key_included"),
+    (torch, "_C._dispatch_get_registrations_for_dispatch_key"),
+    (torch, "_C._current_autograd_node"),
+    (torch, "_C._autograd._get_sequence_nr"),
+    (torch, "_C._autograd._top_saved_tensors_default_hooks"),
+    (torch, "library.Library.fallback"),
+    (torch, "_C.DisableTorchFunction"),
+    (graphs, "_engine_run_backward"),
+    (functions, "_SingleLevelFunction"),
+    (modules, "Module._call_impl"),
+)
+
+
+def check() -> None:
+    """Raise `EngineError` if this PyTorch has not all that is needed."""
+    for owner, path in _NEEDED:
+        found: Any = owner
+        for name in path.split("."):
+            found = getattr(found, name, None)
+            if found is None:
+                raise EngineError(
+                    f"PyTorch {torch.__version__} lacks {owner.__name__}.{path}, which recording needs: "
+                    f"take PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, or --engine builtin."
+                )
+    try:
+        torch._C._dispatch_key_parse(_KEY_NAME)
+    except RuntimeError:
+        raise EngineError(
+            f"PyTorch {torch.__version__} lacks the dispatch key {_KEY_NAME}: take --engine builtin."
+        ) from None
+
+
+check()
+_KEY = torch._C._dispatch_key_parse(_KEY_NAME)
+_include = torch._C._dispatch_tls_set_dispatch_key_included
+sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
+"""The number that the next node of this thread gets."""
+current_node: Callable[[], Any] = torch._C._current_autograd_node
+"""The node whose backward is running in this thread."""
+saved_hooks: Callable[[], Any] = lambda: torch._C._autograd._top_saved_tensors_default_hooks(False)  # noqa: E731
+"""The hooks that saved tensors are packed with now, if there are any."""
+_libraries: dict[str, Any] = {}
+"""The registrations, which end with these objects."""
+_SPACES = ("aten", "quantized", "mkldnn", "mkl", "torchvision")
+
+
+def intercept(handler: Callable[..., Any]) -> None:
+    """Have this called as `handler(operation, *args, **kwargs)` instead of operations, where they are `intercepted`.
+
+    What is composed of other operations, and has no derivative of its own, passes: its parts come. What makes a tensor
+    out of none passes as well.
+    """
+    if _libraries:
+        return
+    composed = set(torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd"))
+    for schema in torch._C._jit_get_all_schemas():
+        space, _, base = schema.name.partition("::")
+        name = f"{base}.{schema.overload_name}".rstrip(".")
+        if space not in _SPACES or not torch._C._dispatch_has_kernel(f"{space}::{name}"):
+            continue
+        passes = f"{space}::{name}" in composed or schema.name in _FRESH
+        if passes or not any("Tensor" in str(given.type) for given in schema.arguments):
+            kernel = torch.library.fallthrough_kernel
+        else:
+            kernel = functools.partial(_call, handler, space, base, schema.overload_name or "default")
+        library = _libraries.get(space) or _libraries.setdefault(space, torch.library.Library(space, "IMPL"))
+        library.impl(name, kernel, _KEY_NAME)
+    anything = _libraries["_"] = torch.library.Library("_", "IMPL")
+    anything.fallback(handler, _KEY_NAME)  # of other packages; one of ours each is found in all modes
+
+
+def _call(handler: Callable[..., Any], space: str, base: str, overload: str, *args: Any, **kwargs: Any) -> Any:
+    return handler(_operation(space, base, overload), *args, **kwargs)
+
+
+@functools.cache
+def _operation(space: str, base: str, overload: str) -> Any:
+    return getattr(getattr(getattr(torch.ops, space), base), overload)
+
+
+def compute(operation: Any, args: Any, kwargs: Any) -> Any:
+    """Run an operation that came to the handler, as it would have run."""
+    try:
+        return operation._op(*args, **kwargs)
+    except RuntimeError as error:
+        if "Unable to cast" not in str(error):
+            raise
+    # A number that PyTorch itself had made a tensor came as a number, and few operations take it back.
+    types = [str(each.type) for each in operation._schema.arguments]
+    made = [
+        torch.scalar_tensor(x, dtype=_NUMBERS[type(x)]) if kind == "Tensor" and type(x) in _NUMBERS else x
+        for kind, x in zip(types, args, strict=False)
+    ]
+    return operation._op(*made, **kwargs)
+
+
+_NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+
+
+def intercepted(on: bool) -> None:
+    """Whether the operations of this thread go to the handler."""
+    _include(_KEY, on)
+
+
+def is_intercepted() -> bool:
+    """Whether they do now."""
+    return bool(torch._C._dispatch_tls_is_dispatch_key_included(_KEY))
+
+
+def run_backward() -> Callable[..., Any]:
+    """What all backward passes go through."""
+    return graphs._engine_run_backward  # type: ignore[no-any-return]
+
+
+run: Callable[..., Any] = torch.autograd.Variable._execution_engine.run_backward
+"""The pass itself."""
+_stash, _unstash = getattr(torch._C, "_stash_obj_in_tls", None), getattr(torch._C, "_remove_obj_from_tls", None)
+
+
+def enter_pass() -> bool:
+    """Do what PyTorch does before a pass; false where it wants to log it, which it does itself."""
+    if graphs.log.getEffectiveLevel() <= logging.DEBUG:
+        return False
+    if _stash is not None:
+        _stash("context", contextvars.copy_context())
+    return True
+
+
+def leave_pass() -> None:
+    """Do what PyTorch does after it."""
+    if _unstash is not None:
+        _unstash("context")
+
+
+untouched = torch._C.DisableTorchFunction
+"""Within such a block, no class and no mode of the script's is asked about what is read of tensors."""
+
+
+def replace_run_backward(function: Callable[..., Any]) -> None:
+    """Let them go through this."""
+    graphs._engine_run_backward = torch.autograd._engine_run_backward = function
+
+
+def apply_function(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """What `Function.apply` comes down to: makes the node, and runs `forward`."""
+    return super(functions._SingleLevelFunction, cls).apply(*args, **kwargs)
+
+
+def replace_apply(function: Any) -> None:
+    """Let `Function.apply` come down to this class method; None: to its own."""
+    if function is not None:
+        functions._SingleLevelFunction.apply = classmethod(function)
+    elif "apply" in vars(functions._SingleLevelFunction):
+        del functions._SingleLevelFunction.apply
+
+
+call_module = modules.Module._call_impl
+"""What a call of a module comes down to."""
+
+
+def replace_call(function: Any) -> None:
+    """Let calls of modules come down to this."""
+    modules.Module._call_impl = function

@@ -1,0 +1,13 @@
+"""Which classes of arrays are not NumPy's own: operations on these take the general way."""
+
+from __future__ import annotations
+
+from .dispatched import Dispatched
+from .lazy import Lazy
+from .meta import Meta
+from .sparse import Coo, Csr
+
+UNUSUAL = frozenset((Meta, Lazy, Coo, Csr, Dispatched))
+"""What the code that is written for an operation hands on to dispatch.py."""
+BY_OPERATIONS = frozenset((Coo, Csr, Dispatched))
+"""What backward computes with by operations, not by kernels."""
