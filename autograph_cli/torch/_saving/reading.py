@@ -157,7 +157,8 @@ def _sparse(kind: Any, data: Any) -> Tensor:
         raise ValueError("a sparse tensor is not written like this")
     if kind is layout.sparse_coo:
         coalesced = data[3] if len(data) == 4 and isinstance(data[3], bool) else None
-        return sparse_coo_tensor(*tensors, size, is_coalesced=coalesced)
+        indices, values = tensors
+        return sparse_coo_tensor(indices, values, size, is_coalesced=coalesced)
     if kind is not layout.sparse_csr or len(tensors) != 3:
         raise RuntimeError(
             f"tensors of layout {kind} are not available in autograph's engine: save `tensor.to_dense()`"
