@@ -35,7 +35,7 @@ KEPT = ("kind", "type", "format", "call")
 
 
 def hostile(value: Any, word: str, key: str = "") -> Any:
-    """The same with this word in the place of, or before, each text."""
+    """The same with this word instead of, or before, each text."""
     if isinstance(value, dict):
         return {name: item if name in KEPT else hostile(item, word, name) for name, item in value.items()}
     if isinstance(value, list):

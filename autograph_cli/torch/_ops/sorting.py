@@ -1,4 +1,4 @@
-"""What order tells: medians, modes, quantiles, running extremes, unique elements, places in a sorted row."""
+"""What order tells: medians, modes, quantiles, running extremes, unique elements, positions in a sorted row."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _whole(along: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _mode(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
-    """The smallest of the most frequent values, at its last place."""
+    """The smallest of the most frequent values, at its last position."""
     if a.ndim == 0:
         return _chosen(f, a, None, dim, keepdim)
     if selection.follows(a):
@@ -363,7 +363,7 @@ def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The values below which the parts `q` of the elements lie."""
+    """The values below which the parts `q` of the elements are stored."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip=False)
 
 
@@ -376,7 +376,7 @@ def nanquantile(
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip=True)
 
 
-# ---------------------------------------------------------------- places in a sorted row
+# ---------------------------------------------------------------- positions in a sorted row
 
 
 def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:

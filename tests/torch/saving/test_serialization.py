@@ -1,4 +1,4 @@
-"""`torch.save` and `torch.load`: the file format, shared memory, places, damaged files."""
+"""`torch.save` and `torch.load`: the file format, shared memory, positions, damaged files."""
 
 import copy
 import io
