@@ -163,7 +163,7 @@ class Destination:
 
     @classmethod
     def of(cls, output: str | None, format_: str | None, views: list[str]) -> Destination:
-        """The place that `-o` and `-f` name; raises `UsageError` where they do not say enough."""
+        """The position that `-o` and `-f` name; raises `UsageError` where they do not say enough."""
         here, several = Path.cwd(), len(views) > 1
         if output is None:
             return cls(here, here, format_ or "svg", folder=True)

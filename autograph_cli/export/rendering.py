@@ -39,7 +39,7 @@ from autograph_cli.graph.opened import inside_words
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
 DEEPEST = 64
-"""Frames within one another, at most: what lies deeper is drawn in the innermost of these."""
+"""Frames within one another, at most: what is deeper is drawn in the innermost of these."""
 OPENABLE = 1_000
 """Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
 
@@ -60,7 +60,7 @@ class Job:
     inside: bool = False
     """Whether this is what ran inside of a node."""
     flattened: bool = False
-    """Whether modules lay deeper in one another than is drawn."""
+    """Whether modules were deeper in one another than is drawn."""
     whole: Graph | None = None
     """The graph that this is a view of, unless it is itself."""
     numbers: Sequence[int] = ()
@@ -102,7 +102,7 @@ class Job:
         return scene if self.depth is None else close_below(scene, self.graph, self.depth)
 
     def placed(self) -> Placed:
-        """The scene with places; raises `ExportError` if there is nothing to show, or too much."""
+        """The scene with positions; raises `ExportError` if there is nothing to show, or too much."""
         scene = self.scene(self.max_nodes)
         if len(scene.boxes) > LARGEST:
             raise ExportError(

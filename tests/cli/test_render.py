@@ -1,4 +1,4 @@
-"""`autograph render` finds the trace, the step, the views, the format and the place."""
+"""`autograph render` finds the trace, the step, the views, the format and the position."""
 
 from __future__ import annotations
 
