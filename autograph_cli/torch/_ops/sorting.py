@@ -15,7 +15,7 @@ from .._core.device_dispatch import beside, kernels
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
-from .._core.vmap_fallback import by_samples
+from .._core.vmap_fallback import per_sample
 from .._core.wrapped_numbers import wrap_number
 from .._kernels import selection
 from .._kernels.selection import ordered
@@ -408,7 +408,7 @@ def _side(name: str, right: bool, side: str | None) -> bool:
 
 
 @composite(method=False, out=True)
-@by_samples
+@per_sample
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -450,7 +450,7 @@ def _check_sorter(name: str, row: Any, sorter: Any) -> None:
 
 
 @composite(method=False, out=True)
-@by_samples
+@per_sample
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The bucket of each element: the number of boundaries below it (`right`: not above it)."""
     if boundaries.ndim != 1:
