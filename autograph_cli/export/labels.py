@@ -43,8 +43,8 @@ class Labels:
         """The label of a node; names that `rooted` has for its outputs stand beside it already."""
         own = [shown_name(name) for output in node.outputs for name in output.names]
         if not node.computes:
-            title = short(own[0] if own else self.names[node.id][0])
-            subtitle = "" if self.data or node.kind == "input" else short(node.name)
+            title = short(own[0] if own else node.op or self.names[node.id][0])
+            subtitle = "" if self.data or node.kind != "leaf" else short(node.name)
             return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
         subtitle = ""
         if own and "names" in self.shown:

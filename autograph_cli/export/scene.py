@@ -304,8 +304,8 @@ class _Builder:
 
     def _tag(self, node: Node) -> tuple[Style, str, str]:
         """Style, title and tooltip of a leaf or an input that is drawn at each use."""
-        names = node.outputs[0].names or self.labels.names[node.id]
-        return "leaf" if node.kind == "leaf" else "input", short(shown_name(names[0])), self.labels.tooltip(node)
+        names = node.outputs[0].names or ((node.op,) if node.op else self.labels.names[node.id])
+        return node.kind, short(shown_name(names[0])), self.labels.tooltip(node)
 
     def _words(self, used: int, nr: int) -> tuple[str, str]:
         """The label and the tooltip of an arrow that stands for this output."""

@@ -248,7 +248,7 @@ class _Finder:
         if _plain(a, one.nr) != _plain(b, other.nr):
             return False
         if not a.computes and not b.computes:
-            return a.kind == b.kind
+            return (a.kind == "leaf") == (b.kind == "leaf")
         mine, its = self.seats.get(one.node), self.seats.get(other.node)
         if mine and its and mine.path == its.path and one.nr == other.nr:
             return True

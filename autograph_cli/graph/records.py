@@ -146,8 +146,8 @@ class Node:
 
     @property
     def computes(self) -> bool:
-        """Whether it is an operation, with a grad_fn or without."""
-        return self.kind in ("operation", "untracked")
+        """Whether it was computed from tensors, with a grad_fn or without."""
+        return self.kind == "operation" or (self.kind == "untracked" and bool(self.args))
 
 
 @dataclass(frozen=True, slots=True)

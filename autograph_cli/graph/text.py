@@ -65,7 +65,7 @@ def _summary(graph: Graph) -> str:
 def _line(node: Node, names: Names) -> str:
     own = names[node.id]
     head = ", ".join([f"{name}: {output.type}" for name, output in zip(own, node.outputs, strict=True)])
-    if not node.computes:
+    if node.kind in ("leaf", "input"):
         line = f"  {node.kind} {head}"
     elif node.args or not node.next:
         line = f"  {head} = {node.op or node.name}({_edges(node.args, names)})"

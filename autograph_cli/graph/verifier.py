@@ -57,7 +57,7 @@ def _check_kind(node: Node) -> None:
         raise GraphError(f"{_title(node)} is of kind {node.kind!r}; a node is one of {', '.join(KINDS)}.")
     if node.kind == "untracked" and node.next:
         raise GraphError(f"{_title(node)} is of kind untracked and cannot have next.")
-    if node.computes:
+    if node.kind in ("operation", "untracked"):
         return
     if node.next or node.args:
         raise GraphError(f"{_title(node)} is of kind {node.kind} and cannot have next or args.")
@@ -74,9 +74,10 @@ def _check_edges(graph: Graph, node: Node) -> None:
             if not (0 <= edge.node < count and 0 <= edge.nr < len(nodes[edge.node].outputs)):
                 _check_target(graph, edge, f"{_title(node)}: {field}[{position}]")
             if field == "next" and nodes[edge.node].kind in ("input", "untracked"):
+                what = "an input" if nodes[edge.node].kind == "input" else "an untracked operation"
                 raise GraphError(
-                    f"{_title(node)}: next[{position}] points to {_title(nodes[edge.node])}, "
-                    f"which is of kind {nodes[edge.node].kind} and has no gradient."
+                    f"{_title(node)}: next[{position}] points to {_title(nodes[edge.node])}, {what}, "
+                    "which has no gradient."
                 )
 
 

@@ -52,7 +52,9 @@ class _Builder:
         starts = [event.key for event in span.step.events if event.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
-        self.events = sorted([known[key] for key in log.closure(starts)])
+        first = {leaf: known[key].number for key, leaf in log.leaves.items() if key in known}
+        every = [known[key] for key in log.closure(starts)]
+        self.events = sorted(every, key=lambda event: first.get(event.key, event.number))
         self.ids = {event.number: position for position, event in enumerate(self.events)}
         makers = {entry.number: entry for entry in span.step.passes}
         makers |= {event.made_by.number: event.made_by for event in self.events if event.made_by is not None}
@@ -74,7 +76,8 @@ class _Builder:
         )
 
     def _edge(self, output: Output | None) -> Edge | None:
-        event = None if output is None else self.log.known.get(key_of(output))
+        key = None if output is None else key_of(output)
+        event = None if key is None else self.log.known.get(self.log.leaves.get(key, key))
         position = None if event is None else self.ids.get(event.number)
         return None if position is None or output is None else Edge(position, number_of(output))
 

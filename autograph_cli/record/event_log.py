@@ -84,6 +84,8 @@ class EventLog:
         self.calls = 0
         self.tensors: dict[int, tuple[weakref.ref[Any], int, int]] = {}
         """Of leaves and inputs, by id: the tensor and its key."""
+        self.leaves: dict[int, int] = {}
+        """Of inputs that turned out to be leaves, which have no number before a node is made for them: the leaf's."""
         self.drawn: dict[int, tuple[weakref.ref[Any], str]] = {}
         self.windows: dict[int, tuple[weakref.ref[Any], list[int]]] = {}
         """Of tensors without gradient, by id: the tensor and the numbers of the inputs that are views of it."""
@@ -226,6 +228,8 @@ class EventLog:
             Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner)
         )
         self.newest_key = max(number, self.newest_key)
+        if held is not None and held[1] < 0 and held[0]() is variable:
+            self.leaves[held[1]] = number
         self.tensors[id(variable)] = ref, number, 0
         if not owner:
             self._note_where_met(variable)
@@ -427,6 +431,7 @@ class EventLog:
                 if output is None:
                     continue
                 key = key_of(output)
+                key = self.leaves.get(key, key)
                 if key not in met and key in known:
                     met.add(key)
                     stack.append(key)
@@ -503,6 +508,7 @@ class EventLog:
         numbers = {event.number for event in dead}
         for event in dead:
             del self.known[event.key]
+            self.leaves.pop(event.key, None)
             self.saved.pop(event.key, None)
             for noted in (self.names, self.borrowed):
                 noted.pop(event.number, None)
