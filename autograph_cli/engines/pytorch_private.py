@@ -1,6 +1,6 @@
 """The names of PyTorch that are not public and that the engine `torch` needs: all of them stand here.
 
-A dispatch key that PyTorch itself leaves unused lies above autograd. A fallback for it is called with every operation
+A dispatch key that PyTorch itself leaves unused is above autograd. A fallback for it is called with every operation
 before autograd, and gets the results with their history. Unlike a `TorchDispatchMode` it is no mode: nothing that asks
 whether a mode is on, such as the choice between derivatives in place and out of place, finds one.
 """

@@ -75,7 +75,7 @@ def _read(text: str, name: str) -> Trace:
 
 
 class _Malformed(Exception):
-    """What is wrong with a value, and its place, which the readers around it put together."""
+    """What is wrong with a value, and its position, which the readers around it put together."""
 
     def __init__(self, problem: str) -> None:
         self.problem, self.position = problem, ""
@@ -195,7 +195,7 @@ def _list(reader: Reader[T]) -> Reader[tuple[T, ...]]:
 
 
 def _reread(reader: Reader[T], value: Any, step: str) -> T:
-    """What the reader gives, or the error that it raises, with this step added to its place."""
+    """What the reader gives, or the error that it raises, with this step added to its position."""
     try:
         return reader(value)
     except _Malformed as error:
