@@ -53,7 +53,7 @@ lint: venv  ## check style, types and the import rules
 
 $(COMPARE)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(COMPARE)
-	$(COMPARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[torch]'
+	$(COMPARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
 	@touch $@
 
 CONFORM ?= $(COMPARE)/bin/python

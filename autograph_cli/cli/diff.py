@@ -15,10 +15,10 @@ import click
 
 from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
-from autograph_cli.cli.options import SCRIPTS, StepType, UsageError, choose
+from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose
 from autograph_cli.cli.printing import put
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
-from autograph_cli.export.comparison import render_diff
+from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff
 from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
 from autograph_cli.record import store
@@ -26,7 +26,7 @@ from autograph_cli.record.store import write
 from autograph_cli.testing import files, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load
 
-FORMATS = ("text", "json", "svg", "png", "dot")
+FORMATS = ("text", "json", *PICTURES)
 
 
 @click.command(short_help="Say how the graphs of two scripts, traces, snapshots or revisions differ.")
@@ -39,6 +39,12 @@ FORMATS = ("text", "json", "svg", "png", "dot")
     metavar="REV",
     help="Compare A at this git revision with A as it is now; given twice, A at both.",
 )
+@click.option(
+    "--engines",
+    type=EnginesType(),
+    metavar="E,F",
+    help="Compare A on two engines: builtin,torch. With one engine, it runs all scripts.",
+)
 @click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to compare of a step.")
 @click.option("--step", type=StepType(), help="Compare only this step: first, last or a number.")
 @click.option("--include", metavar="PARTS", help=f"What to compare of nodes, some of: {','.join(HOLDS)}.")
@@ -50,6 +56,7 @@ def diff(
     old: str,
     new: str | None,
     revisions: tuple[str, ...],
+    engines: tuple[str, ...] | None,
     views: tuple[str, ...],
     step: str | None,
     include: str | None,
@@ -66,20 +73,34 @@ def diff(
       autograph diff --rev main expr.py                  ... with the working copy
       autograph diff --rev v1.0 --rev main expr.py       ... with one another
       autograph diff -o changes.svg expr.graph.txt expr.py
+      autograph diff --engines builtin,torch expr.py
     """
     with as_command_error():
         settings = chosen_settings(load(), step, views, include, None)
         format_ = _format(format_, output)
-        sides = _sides(old, new, revisions)
-        one, other = (_open(name, revision, settings, step) for name, revision in sides)
+        sides = _sides(old, new, revisions, engines or ())
+        one, other = (
+            _open(name, revision, replace(settings, engine=e), step)
+            for (name, revision), e in zip(sides, _engines(engines, settings), strict=True)
+        )
         held = tuple(part for part in one.holds if part in other.holds)
         found = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
         _show(found, format_, output, " - ".join(_title(*side) for side in sides))
     ctx.exit(1 if found else 0)
 
 
-def _sides(old: str, new: str | None, revisions: tuple[str, ...]) -> list[tuple[str, str | None]]:
-    """Two files, or one at two revisions; None stands for how it is now."""
+def _engines(engines: tuple[str, ...] | None, settings: Settings) -> tuple[str, str]:
+    """What runs the one script, and the other."""
+    found = engines or (settings.engine,)
+    return found[0], found[-1]
+
+
+def _sides(
+    old: str, new: str | None, revisions: tuple[str, ...], engines: tuple[str, ...]
+) -> list[tuple[str, str | None]]:
+    """Two files, or one at two revisions or on two engines; None stands for how it is now."""
+    if len(engines) == 2 and new is None and not revisions:
+        return [(old, None), (old, None)]
     if (new is None) != bool(revisions) or len(revisions) > 2:
         raise UsageError("Give two files, or one file and --rev once or twice.")
     if new is not None:

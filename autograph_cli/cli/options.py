@@ -53,6 +53,20 @@ class StepType(click.ParamType[str]):
         return self.fail(f"{value!r} is none of: first, last, a number such as 3.")
 
 
+class EnginesType(click.ParamType[tuple[str, ...]]):
+    """One engine, or two with a comma."""
+
+    name = "engines"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        found = tuple(part.strip() for part in value.split(","))
+        if len(found) > 2 or not set(found) <= set(engines.NAMES):
+            self.fail(f"{value!r} is not one or two of: {', '.join(engines.NAMES)}.", param, ctx)
+        return found
+
+
 engine_option = click.option(
     "--engine",
     type=click.Choice(engines.NAMES),

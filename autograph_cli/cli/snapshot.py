@@ -60,7 +60,7 @@ def snapshot(
 
     A snapshot that is there is compared, by structure: names of variables, line numbers and the order of independent
     statements may change. Where it differs, the change is told, the file stays as it is, and the exit code is 1; with
-    --update it is written. 2 is for trouble, such as a script that fails. Defaults are in [tool.autograph].
+    --update it is written. 2 is for an error, such as a script that fails. Defaults are in [tool.autograph].
 
     \b
       autograph snapshot expr.py                 write expr.graph.txt, or compare with it

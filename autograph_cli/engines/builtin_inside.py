@@ -177,7 +177,7 @@ def _tensors(args: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def _plain(op: Any, args: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """The arguments that are no tensors, or numbers in the place of one; defaults left out."""
+    """The arguments that are no tensors, or numbers instead of one; defaults left out."""
     for parameter, x in zip(op.schema.parameters, args, strict=True):
         number = number_of(x)
         if number is not None:

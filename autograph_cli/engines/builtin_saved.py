@@ -183,7 +183,7 @@ def _labels(cls: type[Node]) -> tuple[str, ...]:
 def kept_outputs(
     number: int, cls: type[Node], following: Sequence[Output | None], kept: Iterable[Saved], positions: Positions | None
 ) -> Iterator[tuple[Output, int]]:
-    """The outputs that a node keeps, those of other nodes and its own, and the memory in which they lie."""
+    """The outputs that a node keeps, those of other nodes and its own, and the memory in which they are."""
     edges, results = positions or (cls._item_edges, cls._item_results)
     labels = _labels(cls) or tuple(f"saved_tensors[{position}]" for position in range(len(edges)))
     ends = dict(zip(labels, zip(edges, results, strict=True), strict=False))
@@ -215,7 +215,7 @@ def _type(like: Any) -> TensorType:
 
 
 def storages(tensors: Iterable[Tensor]) -> list[int]:
-    """The ids of the memory in which tensors lie."""
+    """The ids of the memory in which tensors are."""
     return [
         id(raw) if (raw := tensor._raw).__class__ is _array and raw.base is None else id(owner(raw))
         for tensor in tensors

@@ -178,7 +178,7 @@ class Engine(Protocol):
     name: str
     """How traces call it."""
     folders: tuple[str, ...]
-    """Where the engine's own code lies, beside this package."""
+    """Where the engine's own code is, beside this package."""
     measured: bool
     """Whether the listener is told of what was `made`."""
 
@@ -220,7 +220,7 @@ class Engine(Protocol):
         """The type of a tensor, for `types` to read."""
 
     def storages(self, tensors: Iterable[Any]) -> list[int]:
-        """The ids of the memory in which tensors lie."""
+        """The ids of the memory in which tensors are."""
 
     def refresh(self, tensor: Any) -> None:
         """Bring the history of a view up to date, whose base was changed."""
@@ -272,7 +272,7 @@ class Engine(Protocol):
     def kept_outputs(
         self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], positions: Any
     ) -> Iterable[tuple[Output, int]]:
-        """The outputs that a node keeps, those of other nodes and its own, and the memory in which they lie."""
+        """The outputs that a node keeps, those of other nodes and its own, and the memory in which they are."""
 
     # -- what is done on request
 

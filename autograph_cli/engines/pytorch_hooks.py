@@ -132,7 +132,7 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
     engine = _process.engine if _process.follows else None
     try:
         if engine is None:
-            return operation._op(*args, **kwargs)
+            return private.compute(operation, args, kwargs)
         return _told(engine, operation, args, kwargs)
     finally:
         if _process.follows:
@@ -144,10 +144,10 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     before = engine.tell(_histories, args, kwargs) if changes else None
     number = private.sequence_number()
     if engine.watcher is None:
-        result = operation._op(*args, **kwargs)
+        result = private.compute(operation, args, kwargs)
     else:
         start = time.perf_counter_ns()
-        result = operation._op(*args, **kwargs)
+        result = private.compute(operation, args, kwargs)
         engine.watcher(operation, args, result, time.perf_counter_ns() - start)
     if private.sequence_number() != number:
         given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]

@@ -1,6 +1,6 @@
 """The names of PyTorch that are not public and that the engine `torch` needs: all of them stand here.
 
-A dispatch key that PyTorch itself leaves unused lies above autograd. A fallback for it is called with every operation
+A dispatch key that PyTorch itself leaves unused is above autograd. A fallback for it is called with every operation
 before autograd, and gets the results with their history. Unlike a `TorchDispatchMode` it is no mode: nothing that asks
 whether a mode is on, such as the choice between derivatives in place and out of place, finds one.
 """
@@ -8,6 +8,7 @@ whether a mode is on, such as the choice between derivatives in place and out of
 from __future__ import annotations
 
 import contextvars
+import functools
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -66,8 +67,9 @@ current_node: Callable[[], Any] = torch._C._current_autograd_node
 """The node whose backward is running in this thread."""
 saved_hooks: Callable[[], Any] = lambda: torch._C._autograd._top_saved_tensors_default_hooks(False)  # noqa: E731
 """The hooks that saved tensors are packed with now, if there are any."""
-_libraries: list[Any] = []
+_libraries: dict[str, Any] = {}
 """The registrations, which end with these objects."""
+_SPACES = ("aten", "quantized", "mkldnn", "mkl", "torchvision")
 
 
 def intercept(handler: Callable[..., Any]) -> None:
@@ -78,27 +80,49 @@ def intercept(handler: Callable[..., Any]) -> None:
     """
     if _libraries:
         return
-    anything = torch.library.Library("_", "IMPL")
-    anything.fallback(handler, _KEY_NAME)
-    aten = torch.library.Library("aten", "IMPL")
-    for operation in _passing():
-        aten.impl(operation, torch.library.fallthrough_kernel, _KEY_NAME)
-    _libraries.extend((anything, aten))
-
-
-def _passing() -> set[str]:
-    """The operations that are not intercepted."""
-    composed = torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd")
-    found = {name for name in composed if name.startswith("aten::")}
+    composed = set(torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd"))
     for schema in torch._C._jit_get_all_schemas():
-        name = f"{schema.name}.{schema.overload_name}".rstrip(".")
-        if (
-            schema.name.startswith("aten::")
-            and (schema.name in _FRESH or not any("Tensor" in str(given.type) for given in schema.arguments))
-            and torch._C._dispatch_has_kernel(name)
-        ):
-            found.add(name)
-    return {name.removeprefix("aten::") for name in found}
+        space, _, base = schema.name.partition("::")
+        name = f"{base}.{schema.overload_name}".rstrip(".")
+        if space not in _SPACES or not torch._C._dispatch_has_kernel(f"{space}::{name}"):
+            continue
+        passes = f"{space}::{name}" in composed or schema.name in _FRESH
+        if passes or not any("Tensor" in str(given.type) for given in schema.arguments):
+            kernel = torch.library.fallthrough_kernel
+        else:
+            kernel = functools.partial(_call, handler, space, base, schema.overload_name or "default")
+        library = _libraries.get(space) or _libraries.setdefault(space, torch.library.Library(space, "IMPL"))
+        library.impl(name, kernel, _KEY_NAME)
+    anything = _libraries["_"] = torch.library.Library("_", "IMPL")
+    anything.fallback(handler, _KEY_NAME)  # of other packages; one of ours each is found in all modes
+
+
+def _call(handler: Callable[..., Any], space: str, base: str, overload: str, *args: Any, **kwargs: Any) -> Any:
+    return handler(_operation(space, base, overload), *args, **kwargs)
+
+
+@functools.cache
+def _operation(space: str, base: str, overload: str) -> Any:
+    return getattr(getattr(getattr(torch.ops, space), base), overload)
+
+
+def compute(operation: Any, args: Any, kwargs: Any) -> Any:
+    """Run an operation that came to the handler, as it would have run."""
+    try:
+        return operation._op(*args, **kwargs)
+    except RuntimeError as error:
+        if "Unable to cast" not in str(error):
+            raise
+    # A number that PyTorch itself had made a tensor came as a number, and few operations take it back.
+    types = [str(each.type) for each in operation._schema.arguments]
+    made = [
+        torch.scalar_tensor(x, dtype=_NUMBERS[type(x)]) if kind == "Tensor" and type(x) in _NUMBERS else x
+        for kind, x in zip(types, args, strict=False)
+    ]
+    return operation._op(*made, **kwargs)
+
+
+_NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 
 
 def intercepted(on: bool) -> None:

@@ -112,7 +112,7 @@ def saved(
 def kept_outputs(
     number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], places: dict[str, Output] | None
 ) -> Iterator[tuple[Output, int]]:
-    """The outputs that a node keeps, and the memory in which they lie."""
+    """The outputs that a node keeps, and the memory in which they are."""
     for name, kind, _, storage, _, _ in kept:
         if kind is not None and places and name in places:
             yield places[name], storage
@@ -130,7 +130,7 @@ def saved_type(kind: tuple[str, str], shape: tuple[int, ...]) -> TensorType:
 
 
 def storage_of(tensor: Any) -> int:
-    """The id of the memory in which a tensor lies; its own, where it has none that could be shared."""
+    """The id of the memory in which a tensor is; its own, where it has none that could be shared."""
     try:
         return int(tensor.untyped_storage()._cdata)
     except (NotImplementedError, RuntimeError):  # sparse, and wrapped by a transform
@@ -155,7 +155,7 @@ def _part_size(tensor: Any, name: str) -> int:
 
 
 def storages(tensors: Iterable[Any]) -> list[int]:
-    """The ids of the memory in which tensors lie."""
+    """The ids of the memory in which tensors are."""
     return list(map(storage_of, tensors))
 
 

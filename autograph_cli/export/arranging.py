@@ -1,4 +1,4 @@
-"""Where everything on one level of a picture lies: the whole picture, or the inside of one frame."""
+"""Where everything on one level of a picture is: the whole picture, or the inside of one frame."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAD, BETWEEN, HEADING = 12.0, 14.0, 22.0
 FRAME_PAD, FRAME_HEADING, FRAME_TITLE = 9.0, 17.0, 10
 """Inside a frame, the height of its title, and the title's font size."""
 ASIDE = 30.0
-"""From so much room above and below on, a box does not lie amid its row."""
+"""From so much room above and below on, a box does not be amid its row."""
 ENTRY = 14.0
 """The least height between the border of a frame, or its title, and the next row, where an arrow passes."""
 
@@ -41,7 +41,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Arranged:
-    """One level with places; of a frame from its left upper corner."""
+    """One level with positions; of a frame from its left upper corner."""
 
     positions: tuple[Rectangle, ...]
     """Of its items."""
@@ -60,7 +60,7 @@ def order(plan: Plan) -> None:
     """Order the rows of all levels.
 
     First from the inside out, which tells what order suits the ports of a frame; then back, with the ports in the order
-    of what lies on the other side of them.
+    of what is on the other side of them.
     """
     for level in reversed(plan.levels):
         _weave(plan, level, {})
@@ -92,7 +92,7 @@ def _edges(level: Level) -> list[tuple[int, int]]:
 
 
 def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int, list[int]]]]:
-    """The frames on a level that have ports, with the rows of these by the places of the points next to them."""
+    """The frames on a level that have ports, with the rows of these by the positions of the points next to them."""
     web = around.web
     assert web is not None
     position = {point: number for points in web.rows for number, point in enumerate(points)}
@@ -149,7 +149,8 @@ def arrange(level: Level, shapes: Sequence[Shape], band: Sequence[int], frame: F
 
 
 def _middles(web: Web, rows: Sequence[Row], shapes: Sequence[Shape]) -> list[float]:
-    """How low items lie: amid their row; beside what is much taller, on the side of it that all their arrows are on."""
+    """How low items are laid out: amid their row; beside what is much taller, on the side of it that all their arrows
+    are on."""
     below, above = {chain[0] for chain in web.chains}, {chain[-1] for chain in web.chains}
     found = []
     for item, shape in enumerate(shapes):
@@ -202,7 +203,7 @@ def _with_title(frame: Frame, passing: Sequence[float], left: float, right: floa
 def _rows(
     web: Web, x: Sequence[float], heights: Sequence[float], band: Sequence[int], frame: Level | None
 ) -> tuple[list[Row], tuple[tuple[float, float], ...], float]:
-    """Where each row lies, from where to where each band reaches, and the height of it all."""
+    """Where each row is, from where to where each band reaches, and the height of it all."""
     tall = [max((heights[point] for point in points if point < len(heights)), default=0.0) for points in web.rows]
     aside = [0.0] * len(web.rows)
     for chain in web.chains:
@@ -235,7 +236,7 @@ def _rows(
 
 
 def _rows_in_frame(level: Level, tall: Sequence[float], aside: Sequence[float]) -> tuple[list[Row], tuple[()], float]:
-    """The rows in a frame, below its title; its ports lie on the border."""
+    """The rows in a frame, below its title; its ports are on the border."""
     sides = {port.side for port in level.ports}
     rows: list[Row] = [Row(0.0, FRAME_HEADING, 0.0)] if TOP in sides else []
     y = FRAME_HEADING

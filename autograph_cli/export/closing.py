@@ -65,7 +65,7 @@ def told_closed(scene: Scene, graph: Graph) -> dict[str, Box]:
 
 
 def depths(scene: Scene) -> dict[str, int]:
-    """How deep each frame lies, the outermost at 1."""
+    """How deep each frame is, the outermost at 1."""
     found: dict[str, int] = {"": 0}
     for frame in scene.frames:
         found[frame.id] = found[frame.parent] + 1

@@ -27,7 +27,7 @@ CONTINUED = " (continued)"
 CLEAR = 5.0
 """Points around a box or a title that no break comes near to."""
 STRAY = 0.3
-"""The part of a column's height by which a break may lie off from the ideal one."""
+"""The part of a column's height by which a break may be off from the ideal one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _breaks(placed: Placed, top: float, high: float, count: int) -> list[float] 
 
 
 def _gaps(placed: Placed) -> list[float]:
-    """The middles of all that lies between rows of boxes, titles, borders and labels."""
+    """The middles of all that is between rows of boxes, titles, borders and labels."""
     taken = [
         (position.y - position.height / 2 - HEAD - CLEAR, position.y + position.height / 2 + CLEAR)
         for position in placed.positions
@@ -143,7 +143,7 @@ def _broken(placed: Placed, ends: Sequence[float]) -> Placed:
 def _columns(
     placed: Placed, ends: Sequence[float], cut: Sequence[Sequence[Line]]
 ) -> tuple[list[Column], list[list[float]]]:
-    """The columns with their places, and where arrows lead from each into the next, from the right."""
+    """The columns with their positions, and where arrows lead from each into the next, from the right."""
     columns: list[Column] = []
     ways: list[list[float]] = []
     at = None
@@ -176,14 +176,14 @@ def _continued(plates: Sequence[Plate], y: float) -> int:
 
 
 def _first(placed: Placed, top: float) -> float:
-    """Where what lies below this height begins."""
+    """Where what is below this height begins."""
     tops = [position.y - position.height / 2 for position in placed.positions]
     tops += [frame.top for frame in placed.plates] + [frame.top for frame in placed.lanes]
     return min(y for y in tops if y >= top)
 
 
 def _sides(placed: Placed, top: float, bottom: float) -> tuple[float, float]:
-    """How far to the left and to the right what lies between two heights reaches."""
+    """How far to the left and to the right what is between two heights reaches."""
     ends = [(position.x, position.width / 2) for position in placed.positions if top <= position.y <= bottom]
     plates = [plate for plate in placed.plates if plate.top < bottom and plate.bottom > top]
     ends += [((plate.left + plate.right) / 2, (plate.right - plate.left) / 2) for plate in plates]
@@ -214,7 +214,7 @@ class _Columns:
         return at if at + width + 4 <= right else left
 
     def at(self, y: float) -> int:
-        """The column in which a height lies."""
+        """The column in which a height is."""
         return bisect_right(self.breaks, y)
 
     def point(self, point: Point, column: int | None = None) -> Point:

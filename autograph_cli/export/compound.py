@@ -91,7 +91,7 @@ class Plan:
         self.ports: dict[Key, Port] = {}
         self.wires: dict[Key, int] = {}
         self.routes = [self._wired(number) for number in range(len(scene.arrows))]
-        """For each arrow the frames of its wires, from its tail on, and their places there."""
+        """For each arrow the frames of its wires, from its tail on, and their positions there."""
         self._rows_of_ports()
 
     def level(self, frame: int) -> Level:

@@ -1,4 +1,4 @@
-"""The third step of the layered layout: how far to the right each point of each row lies."""
+"""The third step of the layered layout: how far to the right each point of each row is."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def across(
 
 
 def _steps(points: Sequence[int], widths: Sequence[float], count: int) -> list[float]:
-    """Where each point of a row would lie if all stood as close as they may."""
+    """Where each point of a row would be if all stood as close as they may."""
     steps = [0.0]
     for left, right in pairwise(points):
         steps.append(steps[-1] + _apart(left, right, widths, count))
@@ -242,7 +242,7 @@ def _middle(values: list[float]) -> float:
 
 
 def packed(wanted: Sequence[float], weight: Sequence[float], steps: Sequence[float]) -> list[float]:
-    """The places nearest to those wanted that are as far apart as `steps`, by pooling adjacent violators."""
+    """The positions nearest to those wanted that are as far apart as `steps`, by pooling adjacent violators."""
     pools: list[tuple[float, float, int]] = []
     for goal, heavy, step in zip(wanted, weight, steps, strict=True):
         mean, total, size = goal - step, heavy, 1

@@ -148,7 +148,7 @@ def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
 
 
 def node_statement(dot: graphviz.Digraph, box: Box, tooltips: bool, pos: str = "") -> None:
-    """Add a box; `pos` is the middle of one that has a place already."""
+    """Add a box; `pos` is the middle of one that has a position already."""
     look = _box_look(box.style, box.title, box.subtitle, box.lines, SMALL if box.small else TITLE)
     tooltip = f' tooltip="{_escaped(box.tooltip)}"' if tooltips else ""
     where = f' pos="{pos}"' if pos else ""
@@ -164,7 +164,7 @@ def _box_look(style: Style, title: str, subtitle: str, lines: tuple[str, ...], s
 
 
 def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
-    """Samples of what is in the scene, in rows below this box, as lines of DOT with their places."""
+    """Samples of what is in the scene, in rows below this box, as lines of DOT with their positions."""
     legend = graphviz.Digraph()
     x, y = left, bottom - 26
     samples = [(f"legend_{style}", words, node_attributes(style, words, size=EDGE)) for style, words in scene.legend]

@@ -49,7 +49,7 @@ Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "f
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A filled rectangle, an ellipse if its place is round, or a parallelogram; without `line` it has no border."""
+    """A filled rectangle, an ellipse if its position is round, or a parallelogram; without `line` it has no border."""
 
     position: Rectangle
     fill: str

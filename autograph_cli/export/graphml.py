@@ -27,7 +27,8 @@ _EDGE_KEYS = {"role": "string", "place": "int", "nr": "int", "type": "string"}
 def to_graphml(graph: Graph, *, data: bool) -> str:
     """Write the graph; edges lead along the data (`data`), from what is used to its user, or along the gradient.
 
-    The role of an edge is `arg` or `next`, its place the number among those of its user, `nr` the output that it is of.
+    The role of an edge is `arg` or `next`, its position the number among those of its user, `nr` the output that it is
+    of.
     """
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">']
     for domain, keys in (("node", _NODE_KEYS), ("edge", _EDGE_KEYS)):

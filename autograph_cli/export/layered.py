@@ -1,4 +1,4 @@
-"""A layered layout in near-linear time: rows, an order in each row, places, and ways that cross no box."""
+"""A layered layout in near-linear time: rows, an order in each row, positions, and ways that cross no box."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEGEND_WIDTH = 300.0
 
 
 def lay_out(scene: Scene) -> Placed:
-    """Lay the scene out; the same scene gives the same places, on every machine."""
+    """Lay the scene out; the same scene gives the same positions, on every machine."""
     plan = Plan(scene)
     order(plan)
     shapes = [Shape(*size_of(box), box.style == "leaf") for box in scene.boxes]

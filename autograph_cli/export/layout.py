@@ -58,7 +58,7 @@ def find_program(name: str) -> str:
         raise ExportError(f"There is no layout program {name!r}; known ones: {', '.join(LAYOUTS)}.")
     if name == BUILT_IN:
         return ""
-    # The scripts of an environment that is not activated lie beside its interpreter.
+    # The scripts of an environment that is not activated are beside its interpreter.
     path = shutil.which(name, path=str(Path(sys.executable).parent)) if name == LAYOUTS[1] else None
     path = path or shutil.which(name)
     if path is None:

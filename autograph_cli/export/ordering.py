@@ -178,7 +178,7 @@ def _median(values: list[float]) -> float | None:
 
 
 def _sort_some(points: list[int], wanted: dict[int, float | None]) -> None:
-    """Sort by what is wanted; those that want nothing keep their places."""
+    """Sort by what is wanted; those that want nothing keep their positions."""
     movable = [point for point in points if wanted[point] is not None]
     movable.sort(key=lambda point: wanted[point] or 0.0)
     following = iter(movable)
@@ -221,7 +221,7 @@ def _crossings(web: Web, position: list[int], fine: Fine | None) -> int:
 
 
 def _crossings_below(web: Web, points: Sequence[int], position: Sequence[int], fine: Fine) -> int:
-    """Crossings below a row, those between edges that have their own places on one box included."""
+    """Crossings below a row, those between edges that have their own positions on one box included."""
     lines = sorted(
         (position[point] + fine.get((other, point), 0.0), position[other] + fine.get((point, other), 0.0))
         for point in points

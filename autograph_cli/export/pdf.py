@@ -12,7 +12,7 @@ from autograph_cli.export.placed import Placed, Point, Rectangle, outline
 LARGEST = 14_400.0
 """Points of a side that readers accept."""
 _ROUND = 0.5523
-"""How far the control points of a quarter circle lie out, of its radius."""
+"""How far the control points of a quarter circle are out, of its radius."""
 
 # Widths of Helvetica in thousandths, for the characters from space to tilde.
 _HELVETICA = (

@@ -1,4 +1,4 @@
-"""A scene with places: all that a writer of pictures needs. Points of 1/72 inch, y grows downwards."""
+"""A scene with positions: all that a writer of pictures needs. Points of 1/72 inch, y grows downwards."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Plate:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One entry of the legend; without a style it is a note, and its place starts at its left."""
+    """One entry of the legend; without a style it is a note, and its position starts at its left."""
 
     style: Style | None
     words: str
@@ -112,7 +112,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A scene, and a place for each of its boxes, arrows and bands, in the same order."""
+    """A scene, and a position for each of its boxes, arrows and bands, in the same order."""
 
     scene: Scene
     positions: tuple[Rectangle, ...]
@@ -224,7 +224,7 @@ def fill_of(lane: Lane) -> str:
 
 
 class Ground:
-    """What lies under the labels of a placed scene."""
+    """What is under the labels of a placed scene."""
 
     STRIP = 200.0
     """The height of the strips in which frames are looked for."""

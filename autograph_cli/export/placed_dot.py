@@ -1,4 +1,4 @@
-"""A placed scene as DOT, for a program that only draws what has places already."""
+"""A placed scene as DOT, for a program that only draws what has positions already."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograph_cli.export.style import EDGE, FONT, INK, LINE, PALE_INK, SMALL, T
 
 
 def placed_dot(placed: Placed) -> str:
-    """Write the picture for `neato -n2`, which keeps the places of boxes, arrows and bands."""
+    """Write the picture for `neato -n2`, which keeps the positions of boxes, arrows and bands."""
     writer = _Writer(placed)
     writer.write()
     return str(writer.dot.source)
@@ -73,7 +73,7 @@ class _Writer:
         self.dot.subgraph(part)
 
     def box(self, box: Box, primitive: Primitive) -> None:
-        """A box; where it has more than two lines, these have places of their own, as have its bars."""
+        """A box; where it has more than two lines, these have positions of their own, as have its bars."""
         area, *inside = primitive.parts
         assert isinstance(area, Area)
         middle = self.at((area.position.x, area.position.y))

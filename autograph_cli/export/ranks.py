@@ -10,7 +10,7 @@ Edge = tuple[int, int]
 
 
 def rows_of(count: int, edges: Sequence[Edge], band: Sequence[int], *, root_below: bool) -> list[int]:
-    """The row of each of `count` boxes, 0 on top; edges inside a band lead down, and higher bands lie above.
+    """The row of each of `count` boxes, 0 on top; edges inside a band lead down, and higher bands are above.
 
     Boxes stand as near to the roots as edges let them, then move to where their own edges are shortest.
     """

@@ -17,7 +17,7 @@ NOTE = "× n: n equal modules, one after the other"
 _CALL = re.compile(r" \(call \d+\)$")
 
 Way = tuple[str, int, object, str, bool]
-"""An arrow of a module: in or out, the place in it, the other end, its label, whether it is dashed."""
+"""An arrow of a module: in or out, the position in it, the other end, its label, whether it is dashed."""
 
 
 def fold_repeats(scene: Scene, graph: Graph) -> Scene:
@@ -37,7 +37,7 @@ class _Rows:
         self.frames = {frame.id: frame for frame in scene.frames}
         self.members: dict[int, list[str]] = {}
         self.seat: dict[str, list[tuple[int, int]]] = {}
-        """For each box the calls that it is in, from the inside out, and its place in each."""
+        """For each box the calls that it is in, from the inside out, and its position in each."""
         self.boxes = {box.id: box for box in scene.boxes}
         for box in scene.boxes:
             its = []
@@ -124,7 +124,7 @@ class _Rows:
                     yield word, position, (seat[0] - number, seat[1]), arrow.label, arrow.dashed
 
     def folded(self, scene: Scene, calls: Sequence[ModuleCall]) -> Scene:
-        """The scene with the first of these calls in the place of all."""
+        """The scene with the first of these calls instead of all."""
         first, rank = calls[0].id, {call.id: number for number, call in enumerate(calls)}
         kept = self.members[first]
         into = {key: kept[position] for call in calls[1:] for position, key in enumerate(self.members[call.id])}
@@ -173,7 +173,7 @@ def _far(way: Way) -> bool:
 
 
 def _ends(its: Counter[Way], middle: Counter[Way], side: int) -> bool:
-    """Whether the first (-1) or the last (1) of a row differs from the others only in what lies on that side."""
+    """Whether the first (-1) or the last (1) of a row differs from the others only in what is on that side."""
     shared = Counter({way: count for way, count in middle.items() if _step(way) != side})
     if shared - its:
         return False

@@ -23,7 +23,7 @@ ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.2, 0.9)
 FARTHER = 60
 """How many points of other labels in the same row are as bad as one row more away from the middle."""
 WORSE = 100.0
-"""How much worse it is to cover another label than to lie on another line."""
+"""How much worse it is to cover another label than to be on another line."""
 CROWDED = 120
 """From so many lines between two rows on, labels no longer keep clear of all of them, for that takes the square."""
 
@@ -207,7 +207,7 @@ def _straight(knots: list[Point], strokes: list[Stroke], to: Point) -> None:
 
 
 class _Gap:
-    """What lies between two rows: the lines that lead through it, and the labels that have a place there."""
+    """What is between two rows: the lines that lead through it, and the labels that have a position there."""
 
     def __init__(self, ways: Sequence[tuple[int, float, float]]) -> None:
         self.labels: list[tuple[float, float, float]] = []
@@ -227,7 +227,7 @@ class _Gap:
         self.labels.append((x, y, half))
 
     def clash(self, x: float, y: float, half: float, own: int, parts: tuple[float, float]) -> float:
-        """How badly such a label of line `own` would cover others, or lie on other lines.
+        """How badly such a label of line `own` would cover others, or be on other lines.
 
         `parts` are the parts of their way aside that lines have made at its upper end and at its lower one.
         """
@@ -253,7 +253,7 @@ def _near(at: Mapping[int, Sequence[int]], x: float, half: float) -> list[int]:
 def _with_labels(
     wires: Sequence[Wire], web: Web, rows: Sequence[Row], lines: list[Line], stops: Sequence[Sequence[float]]
 ) -> list[Line]:
-    """Put the labels of short arrows on their lines, where they cover no other label and lie on no other line."""
+    """Put the labels of short arrows on their lines, where they cover no other label and are on no other line."""
     short = [number for number, line in enumerate(lines) if line.label is None and wires[number].label]
     ways: dict[int, list[tuple[int, float, float]]] = {web.row[web.chains[number][0]]: [] for number in short}
     for number, (chain, its) in enumerate(zip(web.chains, stops, strict=True)):

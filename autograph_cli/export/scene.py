@@ -71,10 +71,10 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The boxes of one order; what the script made from derivatives lies above these, in a band of its own."""
+    """The boxes of one order; what the script made from derivatives is above these, in a band of its own."""
 
     number: int
-    """Twice the order, which is the height at which it lies; odd for what was made from derivatives."""
+    """Twice the order, which is the height at which it is; odd for what was made from derivatives."""
     title: str
     beside: tuple[str, ...] = ()
     """Lines of text that stand to the right of all that is in it."""
@@ -195,7 +195,7 @@ class _Builder:
         return tuple((f"n{node.id}", f"n{node.parent}") for node in self.graph if node.parent is not None)
 
     def _uses(self) -> list[tuple[int, int, int, int]]:
-        """(user, place among its edges, used node, its output), for every edge that is drawn."""
+        """(user, position among its edges, used node, its output), for every edge that is drawn."""
         return [
             (node.id, position, edge.node, edge.nr)
             for node in self.graph

@@ -10,7 +10,7 @@ MOST_EDITS = 1_500
 
 
 def align(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Pairs of places with equal items, rising on both sides and as many as there can be.
+    """Pairs of positions with equal items, rising on both sides and as many as there can be.
 
     >>> align("abcd", "axcd")
     [(0, 0), (2, 2), (3, 3)]

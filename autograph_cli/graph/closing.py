@@ -87,7 +87,7 @@ class _Closing:
         )
 
     def _closed(self, node: Node, key: Key, used: dict[Key, list[Edge]]) -> Node:
-        """The node in the place of a closed call; its edges are its `args`, or `next` in a graph without them."""
+        """The node instead of a closed call; its edges are its `args`, or `next` in a graph without them."""
         call = self.whole.calls[key[0]]
         count = len(self.operations[key])
         words = f"{count} node{'s' * (count != 1)}" + (f", {call.parameters:,} parameters" if call.parameters else "")

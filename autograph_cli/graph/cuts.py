@@ -1,4 +1,4 @@
-"""Why no gradient goes from one place to another, as far as a graph tells by itself."""
+"""Why no gradient goes from one position to another, as far as a graph tells by itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def data_or_gradient(node: Node) -> list[Edge]:
 
 
 def behind(graph: Graph, starts: Iterable[Position]) -> set[int]:
-    """The nodes that these places hang on, by data or by gradient, themselves included."""
+    """The nodes that these positions hang on, by data or by gradient, themselves included."""
     met = {node for node, _ in starts}
     stack = list(met)
     while stack:

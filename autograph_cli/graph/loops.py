@@ -24,7 +24,7 @@ class Seat:
     """Where a node stands in a loop, or in loops within each other, from the outermost one to the innermost."""
 
     path: tuple[int, ...]
-    """What nodes of different turns have in common: the order, the loop, and the places within its turns."""
+    """What nodes of different turns have in common: the order, the loop, and the positions within its turns."""
     turn: tuple[int, ...]
     """The turn of each loop that it is in."""
     turns: tuple[tuple[int, int], ...]
@@ -55,7 +55,8 @@ def find_turns(graph: Graph) -> dict[int, Seat]:
     """The seat of every operation that is part of a loop, loops of each order by themselves.
 
     Two turns are alike if their operations have the same names, lines and modules, their tensors the same dtype and
-    number of dimensions, and if every edge leads to the same place of the same turn or of the one before, to the same
+    number of dimensions, and if every edge leads to the same position of the same turn or of the one before, to the
+    same
     node outside, or to a leaf or an input of the same kind. In the first turn, what others take from the turn before
     comes from outside, and may be without a gradient.
     """
@@ -67,7 +68,7 @@ def find_turns(graph: Graph) -> dict[int, Seat]:
 
 
 def _nodes(item: Item, path: tuple[int, ...] = ()) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The operations of an item, with their places in its turns."""
+    """The operations of an item, with their positions in its turns."""
     if isinstance(item, int):
         yield item, path
         return
@@ -88,7 +89,7 @@ class _Finder:
         self.later: list[list[int]] = []
         """For each item the next ones of its kind."""
         self.position: dict[int, tuple[int, tuple[int, ...]]] = {}
-        """Of the operations of a row: the number of the item that each is in, and its place in there."""
+        """Of the operations of a row: the number of the item that each is in, and its position in there."""
 
     def rolled(self, row: list[Item]) -> list[Item]:
         """The row with its loops as items, the innermost ones found first."""
@@ -197,7 +198,7 @@ class _Finder:
                 }
             )
 
-        # Of several such places, the one at which the last turn ends with the run.
+        # Of several such positions, the one at which the last turn ends with the run.
         shifts = range(min(period, size - FEWEST * period + 1))
         return min(shifts, key=lambda shift: (modules(shift), carried(shift), (size - shift) % period != 0, shift))
 

@@ -1,4 +1,4 @@
-"""Finds for every node of one graph its like in another: by structure, whatever its number, place or name.
+"""Finds for every node of one graph its like in another: by structure, whatever its number, position or name.
 
 Names of leaves and inputs that both graphs know come first. Then hashes of all that a node hangs on, and of all that
 hangs on it, find what an edit left as it was; derivatives are looked for among those of the same operation. The rest
@@ -20,7 +20,7 @@ ROUNDS = 8
 RADIUS = 3
 """How far around a node its surroundings are looked at, where an edit above and another below it are."""
 Slot = tuple[int, int, int]
-"""A place among a node's arguments (from 0) or gradients (from -1 down), an output number, and a node."""
+"""A position among a node's arguments (from 0) or gradients (from -1 down), an output number, and a node."""
 
 
 def match(old: Graph, new: Graph, fine: Label, *, names: bool = True) -> dict[int, int]:
@@ -80,7 +80,7 @@ def _slots(node: Node) -> list[Slot]:
 
 
 def _taken(side: _Side, number: int, across: _Side) -> int:
-    """At how many of its matched users' likes another matched node is in the place that this one has."""
+    """At how many of its matched users' likes another matched node is in the position that this one has."""
     return sum(
         (slot, nr) == (at, its) and target in across.image and across.image[target] != number
         for slot, nr, user in side.outs[number]
@@ -235,7 +235,7 @@ class _Matcher:
                 ]
 
     def _fits(self, one: int, other: int) -> bool:
-        """Whether every paired neighbour is one in the same place."""
+        """Whether every paired neighbour is one in the same position."""
         old, new = self.old, self.new
         if other in new.image or not self._agree(one, other):
             return False
@@ -245,7 +245,7 @@ class _Matcher:
     def _beside(
         self, one: int, other: int, keys: Sequence[Hashable], others: Sequence[Hashable]
     ) -> Iterator[tuple[int, int]]:
-        """Neighbours in the same place: arguments, what they are derivatives of, and users if there is no choice."""
+        """Neighbours in the same position: arguments, what they are derivatives of, and users if there is no choice."""
         old, new = self.old, self.new
         for (_, _, target), (_, _, like) in zip(old.ins[one], new.ins[other], strict=False):
             yield target, like
@@ -299,7 +299,7 @@ class _Matcher:
         )
 
     def _evidence(self, one: int, other: int) -> int:
-        """How many matched neighbours speak for this pair, less those whose place another node has."""
+        """How many matched neighbours speak for this pair, less those whose position another node has."""
         old, new = self.old, self.new
         ins = {(slot, nr, old.image[target]) for slot, nr, target in old.ins[one] if target in old.image}
         outs = {(slot, nr, old.image[user]) for slot, nr, user in old.outs[one] if user in old.image}
@@ -351,7 +351,7 @@ class _Matcher:
         return any(near in self.old.image for _, _, near in (*self.old.ins[one], *self.old.outs[one]))
 
     def _replaced(self) -> None:
-        """Pair operations that differ in their kind and stand in the same place: same arguments, same users."""
+        """Pair operations that differ in their kind and stand in the same position: same arguments, same users."""
         positions: dict[Hashable, list[int]] = defaultdict(list)
         for other in range(len(self.new.nodes)):
             if other not in self.new.image and self.new.ins[other]:

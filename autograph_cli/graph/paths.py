@@ -1,4 +1,4 @@
-"""The paths between two places of a graph: how many there are, and the shortest and the longest of them."""
+"""The paths between two positions of a graph: how many there are, and the shortest and the longest of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Steps = dict[int, list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The paths between two places; a node that takes one tensor twice is on one path, not on two."""
+    """The paths between two positions; a node that takes one tensor twice is on one path, not on two."""
 
     count: int = 0
     """How many there are."""
@@ -90,7 +90,7 @@ def known_names(graph: Graph) -> list[str]:
 
 
 def leading_to(graph: Graph, ends: Iterable[Position], targets: Targets = backward_edges) -> set[int]:
-    """The nodes from which a path leads to one of these places, the nodes of the places themselves included."""
+    """The nodes from which a path leads to one of these positions, the nodes of the positions themselves included."""
     goal: dict[int, set[int | None]] = {}
     for node, nr in ends:
         goal.setdefault(node, set()).add(nr)

@@ -60,9 +60,9 @@ class Saved:
     storage: int | None = None
     """Equal numbers share memory; numbered in order of first use."""
     version: int = 0
-    """Which one it is of the versions of that memory that are kept, which in-place changes lie between."""
+    """Which one it is of the versions of that memory that are kept, which in-place changes are between."""
     given: bool = False
-    """Whether it lies in the memory of a leaf or an input, which is there whoever keeps it."""
+    """Whether it is in the memory of a leaf or an input, which is there whoever keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Output:
     type: TensorType
     names: tuple[str, ...] = ()
     storage: int | None = None
-    """The memory that it lies in, if nodes keep that for backward: the number that their `saved` has."""
+    """The memory that it is in, if nodes keep that for backward: the number that their `saved` has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Values:
     zeros: int = 0
     nans: int = 0
     bins: tuple[int, ...] = ()
-    """How many lie in each of 16 equal parts from the lowest to the highest finite one."""
+    """How many are laid out in each of 16 equal parts from the lowest to the highest finite one."""
 
 
 @dataclass(frozen=True, slots=True)

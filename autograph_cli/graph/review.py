@@ -12,7 +12,7 @@ from autograph_cli.graph.views import reachable
 
 _ORDERS = ("forward", "backward", "double backward", "triple backward")
 _FEW = 4
-"""So many operations are named with their neighbours; of more in one place, their number is told."""
+"""So many operations are named with their neighbours; of more in one position, their number is told."""
 
 
 def sentences(diff: GraphDiff) -> list[str]:

@@ -1,4 +1,4 @@
-"""A smaller part of a graph: what lies between two names, or around one."""
+"""A smaller part of a graph: what is between two names, or around one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Slice:
     def of(self, graph: Graph) -> Graph:
         """The part of this graph; operations that it takes a tensor from stand at its border, as `…tanh`.
 
-        Raises `GraphError` for a name that is not in the graph, and if nothing lies in the part.
+        Raises `GraphError` for a name that is not in the graph, and if nothing is in the part.
         """
         if not self:
             return graph

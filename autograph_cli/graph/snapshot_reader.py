@@ -175,7 +175,7 @@ class _Cursor:
 
 @dataclass(slots=True)
 class _Raw:
-    """A node with labels in the place of edges."""
+    """A node with labels instead of edges."""
 
     number: int
     node: Node

@@ -75,7 +75,7 @@ def _read(text: str, name: str) -> Trace:
 
 
 class _Malformed(Exception):
-    """What is wrong with a value, and its place, which the readers around it put together."""
+    """What is wrong with a value, and its position, which the readers around it put together."""
 
     def __init__(self, problem: str) -> None:
         self.problem, self.position = problem, ""
@@ -108,6 +108,10 @@ def _parse(text: str, name: str) -> dict[str, Any]:
                 raise TraceError(f"{name} is truncated: it ends in the middle, at line {line}.") from None
             raise TraceError(f"{name} is damaged: {error}.") from None
         raise TraceError(f"{name} is not an autograph trace.") from None
+    if isinstance(data, dict) and "format" not in data and "nodes" in data:  # one graph alone
+        step = {"number": 0, "graph": data}
+        data = {"format": FORMAT, "version": VERSION, "script": "", "engine": "", "total_steps": 1, "steps": [step]}
+        data["failure"] = ""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise TraceError(f"{name} is not an autograph trace.")
     return data
@@ -191,7 +195,7 @@ def _list(reader: Reader[T]) -> Reader[tuple[T, ...]]:
 
 
 def _reread(reader: Reader[T], value: Any, step: str) -> T:
-    """What the reader gives, or the error that it raises, with this step added to its place."""
+    """What the reader gives, or the error that it raises, with this step added to its position."""
     try:
         return reader(value)
     except _Malformed as error:

@@ -37,7 +37,7 @@ class _Builder:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         known = log.known
         self.lies = settle(log, span.step)
-        """The storage, among those that its nodes keep, in which a leaf or an input lies, by the event's number."""
+        """The storage, among those that its nodes keep, in which a leaf or an input is, by the event's number."""
         starts = [event.key for event in span.step.events if event.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
@@ -206,7 +206,7 @@ class _Builder:
         return found
 
     def _storages(self) -> dict[tuple[int, int], int]:
-        """The memory in which outputs lie that are kept for backward."""
+        """The memory in which outputs are that are kept for backward."""
         found: dict[tuple[int, int], int] = {}
         for event in self.events:
             kept, positions = self._kept(event)

@@ -49,7 +49,7 @@ def first_binding(scripts: dict[str, Script], name: str) -> tuple[str, str, Bind
 def causes(
     graph: Graph, starts: Sequence[Position], ends: Sequence[Position], leaf: str, scripts: dict[str, Script]
 ) -> list[str]:
-    """Sentences on the lines that cut the way from `leaf` (the places `ends`, if it was recorded) to `starts`."""
+    """Sentences on the lines that cut the way from `leaf` (the positions `ends`, if it was recorded) to `starts`."""
     if not ends and not _reads(scripts, leaf):
         return []
     names = output_names(graph)

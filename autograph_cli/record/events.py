@@ -46,7 +46,7 @@ class Event(NamedTuple):
     """An operation that left a node, a leaf (however often its node is made anew) or an input without gradient."""
 
     number: int
-    """Its place in the order in which things were met."""
+    """Its position in the order in which things were met."""
     key: int
     """The node's sequence number; of an input, a negative one."""
     kind: str

@@ -85,7 +85,7 @@ class EngineFinder(DistributionFinder, Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the engine's module in the place of the empty one: the import system hands out what it finds there."""
+        """Put the engine's module instead of the empty one: the import system hands out what it finds there."""
         name = module.__name__
         self._show(name, importlib.import_module(engine_name(name)))
 

@@ -161,7 +161,7 @@ def _within(about: About, module: Any) -> tuple[str, Tree | None]:
 
 
 def _counted(module: Any) -> dict[int, int]:
-    """How many parameters a module and each one in it has, by id; what is in several places counts once."""
+    """How many parameters a module and each one in it has, by id; what is in several positions counts once."""
     nested = list(_nested(module))
     every = [module, *(inner for _, _, inner in nested)]
     own = {id(inner): [x for x in getattr(inner, "_parameters", {}).values() if x is not None] for inner in every}

@@ -13,7 +13,7 @@ from pathlib import Path
 from autograph_cli.record.names_used import Module, read
 
 MOST_FILES = 400
-"""Files of one package that are read; what lies behind more is for the run to tell."""
+"""Files of one package that are read; what is behind more is for the run to tell."""
 
 
 def modules_of(imported: Iterable[str]) -> Iterator[Module]:

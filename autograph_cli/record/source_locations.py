@@ -17,7 +17,7 @@ import autograph_cli
 from autograph_cli.graph import Source
 
 Site = tuple[CodeType, int]
-"""A place in compiled code: the code and the offset of the instruction."""
+"""A position in compiled code: the code and the offset of the instruction."""
 
 _OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
 _LIBRARY = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib"))
@@ -28,7 +28,7 @@ _PASSES = (
     os.path.join(_OURS, "engines", "pytorch_passes.py"),
 )
 _engines: set[str] = set()
-"""Where other engines' own code lies."""
+"""Where other engines' own code is."""
 
 USER, ENGINE, PASS, RUNNER = range(4)
 file_kinds: dict[str, int] = {}

@@ -52,7 +52,7 @@ def _of_many(array: Any) -> Values:
 
 
 def _counted(finite: Any, low: float, high: float) -> Any:
-    """How many lie in each of the bins, which are equal parts from the lowest to the highest."""
+    """How many are laid out in each of the bins, which are equal parts from the lowest to the highest."""
     positions = ((finite - low) * (BINS / (high - low))).astype(np.intp)
     return np.bincount(np.minimum(positions, BINS - 1), minlength=BINS)
 

@@ -64,7 +64,7 @@ class Entry:
     end: int
 
     def read(self, data: Callable[[int, int], Any]) -> Any:
-        """The array; `data` gives so many bytes from a place on."""
+        """The array; `data` gives so many bytes from a position on."""
         if self.dtype not in DTYPES:
             raise SafetensorError(f"dtype {self.dtype} is not available in autograph's engine")
         flat = data(self.begin, self.end - self.begin)

@@ -109,12 +109,12 @@ def load_model(model: Any, filename: Any, strict: bool = True, device: Any = "cp
 
 
 def storage_ptr(tensor: Tensor) -> int:
-    """The address of the memory that a tensor lies in."""
+    """The address of the memory that a tensor is in."""
     return int(tensor.untyped_storage().data_ptr())
 
 
 def storage_size(tensor: Tensor) -> int:
-    """The bytes of the memory that a tensor lies in."""
+    """The bytes of the memory that a tensor is in."""
     return int(tensor.untyped_storage().nbytes())
 
 

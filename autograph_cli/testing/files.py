@@ -27,7 +27,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        """As `diff`: 0 for the same, 1 for a difference, 2 for trouble."""
+        """As `diff`: 0 for the same, 1 for a difference, 2 for an error."""
         return {"failed": 2, "different": 1, "missing": 1}.get(self.status, 0)
 
 

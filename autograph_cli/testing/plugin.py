@@ -66,7 +66,7 @@ def graph_snapshot(request: pytest.FixtureRequest) -> GraphSnapshot:
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """The review of a graph that differs, in the place of two representations."""
+    """The review of a graph that differs, instead of two representations."""
     module: Any = sys.modules.get("autograph_cli.testing.fixture")
     if op != "==" or module is None or not isinstance(left, module.GraphSnapshot):
         return None
@@ -75,7 +75,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 
 def folder_of(path: Path) -> Path:
-    """Where the snapshots of a test file lie."""
+    """Where the snapshots of a test file are."""
     return path.parent / FOLDER / path.stem
 
 

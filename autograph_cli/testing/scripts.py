@@ -31,7 +31,7 @@ class Result:
 
 
 def snapshot_path(script: Path) -> Path:
-    """Where the snapshot of a script lies: beside it.
+    """Where the snapshot of a script is: beside it.
 
     >>> snapshot_path(Path("samples/expr.py")).as_posix()
     'samples/expr.graph.txt'

@@ -29,7 +29,7 @@ class SettingsError(AutographError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How snapshots are made; `folder` is where pyproject.toml lies, and what `files` are looked for in."""
+    """How snapshots are made; `folder` is where pyproject.toml is, and what `files` are looked for in."""
 
     folder: Path = field(default_factory=Path.cwd)
     files: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Tall pictures stand in columns: nothing lies on anything else, and every arrow is still in one."""
+"""Tall pictures stand in columns: nothing is on anything else, and every arrow is still in one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules that lie deep in one another: pictures of them take time in proportion to their size, and never fail."""
+"""Modules that are deep in one another: pictures of them take time in proportion to their size, and never fail."""
 
 from __future__ import annotations
 

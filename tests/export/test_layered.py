@@ -1,4 +1,4 @@
-"""The layered layout: nothing lies on anything else, and nothing lies outside the paper."""
+"""The layered layout: nothing is on anything else, and nothing is outside the paper."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_nothing_lies_on_anything_else_in_any_graph(scene: Scene) -> None:
 
 @st.composite
 def framed_scenes(draw: st.DrawFn) -> Scene:
-    """The same, with boxes in frames that lie in each other in any way."""
+    """The same, with boxes in frames that are in each other in any way."""
     scene = draw(scenes())
     count = draw(st.integers(1, 5))
     parents = [draw(st.integers(-1, number - 1)) for number in range(count)]

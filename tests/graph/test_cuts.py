@@ -1,4 +1,4 @@
-"""Why no gradient goes from one place to another, as far as the graph tells by itself."""
+"""Why no gradient goes from one position to another, as far as the graph tells by itself."""
 
 from __future__ import annotations
 

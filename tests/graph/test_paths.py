@@ -1,4 +1,4 @@
-"""Paths between two places: counted without being listed, the shortest and the longest of them listed."""
+"""Paths between two positions: counted without being listed, the shortest and the longest of them listed."""
 
 from __future__ import annotations
 

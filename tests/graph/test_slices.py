@@ -1,4 +1,4 @@
-"""Parts of a graph: what lies between names, or around one, with its border marked."""
+"""Parts of a graph: what is between names, or around one, with its border marked."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def recurrence(turns: int, step: Callable[[Writer, int, int], int] | None = None
 
 
 def seats(graph: Graph) -> list[tuple[int, int, int] | None]:
-    """Of each node the place in a turn, the turn, and the number of turns."""
+    """Of each node the position in a turn, the turn, and the number of turns."""
     found = find_turns(graph)
     return [
         (found[n.id].path[-1], *found[n.id].turn, found[n.id].turns[0][1]) if n.id in found else None for n in graph

@@ -1,4 +1,4 @@
-"""What a step holds: parameters, gradients, optimizer state; and in which memory what nodes keep lies."""
+"""What a step holds: parameters, gradients, optimizer state; and in which memory what nodes keep is."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.torchvision.record_transforms import EXPECTED, expressions, observe, 
 
 RECORDED = json.loads(EXPECTED.read_text())
 TIES = {"F.resize(u,(3,9))"}
-"""A sum that lies half way between two integers is rounded by its last bit."""
+"""A sum that is half way between two integers is rounded by its last bit."""
 
 
 def alike(ours, theirs, slack=0):

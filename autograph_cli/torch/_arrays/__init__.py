@@ -1,4 +1,4 @@
-"""What stands in the place of an array: without memory, read conjugated, sparse, batched, or of a class of its own."""
+"""What stands instead of an array: without memory, read conjugated, sparse, batched, or of a class of its own."""
 
 from __future__ import annotations
 

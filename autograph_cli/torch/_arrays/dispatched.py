@@ -24,11 +24,12 @@ make: Any = None
 
 
 class Dispatched(Geometry):
-    """What an instance has in the place of an array: how one would lie, the class, and the attributes, which copies
+    """What an instance has instead of an array: how one would are laid out, the class, and the attributes, which copies
     share.
 
     `memory` is the array that an instance made by `as_subclass` is over; a wrapper has none. While one is alive,
-    operations take the general way and backward runs formulas as operations. Whoever reads elements past an operation
+    operations go through full dispatch and backward runs formulas as operations. Whoever reads elements past an
+    operation
     gets a NotImplementedError.
     """
 

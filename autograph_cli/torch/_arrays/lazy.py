@@ -21,7 +21,7 @@ def bits_of(raw: Array) -> Bits:
 
 
 def flip(raw: Array, conj: bool, neg: bool) -> Any:
-    """The same memory read conjugated, negated or both, if it is not yet; else as it lies there."""
+    """The same memory read conjugated, negated or both, if it is not yet; else as it is there."""
     if not (conj or neg):
         return raw
     before = bits_of(raw)
@@ -33,7 +33,7 @@ def flip(raw: Array, conj: bool, neg: bool) -> Any:
 
 
 def memory_of(raw: Array) -> Any:
-    """A raw array without its bits: the elements as they lie in memory."""
+    """A raw array without its bits: the elements as they are laid out in memory."""
     return raw.memory if raw.__class__ is Lazy else raw
 
 
@@ -47,7 +47,7 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     written.
 
     NumPy, and whatever is not a view, gets a copy with the elements as they read. While one is alive, operations take
-    the general way.
+    full dispatch.
 
     >>> a = np.array([1 + 2j, 3 - 1j])
     >>> b = Lazy(a, (True, False))
@@ -66,7 +66,7 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     shape = property(lambda self: self._geometry.shape, lambda self, shape: setattr(self._geometry, "shape", shape))
 
     def resolved(self) -> Any:
-        """The elements as they read, in the order in which they lie."""
+        """The elements as they read, in the order in which they are."""
         return self._read(self._geometry)
 
     def _read(self, a: Array) -> Any:

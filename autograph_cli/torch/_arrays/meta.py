@@ -48,7 +48,7 @@ class _Reserved:
 
 
 class Geometry:
-    """What is told of an array by another one, `_geometry`, that lies as it would."""
+    """What is told of an array by another one, `_geometry`, that is laid out as it would."""
 
     __slots__ = ()
 
@@ -78,7 +78,7 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
         dtype = np.dtype(dtype)
         shape = tuple(shape)
         strides = c_strides(shape, dtype.itemsize) if strides is None else tuple(strides)
-        # An array of NumPy's own that lies nowhere: it is asked for its geometry, never for an element.
+        # An array of NumPy's own that is nowhere: it is asked for its geometry, never for an element.
         self._geometry = _placed(_NOWHERE, shape, strides, dtype)
         reach = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
         self.memory = _Reserved(reach if self.size else 0)
@@ -113,7 +113,7 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def address(self) -> int:
-        """The place of the first element, which only makes sense beside that of another view of the same memory."""
+        """The position of the first element, which only makes sense beside that of another view of the same memory."""
         found: int = self._geometry.__array_interface__["data"][0]
         return found
 
@@ -294,12 +294,12 @@ for _name in (
 
 
 def _placed(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """An array of NumPy's that claims to lie at an address."""
+    """An array of NumPy's that claims to be at an address."""
     return np.asarray(_Claim(address, shape, strides, f"|V{dtype.itemsize}")).view(dtype)
 
 
 class _Claim:
-    """What NumPy asks for the place of an array."""
+    """What NumPy asks for the position of an array."""
 
     __slots__ = ("__array_interface__",)
 
@@ -319,7 +319,7 @@ def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 def ordered_strides(shape: tuple[int, ...], itemsize: int, order: Any) -> tuple[int, ...]:
-    """Strides in bytes of a dense array whose dimensions lie in `order`, the outermost first."""
+    """Strides in bytes of a dense array whose dimensions are stored in `order`, the outermost first."""
     strides, step = [0] * len(shape), itemsize
     for d in reversed(order):
         strides[d] = step
@@ -400,7 +400,7 @@ def _is_mask(item: Any) -> bool:
 
 
 def _small_index(item: Any) -> Any:
-    """An index for a miniature: places 0 only, slices of what is there."""
+    """An index for a miniature: positions 0 only, slices of what is there."""
     if isinstance(item, slice):
         return slice(None)
     if item is None or item is Ellipsis:
@@ -440,7 +440,7 @@ def _selected(shape: tuple[int, ...], index: tuple[Any, ...]) -> tuple[int, ...]
 
 
 def _spelled_out(shape: tuple[int, ...], index: tuple[Any, ...]) -> list[Any]:
-    """The index with one item a dimension: masks as places, `...` as slices."""
+    """The index with one item a dimension: masks as positions, `...` as slices."""
     items: list[Any] = []
     for item in index:
         if isinstance(item, (bool, np.bool_, list, tuple)):

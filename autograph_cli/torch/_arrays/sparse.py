@@ -1,4 +1,4 @@
-"""Arrays of which only some elements are kept: what a sparse tensor holds in the place of an array."""
+"""Arrays of which only some elements are kept: what a sparse tensor holds instead of an array."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _MISSING = "this is not available for sparse tensors in autograph's engine yet: 
 
 
 class Sparse:
-    """What the layouts have in common. While one is alive, operations take the general way, and device_dispatch.py sees
+    """What the layouts have in common. While one is alive, operations go through full dispatch, and device_dispatch.py
+    sees
     it."""
 
     __slots__ = ("__weakref__", "dtype", "shape", "values")
@@ -41,8 +42,19 @@ class Sparse:
         return True
 
     def with_values(self, values: Any) -> Any:
-        """Other values in the same places."""
+        """Other values in the same positions."""
         raise NotImplementedError
+
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays that it is made of, the values last."""
+        raise NotImplementedError
+
+    def facts(self) -> tuple[bool, ...]:
+        """What is told of it beside its arrays and its shape."""
+        return ()
+
+    def __reduce__(self) -> Any:
+        return type(self), (*self.parts(), self.shape, *self.facts())
 
     def coo(self) -> Coo:
         """The same by coordinates."""
@@ -88,7 +100,7 @@ class Sparse:
 
 
 class Coo(Sparse):
-    """`values[i]` at the place `indices[:, i]` (places may repeat); values may have dimensions of their own.
+    """`values[i]` at the position `indices[:, i]` (positions may repeat); values may have dimensions of their own.
 
     >>> Coo(np.array([[0, 2, 0]]), np.array([1.0, 2.0, 3.0]), (3,)).dense()
     array([4., 0., 2.])
@@ -107,11 +119,17 @@ class Coo(Sparse):
     def with_values(self, values: Any) -> Coo:
         return Coo(self.indices, values, (*self.shape[: len(self.indices)], *values.shape[1:]), self.coalesced)
 
+    def parts(self) -> tuple[Any, ...]:
+        return self.indices, self.values
+
+    def facts(self) -> tuple[bool, ...]:
+        return (self.coalesced,)
+
     def coo(self) -> Coo:
         return self
 
     def flat(self) -> Any:
-        """Each place as one number."""
+        """Each position as one number."""
         return (
             np.ravel_multi_index(tuple(self.indices), self.shape[: len(self.indices)])
             if self.indices.size
@@ -119,7 +137,7 @@ class Coo(Sparse):
         )
 
     def coalesce(self) -> Coo:
-        """The same with each place once, in order."""
+        """The same with each position once, in order."""
         if self.coalesced:
             return self
         _, first, back = np.unique(self.flat(), return_index=True, return_inverse=True)
@@ -141,6 +159,9 @@ class Csr(Sparse):
 
     def with_values(self, values: Any) -> Csr:
         return Csr(self.crow, self.columns, values, self.shape)
+
+    def parts(self) -> tuple[Any, ...]:
+        return self.crow, self.columns, self.values
 
     def coo(self) -> Coo:
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.crow))

@@ -1,4 +1,4 @@
-"""What a batched tensor shows in the place of an array: one sample's shape, dtype and strides, but no element."""
+"""What a batched tensor shows instead of an array: one sample's shape, dtype and strides, but no element."""
 
 from __future__ import annotations
 

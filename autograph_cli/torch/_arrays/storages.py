@@ -28,7 +28,7 @@ def owner(raw: Array) -> Any:
 
 
 def address(raw: Array) -> int:
-    """Where the first element lies."""
+    """Where the first element is."""
     if raw.__class__ is Meta:
         return int(raw.address)
     interface = memory_of(raw._geometry if isinstance(raw, StandIn) else raw).__array_interface__

@@ -1,4 +1,4 @@
-"""Which classes of arrays are not NumPy's own: operations on these take the general way."""
+"""Which classes of arrays are not NumPy's own: operations on these go through full dispatch."""
 
 from __future__ import annotations
 

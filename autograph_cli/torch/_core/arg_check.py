@@ -226,7 +226,7 @@ def kinds(args: Any) -> tuple[Any, ...]:
 
 
 Handed = tuple[str, str, tuple[Any, ...], Mapping[str, Any]]
-"""Arguments of a compiled function: its part of the namespace, its name, and those by place and by name."""
+"""Arguments of a compiled function: its part of the namespace, its name, and those by position and by name."""
 
 
 def hands_on(hands: Callable[..., Handed | None]) -> Callable[[F], F]:

@@ -60,7 +60,7 @@ class Pass:
         self.recorded = call.create_graph or wrapped
         self.kernels: Any = None
         self.captures: dict[Node, dict[int, list[int]]] = {}
-        """For `grad` calls: node -> output number -> places in the result."""
+        """For `grad` calls: node -> output number -> positions in the result."""
         self.found: list[Any] = [None] * len(call.inputs or ())
         self.only: set[Node] | None = None
         """For calls with `inputs`: the nodes that lead to one."""

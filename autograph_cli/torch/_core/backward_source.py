@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def backward_source(op: Operation, mode: str) -> str:
-    """The two worlds differ only in how saved tensors are opened."""
+    """The two modes differ only in how saved tensors are opened."""
     lines = ["def run(node, f, grad, edges=None):", "    if edges is None:", "        edges = node._edges"]
     if op.saved_names:
         lines += ["    saved = node._saved", "    if saved is None:", "        raise freed()"]

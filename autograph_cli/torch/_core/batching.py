@@ -58,7 +58,7 @@ class Call:
         return expanded(self.args[i], self.marks[i], self.size)
 
     def every(self, change: Callable[[Tensor, bool], Any]) -> list[Any]:
-        """The arguments, with `change(tensor, batched)` in the place of each tensor."""
+        """The arguments, with `change(tensor, batched)` instead of each tensor."""
         args = list(self.args)
         for i, parameter in self.op.positions:
             if parameter.is_list:

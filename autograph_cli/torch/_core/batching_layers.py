@@ -266,7 +266,7 @@ def take(call: Call) -> Any:
 def _layout(call: Call) -> tuple[list[Any], int, int, int]:
     """Indices with one for the batch in front; how many dimensions they make, where those belong, how many are left.
 
-    With an index for the batch the indexed dimensions come first, where without they stand in the place of the first
+    With an index for the batch the indexed dimensions come first, where without they stand instead of the first
     index if all indices are neighbours.
     """
     marks = call.marks[call.position("indices")]

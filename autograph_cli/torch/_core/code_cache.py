@@ -1,6 +1,6 @@
 """Code of generated functions, kept from one process to the next as Python keeps that of modules.
 
-Compiling all operations takes most of the time of importing the engine. The code lies in `__pycache__` under the rules
+Compiling all operations takes most of the time of importing the engine. The code is in `__pycache__` under the rules
 of `.pyc` files: one for each Python version, none where `sys.dont_write_bytecode` is on or the folder cannot be
 written.
 """

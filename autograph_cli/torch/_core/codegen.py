@@ -243,7 +243,8 @@ def _returned(op: Operation) -> str:
 
 
 def _laid_out(op: Operation, raws: dict[str, str]) -> list[str]:
-    """What comes of operands that are not contiguous lies as in PyTorch; that NumPy's results do where they are is
+    """What comes of operands that are not contiguous is laid out as in PyTorch; that NumPy's results do where they are
+    is
     known."""
     if not op.elementwise:
         return []
@@ -322,7 +323,8 @@ def _asks(parameter: Parameter) -> str:
 
 
 def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
-    """Arrays of other classes than NumPy's go the general way; the others are cast where the operation asks for it."""
+    """Arrays of other classes than NumPy's go through full dispatch; the others are cast where the operation asks for
+    it."""
     names = [raws[p.name] for p in op.tensors]
     hand_on = f"return dispatch(OP, ({_arguments(op)},))"
     lines = []
@@ -342,7 +344,7 @@ def _casts(op: Operation, raws: dict[str, str]) -> list[str]:
             f"        {hand_on}",
         ]
     elif op.floating and len(names) == 1:
-        # What lies inside a graph is floating; a view of integers has an edge, too.
+        # What is inside a graph is floating; a view of integers has an edge, too.
         ask = "edge0.__class__ is not tuple and " if op.inputs else ""
         cast = [f"if {ask}{names[0]}.dtype.kind in 'biu':", f"    {names[0]} = as_floating({names[0]})"]
         lines += [

@@ -1,4 +1,4 @@
-"""The general way to run an operation: every mode, every kind of argument, no shortcuts.
+"""The full way to run an operation: every mode, every kind of argument, no shortcuts.
 
 Compiled operations come here whenever something unusual is on (see `ProcessState.special`).
 """
@@ -221,7 +221,7 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
 
 
 def by_elements(op: Operation) -> bool:
-    """Whether each element of the result is of the elements at one place, so that PyTorch writes while it reads."""
+    """Whether each element of the result is of the elements at one position, so that PyTorch writes while it reads."""
     return bool(op.pointwise or op.promotes)
 
 
@@ -436,7 +436,7 @@ def annotate(node: Node) -> None:
     if thread_state.anomaly:
         extra_of(node)
         frames = traceback.extract_stack()
-        # What lies below the command that runs the script is not the script's either.
+        # What is below the command that runs the script is not the script's either.
         below = [
             i for i, f in enumerate(frames) if f.filename.startswith(_PACKAGE) and not f.filename.startswith(_ENGINE)
         ]

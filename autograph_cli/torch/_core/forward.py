@@ -1,6 +1,6 @@
 """Forward mode: the tangent of each operation, from what its record says. There is no second table of derivatives.
 
-Pointwise operations use their formula with the tangent in the place of the gradient, linear ones run on the tangents,
+Pointwise operations use their formula with the tangent instead of the gradient, linear ones run on the tangents,
 and all others transpose their recorded formula once more: what `vjp` does to a cotangent is linear, and its own `vjp`
 is the `jvp`.
 """
@@ -160,7 +160,7 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
 
 
 def repeats(raw: Any) -> bool:
-    """Whether one place in memory stands for several elements."""
+    """Whether one position in memory stands for several elements."""
     return any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True))
 
 

@@ -1,6 +1,6 @@
 """NumPy's floating point errors: silent where the engine computes, as PyTorch is, and warnings everywhere else.
 
-NumPy hands them to `log` in the place of warning, which costs nothing while there are none. It passes on what other
+NumPy hands them to `log` instead of warning, which costs nothing while there are none. It passes on what other
 code computes, so that whoever divides an array of his own by zero is told as ever; and no filter of his makes the
 engine fail.
 """

@@ -81,13 +81,13 @@ def uniform(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: float = 0.0
 
 
 def is_permuted(raw: Array) -> bool:
-    """Whether the dimensions lie in another order than the first one outermost."""
+    """Whether the dimensions are stored in another order than the first one outermost."""
     moving = [d for d in slowest_first(raw) if raw.shape[d] != 1]
     return moving != sorted(moving)
 
 
 def in_order(draw: Callable[[tuple[int, ...]], Array], raw: Array) -> Array:
-    """Numbers of the shape of `raw`, drawn in the order in which its elements lie in memory."""
+    """Numbers of the shape of `raw`, drawn in the order in which its elements are laid out in memory."""
     if raw.ndim < 2 or raw.flags.c_contiguous:
         return draw(raw.shape)
     order = slowest_first(raw)

@@ -25,7 +25,7 @@ class layout(_Constant):
 
 
 class memory_format(_Constant):
-    """The order in which dense elements lie."""
+    """The order in which dense elements are stored."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""In which order results lie in memory, where PyTorch's order is not the one that NumPy gives.
+"""In which order results are laid out in memory, where PyTorch's order is not the one that NumPy gives.
 
 Strides decide whether a later `reshape` is a view, and so which node the graph has.
 """
@@ -30,7 +30,7 @@ def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def arranged(memory_format: str | Callable[..., Any], kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel whose result lies as PyTorch's does, in memory of its own."""
+    """A kernel whose result is laid out as PyTorch's does, in memory of its own."""
     if not memory_format:
         return kernel
     if memory_format == "contiguous":
@@ -110,7 +110,7 @@ def contiguous(raw: Array) -> Any:
 
 
 def joined(raw: Array, parts: Sequence[Any], dim: int) -> Any:
-    """What `cat` gives lies row by row, unless channels come last in all that is joined."""
+    """What `cat` gives is laid out row by row, unless channels come last in all that is joined."""
     if raw.__class__ is np.ndarray and raw.size and all(suggests_channels_last(x) for x in parts if x.ndim == raw.ndim):
         return laid(
             raw, permuted_strides(raw.shape, channels_last_order(raw.ndim)) if raw.ndim in (4, 5) else strides_of(raw)
@@ -215,7 +215,8 @@ def empty_strided(shape: tuple[int, ...], strides: Sequence[int], dtype: Any) ->
 def elementwise_strides(shape: tuple[int, ...], operands: Sequence[Any]) -> Sequence[int]:
     """The strides of a new result, as PyTorch's iterator over tensors chooses them.
 
-    Operands that all lie alike, without gaps, are followed to the letter; otherwise the dimensions are sorted by the
+    Operands that all are laid out alike, without gaps, are followed to the letter; otherwise the dimensions are sorted
+    by the
     strides of the first operand that tells them apart, then of the next one.
     """
     if all(x.shape == shape for x in operands):
@@ -277,7 +278,7 @@ def slowest_first(raw: Array) -> list[int]:
 
 
 def _swaps(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]], fast: int, slow: int) -> bool | None:
-    """Whether two dimensions change places; None where no operand tells."""
+    """Whether two dimensions are swapped; None where no operand tells."""
     for strides in operands:
         a, b = strides[fast], strides[slow]
         if a == 0 or b == 0:

@@ -14,7 +14,7 @@ class Traits:
     """Arguments are cast to their common dtype, and a number may stand beside a tensor; "floating": which is not taken
     for an integer."""
     number_first: bool = False
-    """A number may stand in the first place too."""
+    """A number may stand in the first position too."""
     strict: bool = False
     """A number may stand in no place."""
     floating: bool = False
@@ -41,12 +41,14 @@ class Traits:
     nondifferentiable: tuple[str, ...] = ()
     """Names of outputs without gradient."""
     memory_format: str | Callable[..., Any] = ""
-    """How results lie where PyTorch's order is not the kernel's: "contiguous", "preserve", "channels_last" (where those
+    """How results are laid out where PyTorch's order is not the kernel's: "contiguous", "preserve", "channels_last"
+    (where those
     of the first argument are); "own": as they come, never the argument's memory; or a function of both."""
 
     # Mathematics
     pointwise: bool | None = None
-    """Each element depends on the elements at its place, over broadcast arguments; None: so it is where `promotes` or
+    """Each element depends on the elements at its position, over broadcast arguments; None: so it is where `promotes`
+    or
     `floating` is."""
     linear: bool | str | None = None
     """Linear in all inputs that have a derivative together; "each": in each while the others stay; None: as `view`."""

@@ -88,7 +88,7 @@ class Operation(Traits):
             and not (self.multiple or self.view or self.memory_format not in ("", "own"))
             and not any(p.type.startswith("MemoryFormat") for p in schema.parameters)
         )
-        """Whether the result lies in memory as PyTorch's iterator over tensors has it."""
+        """Whether the result is laid out in memory as PyTorch's iterator over tensors has it."""
         self.tensors = tuple(p for p in schema.parameters if p.is_tensor or p.is_list)
         with_gradient = {name for d in derivatives for name in d.inputs}
         unknown = with_gradient - {p.name for p in self.tensors}

@@ -1,4 +1,4 @@
-"""The public names: functions of the namespace, methods of Tensor, their in-place twins, `out=` and aliases."""
+"""The public names: functions of the namespace, methods of Tensor, their in-place variants, `out=` and aliases."""
 
 from __future__ import annotations
 

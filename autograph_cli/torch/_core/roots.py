@@ -18,7 +18,7 @@ from .tensor import Tensor, make
 
 
 class GradientEdge(NamedTuple):
-    """A gradient's place in the graph: a node and the number of its output."""
+    """A gradient's position in the graph: a node and the number of its output."""
 
     node: Node
     output_nr: int

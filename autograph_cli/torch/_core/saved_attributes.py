@@ -89,7 +89,9 @@ def _keeper(op: Operation) -> Any:
     if not (positions or optional):
         return None
     if not optional:
-        return itemgetter(*positions, positions[0])  # twice the first one: of a single place there is a tuple then, too
+        return itemgetter(
+            *positions, positions[0]
+        )  # twice the first one: of a single position there is a tuple then, too
     return staticmethod(
         lambda saved: (*[saved[i] for i in positions], frozenset(i for i in optional if saved[i] is None))
     )

@@ -50,7 +50,7 @@ def _new(size: int) -> SharedMemory:
 
 
 def shared_memory_of(raw: Any) -> SharedMemory | None:
-    """The shared memory that an array lies in, if it does."""
+    """The shared memory that an array is in, if it does."""
     if not isinstance(memory_of(raw), np.ndarray):
         return None
     base = owner(raw).base

@@ -55,7 +55,7 @@ class BackwardCall:
 
 
 class ProcessState:
-    """Settings of the process. `special` counts modes that send every operation through the general way (see
+    """Settings of the process. `special` counts modes that send every operation through full dispatch (see
     dispatch.py)."""
 
     __slots__ = (
@@ -80,7 +80,7 @@ class ProcessState:
         """How many threads have grad mode off: while none has, an operation need not ask for its own thread's."""
         self.observer: Observer | None = None
         self.op_hook: OpHook | None = None
-        """Sees every operation, on the general way only: who sets it counts `special` up as well."""
+        """Sees every operation, in full dispatch only: who sets it counts `special` up as well."""
         self.default_dtype = np.dtype(np.float32)
         self.default_device: Any = None
 

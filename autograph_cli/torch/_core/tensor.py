@@ -391,7 +391,7 @@ def dispatches(kind: type) -> bool:
 
 
 class Wrapped(Tensor):
-    """A tensor that a transform follows: one or two tensors of lower levels in the place of an array (see
+    """A tensor that a transform follows: one or two tensors of lower levels instead of an array (see
     transforms.py)."""
 
     __slots__ = ()

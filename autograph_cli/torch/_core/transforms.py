@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _slot(name: str) -> Any:
-    """A slot of a tensor, in the place of which a wrapper shows its lower tensor's."""
+    """A slot of a tensor, instead of which a wrapper shows its lower tensor's."""
     return property(lambda self: getattr(self._inner, name), lambda self, value: setattr(self._inner, name, value))
 
 
@@ -85,7 +85,7 @@ def dual(level: Level, primal: Tensor, tangent: Tensor) -> Dual:
 
 
 class Batched(Wrapped):
-    """A tensor for each place of a batch: `_value` has the batch as its dimension `_bdim`, which does not show."""
+    """A tensor for each position of a batch: `_value` has the batch as its dimension `_bdim`, which does not show."""
 
     __slots__ = ("_bdim", "_level", "_value")
 

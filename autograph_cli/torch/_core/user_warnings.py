@@ -1,4 +1,4 @@
-"""Warnings that point to the line of the script, however many of the engine's functions lie between."""
+"""Warnings that point to the line of the script, however many of the engine's functions are between."""
 
 from __future__ import annotations
 

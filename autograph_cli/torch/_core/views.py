@@ -49,7 +49,7 @@ def make_view(
 
 
 def along(path: tuple[Any, ...], base: Tensor) -> Tensor:
-    """A view of `base`, or of memory that lies like it, by the operations and windows by which another one was made."""
+    """A view of `base`, or of memory that is like it, by the operations and windows by which another one was made."""
     f, found, start = operations, base, address(base._raw)
     for step in path:
         if isinstance(step, tuple):
@@ -71,7 +71,7 @@ def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], in
     """Sizes, strides and offset of a raw view, in elements of its raw base."""
     apart: int = address(view) - address(base)
     if not 0 <= apart < base.nbytes and owner(view) is not owner(base):
-        # `set_` gave the view other memory: its place there is taken for one in the base's, as PyTorch does.
+        # `set_` gave the view other memory: its position there is taken for one in the base's, as PyTorch does.
         return view.shape, strides_of(view), offset_in(view) - offset_in(base)
     return view.shape, strides_of(view), apart // view.itemsize
 
@@ -168,7 +168,7 @@ class CopySlices(Node):
         return (result, *grads[1:])
 
     def _run_wrapped(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        """The same without a change in place, by the places of the view's elements in the base."""
+        """The same without a change in place, by the positions of the view's elements in the base."""
         if grad._raw.dtype != self.dtype:
             raise NotImplementedError(
                 "a change in place through view_as_real or view_as_complex under a transform of functions"
@@ -188,7 +188,7 @@ class CopySlices(Node):
         return (f.reshape(flat, shape), *grads[1:])
 
     def _read(self, f: Any, part: Any) -> Any:
-        """What lies in the changed part as the view reads it, and the other way round."""
+        """What is in the changed part as the view reads it, and the other way round."""
         conj, neg = self.bits
         part = f.conj(part) if conj else part
         return f.neg(part) if neg else part
@@ -268,7 +268,7 @@ def bump(tensor: Tensor) -> None:
 
 
 def check_own_memory(raw: Array) -> None:
-    """Raise PyTorch's error where one place in memory stands for several elements to be written."""
+    """Raise PyTorch's error where one position in memory stands for several elements to be written."""
     if isinstance(raw, Sparse):
         return
     if raw.size and 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
@@ -321,7 +321,7 @@ def is_dense(raw: Array) -> bool:
 
 def write(tensor: Tensor, raw: Array, apart: bool = True) -> None:
     """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own
-    place."""
+    position."""
     if isinstance(tensor._raw, Sparse):
         tensor._raw = raw
         bump(tensor)
@@ -361,7 +361,7 @@ def rebase(tensor: Tensor, node: Node) -> None:
 
 
 def move_retained(tensor: Tensor, before: Edge | None) -> None:
-    """A tensor that retains its gradient does so at its new place in the graph."""
+    """A tensor that retains its gradient does so at its new position in the graph."""
     if tensor._meta is None or not tensor._meta.retains or before is None:
         return
     old, new = before[0]._extra, edge_of(tensor)

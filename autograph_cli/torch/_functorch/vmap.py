@@ -26,7 +26,7 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function that calls `func` for each place along the dimensions `in_dims` of its arguments, all at once.
+    """A function that calls `func` for each position along the dimensions `in_dims` of its arguments, all at once.
 
     Results are stacked along `out_dims`. None stands for an argument that all samples share. Arguments by name are
     shared.

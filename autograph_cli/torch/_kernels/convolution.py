@@ -107,7 +107,7 @@ class Convolution:
     def images(
         self, columns: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
     ) -> Any:
-        """The sum of all `out` windows at their places: the adjoint of `columns`. One addition per element of the
+        """The sum of all `out` windows at their positions: the adjoint of `columns`. One addition per element of the
         kernel."""
         n, c = columns.shape[:2]
         columns = columns.reshape(n, c, *kernel, *out)
@@ -183,7 +183,7 @@ class Convolution:
         return self.framed(a, [(0, 0), (0, 0), *((p, p) for p in padding)]) if any(padding) else a
 
     def _plane_windows(self, kernel: Sizes, size: Sizes, stride: Sizes, dilation: Sizes) -> Any:
-        """For each element of the kernel: its place in a weight (C, 1, ...), and the slices that it meets."""
+        """For each element of the kernel: its position in a weight (C, 1, ...), and the slices that it meets."""
         for position in itertools.product(*map(range, kernel)):
             starts = (k * d for k, d in zip(position, dilation, strict=True))
             tap = (slice(None), 0, *position)

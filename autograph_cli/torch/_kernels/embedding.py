@@ -19,7 +19,7 @@ class Embedding:
     added_at: Any
 
     def rows_added(self, rows: Any, positions: Any, count: int) -> Any:
-        """A table of `count` rows, each the sum of the rows that belong to its place."""
+        """A table of `count` rows, each the sum of the rows that belong to its position."""
         out = self.xp.zeros((count, *rows.shape[1:]), rows.dtype)
         if positions.size == 0:
             return out

@@ -1,4 +1,4 @@
-"""Elements by their places: index, put, gather, scatter."""
+"""Elements by their positions: index, put, gather, scatter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._arrays import Array
 from .half_precision import widened
 
 _FEW = 128
-"""Elements for which it does not pay to work out where each lies."""
+"""Elements for which it does not pay to work out where each is."""
 
 
 class Indexing:
@@ -80,7 +80,8 @@ class Indexing:
         return found if index.ndim else found[0]
 
     def added_at(self, out: Any, positions: Any, values: Any) -> None:
-        """`out[positions] += values`, also where places repeat: many times faster in one dimension than in several."""
+        """`out[positions] += values`, also where positions repeat: many times faster in one dimension than in
+        several."""
         lie = self._positions(out, positions, values.size) if values.dtype == out.dtype else None
         if lie is None:
             self.xp.add.at(out, positions, values)
@@ -91,7 +92,7 @@ class Indexing:
         self.xp.add.at(out.reshape(-1), lie.reshape(-1), every.reshape(-1))
 
     def _positions(self, a: Array, positions: Any, count: int) -> Any:
-        """Where what `a[positions]` reads lies in the memory of `a`, with all its elements last; None where that is not
+        """Where what `a[positions]` reads is in the memory of `a`, with all its elements last; None where that is not
         simple."""
         lead = sum(1 for p in positions if p.__class__ is slice)
         rest = positions[lead:]

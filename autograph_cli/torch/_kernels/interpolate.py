@@ -1,4 +1,4 @@
-"""Images at other places: resizing by a matrix per dimension, sampling at the points of a grid."""
+"""Images at other positions: resizing by a matrix per dimension, sampling at the points of a grid."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Sampling:
     # ---------------------------------------------------------------- resizing
 
     def _step(self, n: int, m: int, corners: bool, scale: float | None) -> float:
-        """How far apart the places of two neighbouring results are."""
+        """How far apart the positions of two neighbouring results are."""
         if corners:
             return (n - 1) / (m - 1) if m > 1 else 0.0
         return 1.0 / scale if scale is not None and scale > 0 else n / m
@@ -56,7 +56,7 @@ class Sampling:
         return self.xp.minimum(self.xp.floor(position).astype("int64"), n - 1)
 
     def _taps(self, mode: str, n: int, m: int, corners: bool, scale: float | None) -> tuple[Any, Any]:
-        """The places (m, taps) that make each result, and their weights."""
+        """The positions (m, taps) that make each result, and their weights."""
         step, line = self._step(n, m, corners, scale), self.xp.arange(m)
         position = line * step if corners else (line + 0.5) * step - 0.5
         if mode == "linear":
@@ -151,7 +151,7 @@ class Sampling:
         return x, slope
 
     def _line_taps(self, g: Any, n: int, mode: int, padding: int, corners: bool) -> tuple[Any, Any, Any]:
-        """Along one dimension: the places of the taps, whether they are inside, and weights with two derivatives."""
+        """Along one dimension: the positions of the taps, whether they are inside, and weights with two derivatives."""
         xp = self.xp
         scale = (n - 1) / 2 if corners else n / 2
         x = (g + 1) * scale if corners else ((g + 1) * n - 1) / 2
@@ -180,7 +180,7 @@ class Sampling:
         return cubic(distance, a, self.xp), first * sign * scale, second * scale * scale
 
     def _corners_of(self, a: Array, grid: Any, mode: int, padding: int, corners: bool) -> Any:
-        """For each combination of taps: flat places (N, points), whether they count, and the weights of each
+        """For each combination of taps: flat positions (N, points), whether they count, and the weights of each
         dimension."""
         n, size = grid.shape[0], a.shape[2:]
         flat = grid.reshape(n, -1, len(size))
@@ -201,7 +201,7 @@ class Sampling:
         return math.prod(w[by.count(d)] for d, w in enumerate(weights))
 
     def _read(self, a: Array, position: Any) -> Any:
-        """The elements (N, C, points) at flat places (N, points)."""
+        """The elements (N, C, points) at flat positions (N, points)."""
         flat = a.reshape(*a.shape[:2], math.prod(a.shape[2:]))
         return self.xp.take_along_axis(
             flat, self.xp.broadcast_to(position[:, None], (*a.shape[:2], position.shape[1])), 2

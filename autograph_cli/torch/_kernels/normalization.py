@@ -101,7 +101,7 @@ class Normalization:
     ) -> Any:
         """The result, and the mean and 1 / deviation that were used: of the batch while training."""
         if not a.flags.c_contiguous and not (a.ndim > 3 and self.xp.moveaxis(a, 1, -1).flags.c_contiguous):
-            a = self.xp.ascontiguousarray(a)  # the result lies in this order, unless channels come last
+            a = self.xp.ascontiguousarray(a)  # the result is in this order, unless channels come last
         if training:
             count = self.number(self._each_channel(a), a)
             mean = self.channel_sums(a) / count

@@ -161,7 +161,7 @@ class Pointwise:
         return a - other if a.dtype.kind != "c" else self._complex_sub(a, other)
 
     def _complex_sub(self, a: Array, b: Array) -> Any:
-        """PyTorch adds the product with -1: zeros have other signs than by subtraction, so roots may lie on the other
+        """PyTorch adds the product with -1: zeros have other signs than by subtraction, so roots may be on the other
         branch."""
         return a + self.number(-1, b) * b
 

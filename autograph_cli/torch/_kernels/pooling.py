@@ -30,7 +30,7 @@ def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
 
 @functools.lru_cache(maxsize=64)
 def _windows(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> list[Any]:
-    """For each element of the window: its place, and the slices that take it from every window at once."""
+    """For each element of the window: its position, and the slices that take it from every window at once."""
     found = []
     for position in itertools.product(*map(range, kernel)):
         starts = (k * d for k, d in zip(position, dilation, strict=True))
@@ -41,7 +41,7 @@ def _windows(kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> list[
 
 @functools.lru_cache(maxsize=16)
 def _inside(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> list[Any]:
-    """For each element of the window: in which windows it lies inside the image."""
+    """For each element of the window: in which windows it is inside the image."""
     found = []
     for step in itertools.product(*map(range, kernel)):
         whole = np.ones(out, bool)
@@ -56,7 +56,7 @@ def _inside(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation:
 def _positions(
     size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> tuple[Any, Any]:
-    """How far each element of a window lies from its first one in the flat image, and where that one lies."""
+    """How far each element of a window is from its first one in the flat image, and where that one is."""
     lines = [math.prod(size[i + 1 :]) for i in range(len(size))]
     shifts = [
         sum(k * d * n for k, d, n in zip(p, dilation, lines, strict=True))
@@ -116,7 +116,7 @@ class Pooling:
         return self.framed(a, frame, value) if any(map(any, frame)) else a
 
     def max_pool(self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Any:
-        """The largest element of each window, and its place in the flattened image."""
+        """The largest element of each window, and its position in the flattened image."""
         size = a.shape[-len(kernel) :]
         out = pooled_size(size, kernel, stride, padding, dilation, ceil)
         lowest = -math.inf if a.dtype.kind not in "iub" else self.xp.iinfo(a.dtype).min
@@ -166,7 +166,7 @@ class Pooling:
         return self.xp.ascontiguousarray(grad)
 
     def put_planes(self, grad: Array, sizes: Sizes, indices: Array, dims: int) -> Any:
-        """Zeros of `sizes` with `grad` added at flat places of each plane: the adjoint of picking."""
+        """Zeros of `sizes` with `grad` added at flat positions of each plane: the adjoint of picking."""
         plane = math.prod(sizes[-dims:])
         planes = math.prod(sizes[:-dims])
         lines = self.xp.arange(planes).reshape(-1, 1) * plane
@@ -274,7 +274,7 @@ class Pooling:
     adaptive_max_pool3d = adaptive_max_pool2d
 
     def max_of_lines(self, a: Array, lines: Any) -> Any:
-        """The largest element of each window; `lines[d]` (windows, elements) holds its places along dimension d."""
+        """The largest element of each window; `lines[d]` (windows, elements) holds its positions along dimension d."""
         dims = len(lines)
         spatial = a.shape[-dims:]
         positions = self.xp.zeros((1,) * (2 * dims), "int64")

@@ -193,7 +193,7 @@ def ranks(a: Array, dim: int) -> Any:
 
 
 def rejoined(rows: list[Any], a: Array, dim: int) -> Any:
-    """Indices found in each row, as they lie along `dim` of the array."""
+    """Indices found in each row, as they are along `dim` of the array."""
     others = [n for d, n in enumerate(a.shape) if d != dim % a.ndim]
     return np.ascontiguousarray(np.moveaxis(np.array(rows, "int64").reshape(*others, -1), -1, dim))
 

@@ -107,7 +107,7 @@ class Movement:
         return out
 
     def as_strided_backward(self, grad: Array, size: Any, stride: Any, offset: Any, sizes: Any, strides: Any) -> Any:
-        # The window may lie before the input or reach beyond it.
+        # The window may be before the input or reach beyond it.
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         memory = self.xp.zeros(reach, grad.dtype)

@@ -381,7 +381,7 @@ def _log_softmax_backward(f: Any, grad: Array, result: Coo, dim: int) -> Coo:
 
 
 def gathered(a: Array, like: Coo) -> Any:
-    """The values that an array has in the places that another keeps; zero where it keeps none itself."""
+    """The values that an array has in the positions that another keeps; zero where it keeps none itself."""
     if not isinstance(a, Sparse):
         return np.asarray(a)[tuple(like.indices)]
     x = a.coo().coalesce()
@@ -411,7 +411,7 @@ def _values(f: Any, a: Array) -> Any:
 
 @rule("sparse_mask")
 def _sparse_mask(f: Any, a: Array, mask: Array) -> Any:
-    # A place that the mask keeps twice is one place.
+    # A position that the mask keeps twice is one position.
     kept = mask.coalesce() if isinstance(mask, Coo) else mask.coo()
     return (kept if isinstance(mask, Coo) else mask).with_values(gathered(a, kept))
 
@@ -452,7 +452,7 @@ def _sparse_sum(f: Any, a: Array, dim: Any) -> Any:
 
 @rule("_sparse_sum_backward")
 def _sparse_sum_backward(f: Any, grad: Array, a: Array, dim: Any) -> Any:
-    """The gradient of each row at the places that were kept."""
+    """The gradient of each row at the positions that were kept."""
     gone = {d % a.ndim for d in dim}
     x = a.coo().coalesce()
     whole = grad.dense() if isinstance(grad, Sparse) else np.asarray(grad)

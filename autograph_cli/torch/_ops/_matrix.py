@@ -100,7 +100,7 @@ def check_floating(name: str, x: Tensor, narrow: bool = False) -> None:
 
 
 def check_info(name: str, info: Any, what: str, error: type[RuntimeError] = LinAlgError) -> None:
-    """Raise an error if a factorization failed; `what` says why, with {} for the place."""
+    """Raise an error if a factorization failed; `what` says why, with {} for the position."""
     info = whole(info)
     if not readable(info):
         return

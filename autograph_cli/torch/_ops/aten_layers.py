@@ -130,7 +130,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
-    """`nn.functional.embedding_bag` with the table first: bags, the bag of each index, their sizes, places of
+    """`nn.functional.embedding_bag` with the table first: bags, the bag of each index, their sizes, positions of
     maxima."""
     if sparse:
         raise NotImplementedError("embedding_bag with sparse=True is not available in autograph's engine yet")

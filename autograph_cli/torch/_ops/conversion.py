@@ -1,4 +1,4 @@
-"""Tensors in another dtype, place or order of memory, and what a tensor says about its memory."""
+"""Tensors in another dtype, position or order of memory, and what a tensor says about its memory."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _suggests(raw: Any, memory_format: Any) -> bool:
 
 
 def has_format(raw: Any, memory_format: Any) -> bool:
-    """Whether the elements lie in the order of a memory format."""
+    """Whether the elements are stored in the order of a memory format."""
     if memory_format in (None, layouts.preserve_format):
         return True
     order = _ORDERS.get(memory_format)
@@ -286,7 +286,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 
 @composite(function=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """How far apart neighbours lie in memory along each dimension, or along one, in elements."""
+    """How far apart neighbours are laid out in memory along each dimension, or along one, in elements."""
     found = strides(self._raw)
     if dim is None:
         return found
@@ -308,7 +308,7 @@ def strides(raw: Any) -> tuple[int, ...]:
 
 @composite(function=False)
 def is_contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> bool:
-    """Whether the elements lie in row-major order, without gaps."""
+    """Whether the elements are stored in row-major order, without gaps."""
     return has_format(self._raw, memory_format)
 
 

@@ -452,7 +452,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """The sum of all columns at the places that `unfold` takes them from."""
+    """The sum of all columns at the positions that `unfold` takes them from."""
     size, kernel, dilation, padding, stride = (
         sizes_of(x, 2, "size") for x in (output_size, kernel_size, dilation, padding, stride)
     )

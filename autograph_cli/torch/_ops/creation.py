@@ -42,7 +42,7 @@ def target_dtype(dtype: Any, otherwise: Any = None) -> np.dtype[Any]:
 def placed(
     name: str, dtype: Any, layout: Any, device: Any, pin_memory: Any, otherwise: Any = None, out: Any = None
 ) -> Any:
-    """The dtype of a tensor to make, after the place where it is to live was checked."""
+    """The dtype of a tensor to make, after the position where it is to live was checked."""
     if device is not None:
         if devices.check(device).type == "meta" and not thread_state.on_meta:
             raise NotImplementedError(f"{name}(): a device other than the CPU has to be given by name")
@@ -407,7 +407,7 @@ def empty_strided(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """New memory of a shape whose elements lie `stride` apart."""
+    """New memory of a shape whose elements are stored `stride` apart."""
     wanted = placed("empty_strided", dtype, layout, device, pin_memory)
     return finish("empty_strided", new_strided(lengths("empty_strided", (size,)), tuple(stride), wanted), requires_grad)
 

@@ -41,7 +41,7 @@ def _even_gradient(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
 
 
 def _uneven_gradient(x: Tensor, dim: int, positions: Tensor, edge_order: int) -> Tensor:
-    """Differences of second order between places at any distance."""
+    """Differences of second order between positions at any distance."""
 
     def at(start: int | None, end: int | None) -> Any:
         return _part(x, dim, start, end)

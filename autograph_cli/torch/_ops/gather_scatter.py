@@ -1,4 +1,4 @@
-"""Reading and writing by place: take and put, index_fill, index_copy, and reductions into places."""
+"""Reading and writing by position: take and put, index_fill, index_copy, and reductions into places."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
-from .._core.vmap_fallback import by_samples
+from .._core.vmap_fallback import per_sample
 from .._kernels.selection import ordered
 from . import indexing, unary, views
 from ._index_checks import along, check_index
@@ -80,7 +80,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
 
 @overloaded(autocast="promote")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
-    """Slices of `source` in the places that `index` names."""
+    """Slices of `source` in the positions that `index` names."""
     d = dims.wrap(dim, input.ndim)
     if index.ndim >= 2:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
@@ -147,14 +147,14 @@ def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
 
 @composite(out="apart")
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at places counted as if `input` were one row."""
+    """The elements at positions counted as if `input` were one row."""
     _check_flat("take", input, index)
     return take_op(input, index)
 
 
 @overloaded(out=False)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
-    """`source` written (or added) at places counted as if `input` were one row."""
+    """`source` written (or added) at positions counted as if `input` were one row."""
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
@@ -286,7 +286,7 @@ index_reduce_op = _reducer(
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """`src` reduced into the places that `index` names: by sum, prod, mean, amax or amin."""
+    """`src` reduced into the positions that `index` names: by sum, prod, mean, amax or amin."""
     d = dims.wrap(dim, input.ndim)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got " + reduce)
@@ -353,7 +353,7 @@ unsafe_masked_index_put = operation(
 composite(method=False, name="_unsafe_masked_index")(unsafe_masked_index)
 composite(method=False, name="_unsafe_masked_index_put_accumulate")(unsafe_masked_index_put)
 
-# ---------------------------------------------------------------- places as numbers
+# ---------------------------------------------------------------- positions as numbers
 
 
 @composite()
@@ -377,7 +377,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 @composite(method=False)
-@by_samples
+@per_sample
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Places in a row as indices of a shape."""
     if indices._raw.dtype.kind not in "iu":
@@ -393,7 +393,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 
 @composite(method=False, out=True)
-@by_samples
+@per_sample
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Where elements are among others."""
     a, b = (x._raw if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))

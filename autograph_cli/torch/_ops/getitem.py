@@ -1,4 +1,4 @@
-"""`x[...]` and `x[...] = value`: numbers, slices, None, Ellipsis, masks and tensors of places."""
+"""`x[...]` and `x[...] = value`: numbers, slices, None, Ellipsis, masks and tensors of positions."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _index_tensor(item: Any) -> Tensor:
 
 
 def _index_array(item: Any) -> Any:
-    """The places that an array or a sequence holds: booleans and bytes as they are, other numbers as integers."""
+    """The positions that an array or a sequence holds: booleans and bytes as they are, other numbers as integers."""
     if not _is_sequence(item):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
@@ -247,7 +247,7 @@ def _refuse_bytes(items: tuple[Any, ...]) -> None:
 
 
 def _picks(item: Any) -> bool:
-    """Whether an item of an index is a tensor of places, or becomes one."""
+    """Whether an item of an index is a tensor of positions, or becomes one."""
     if isinstance(item, Tensor):
         return item.ndim > 0 or item._raw.dtype.kind == "b"
     return not (item is None or item is Ellipsis or isinstance(item, (int, slice, np.integer)))

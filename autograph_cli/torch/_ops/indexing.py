@@ -294,7 +294,7 @@ def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
     "with a boolean mask."
 )
 def mask_positions(mask: Any, writes: int) -> Any:
-    """Where a mask holds; of one without memory, as many places as are written."""
+    """Where a mask holds; of one without memory, as many positions as are written."""
     return [Meta((writes,), np.int64)] * mask.ndim if writes and mask.__class__ is Meta else np.nonzero(mask)
 
 

@@ -1,4 +1,4 @@
-"""Images at other places: resizing, sampling by a grid, channels into places."""
+"""Images at other positions: resizing, sampling by a grid, channels into places."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
 
 @autocasts("lower_precision_fp")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias, composed as PyTorch composes it: one `addmm` where the rows lie one after the other."""
+    """input @ weight.T + bias, composed as PyTorch composes it: one `addmm` where the rows are one after the other."""
     if bias is None:
         return matmul(input, views.t(weight))
     if input.ndim == 2:

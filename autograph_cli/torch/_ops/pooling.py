@@ -24,7 +24,7 @@ RESULTS = "-> (Tensor result, Tensor indices)"
 
 
 def picked_again(f: Any, grad: Any, indices: Any, dims: int) -> Any:
-    """The elements of `grad` at flat places of each plane."""
+    """The elements of `grad` at flat positions of each plane."""
     shape = tuple(indices.shape)
     lead = shape[:-dims]
     planes = f.view(f.contiguous_as(grad, indices), (*lead, math.prod(grad.shape[-dims:])))
@@ -316,7 +316,7 @@ def _check_line(input: Tensor, kernel: Any, stride: Any, padding: Any, dilation:
 def max_pool1d_with_indices(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
-    """The largest element of each window of a line, and its place."""
+    """The largest element of each window of a line, and its position."""
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
     _check_length(input)
     wide = (_wide(kernel_size, 1), _wide(stride, 1), _wide(padding, 0), _wide(dilation, 1))
@@ -354,7 +354,8 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The largest element of each window of an image; with `return_indices` also its place in the flattened image."""
+    """The largest element of each window of an image; with `return_indices` also its position in the flattened
+    image."""
     found = _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
 

@@ -270,7 +270,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 
 def _all_products(x: Tensor, y: Tensor) -> Tensor:
-    """The sum of all products, as one inner product where both lie in order."""
+    """The sum of all products, as one inner product where both are in order."""
     if views.is_contiguous(x._raw) and views.is_contiguous(y._raw):
         return linear.dot_(views.flatten(x), views.flatten(y))
     return sum_all(arithmetic.mul(views.squeeze(x), views.squeeze(y)))

@@ -146,7 +146,7 @@ def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu"
 
 
 def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
-    """Numbers of the shape of `raw`, drawn in the order in which its elements lie in memory."""
+    """Numbers of the shape of `raw`, drawn in the order in which its elements are laid out in memory."""
     if raw.__class__ is Meta or thread_state.on_meta:
         small = miniature(without_memory(raw))
         with on_meta():

@@ -171,7 +171,7 @@ def _check_lengths(row: int, col: int) -> None:
 def tril_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
 ) -> Tensor:
-    """The places on and below a diagonal of a (row, col) matrix, of shape (2, count)."""
+    """The positions on and below a diagonal of a (row, col) matrix, of shape (2, count)."""
     _check_lengths(row, col)
     return _triangle("tril_indices", np.tri(row, col, offset, dtype=bool), dtype, device, layout)
 
@@ -180,7 +180,7 @@ def tril_indices(
 def triu_indices(
     row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
 ) -> Tensor:
-    """The places on and above a diagonal of a (row, col) matrix, of shape (2, count)."""
+    """The positions on and above a diagonal of a (row, col) matrix, of shape (2, count)."""
     _check_lengths(row, col)
     return _triangle("triu_indices", ~np.tri(row, col, offset - 1, dtype=bool), dtype, device, layout)
 

@@ -107,7 +107,7 @@ add_as_first = operation(
     self=lambda f, grad: grad,
     other=lambda f, grad: grad,
 )
-"""A difference and a sum that lie in memory as their first operand does."""
+"""A difference and a sum that are laid out in memory as their first operand does."""
 
 
 # ---------------------------------------------------------------- formulas
@@ -164,7 +164,7 @@ def _spread_on_diagonal(f: Any, x: Any, n: int) -> Any:
 
 
 def _factors(A: Any) -> Any:
-    """The LU factors that determinants come of: of the transpose where the rows lie one after the other."""
+    """The LU factors that determinants come of: of the transpose where the rows are one after the other."""
     factors: Any = operations.linalg_lu_factor_ex(A.mT if A.is_contiguous() and not A.is_complex() else A)
     return factors
 
@@ -250,7 +250,7 @@ def exp_block(a: Tensor, grad: Tensor) -> Tensor:
 
 def _exp_block_of_parts(a: Tensor, grad: Tensor, n: int) -> Tensor:
     """The same with blocks that are joined: on the device `meta`, as PyTorch does, and where nothing can be changed in
-    place."""
+    position."""
     d = a.ndim - 1
     rows = [operations.cat([a, grad], d), operations.cat([operations.zeros_like(a), a], d)]
     above = views.slice_op(matrix_exp_op(operations.cat(rows, d - 1)), d - 1, 0, n, 1)

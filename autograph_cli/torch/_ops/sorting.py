@@ -1,4 +1,4 @@
-"""What order tells: medians, modes, quantiles, running extremes, unique elements, places in a sorted row."""
+"""What order tells: medians, modes, quantiles, running extremes, unique elements, positions in a sorted row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._core.device_dispatch import beside, kernels
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
-from .._core.vmap_fallback import by_samples
+from .._core.vmap_fallback import per_sample
 from .._core.wrapped_numbers import wrap_number
 from .._kernels import selection
 from .._kernels.selection import ordered
@@ -88,7 +88,7 @@ def _whole(along: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _mode(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
-    """The smallest of the most frequent values, at its last place."""
+    """The smallest of the most frequent values, at its last position."""
     if a.ndim == 0:
         return _chosen(f, a, None, dim, keepdim)
     if selection.follows(a):
@@ -366,7 +366,7 @@ def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The values below which the parts `q` of the elements lie."""
+    """The values below which the parts `q` of the elements are stored."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, skip=False)
 
 
@@ -379,7 +379,7 @@ def nanquantile(
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, skip=True)
 
 
-# ---------------------------------------------------------------- places in a sorted row
+# ---------------------------------------------------------------- positions in a sorted row
 
 
 def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
@@ -411,7 +411,7 @@ def _side(name: str, right: bool, side: str | None) -> bool:
 
 
 @composite(method=False, out=True)
-@by_samples
+@per_sample
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -453,7 +453,7 @@ def _check_sorter(name: str, row: Any, sorter: Any) -> None:
 
 
 @composite(method=False, out=True)
-@by_samples
+@per_sample
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The bucket of each element: the number of boundaries below it (`right`: not above it)."""
     if boundaries.ndim != 1:

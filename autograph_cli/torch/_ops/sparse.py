@@ -25,7 +25,7 @@ def _only_sparse(f: Any, *args: Any) -> Any:
 
 
 def _run(function: OperationFunction, *args: Any) -> Tensor:
-    """An operation that makes something sparse: the general way, even where no sparse tensor is alive yet."""
+    """An operation that makes something sparse: through full dispatch, even where no sparse tensor is alive yet."""
     result: Tensor = dispatch.run(function.op, args)
     return result
 
@@ -184,7 +184,7 @@ def sparse_coo_tensor(
     is_coalesced: bool | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of which only the elements at `indices` (a column each) are kept; values at the same place add up.
+    """A tensor of which only the elements at `indices` (a column each) are kept; values at the same position add up.
 
     RuntimeError where indices, values and size do not fit together.
 
@@ -331,7 +331,7 @@ _fact("col_indices", lambda x: make(_csr(x, "col_indices").columns), "The column
 
 @composite(function=False)
 def values(self: Tensor) -> Tensor:
-    """The kept elements, each place once."""
+    """The kept elements, each position once."""
     if not isinstance(self._raw, Csr):
         _need_coalesced(self, "values")
     return values_op(self)
@@ -339,7 +339,7 @@ def values(self: Tensor) -> Tensor:
 
 @composite(function=False)
 def coalesce(self: Tensor) -> Tensor:
-    """The same with each place once, in order."""
+    """The same with each position once, in order."""
     return self if _coo(self, "coalesce").coalesced else coalesce_op(self)
 
 
@@ -394,7 +394,7 @@ def to_sparse_csr(self: Tensor, dense_dim: Any = None) -> Tensor:
 
 @composite(function=False)
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
-    """What the tensor has in the places that a sparse one keeps."""
+    """What the tensor has in the positions that a sparse one keeps."""
     if not _is_sparse(mask):
         raise RuntimeError("sparse_mask: the mask must be a sparse tensor")
     if self._raw.shape != mask._raw.shape:

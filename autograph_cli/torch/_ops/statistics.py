@@ -317,7 +317,7 @@ def cov(
 
 @composite()
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlation of the rows: their covariance, scaled to lie between -1 and 1."""
+    """The correlation of the rows: their covariance, scaled to be between -1 and 1."""
     if input.ndim > 2:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"

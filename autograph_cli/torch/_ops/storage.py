@@ -143,7 +143,7 @@ def is_storage(obj: Any) -> bool:
 
 @composite(function=False)
 def dim_order(self: Tensor) -> tuple[int, ...]:
-    """The dimensions from the one whose elements lie farthest apart to the one where they lie side by side."""
+    """The dimensions from the one whose elements are stored farthest apart to the one where they are side by side."""
     strides = strides_of(self._raw)
     return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
 

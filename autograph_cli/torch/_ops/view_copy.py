@@ -255,13 +255,13 @@ as_strided_scatter_op = operation(
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """`input` with `src` in the place of a slice."""
+    """`input` with `src` instead of a slice."""
     return slice_scatter_op(input, src, *_slice(input, dim, start, end, step)[2:])
 
 
 @composite(out=True)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """`input` with `src` in the place of what `select` sees."""
+    """`input` with `src` instead of what `select` sees."""
     return select_scatter_op(input, src, *_select(input, dim, index)[2:])
 
 
@@ -273,7 +273,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 @composite(out=True)
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """`input` with `src` in the place of what `as_strided` sees."""
+    """`input` with `src` instead of what `as_strided` sees."""
     return as_strided_scatter_op(input, src, tuple(size), tuple(stride), storage_offset)
 
 

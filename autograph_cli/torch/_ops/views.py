@@ -250,7 +250,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def is_contiguous(raw: Any) -> bool:
-    """Whether the elements lie in order without gaps."""
+    """Whether the elements are stored in order without gaps."""
     return bool(raw.flags.c_contiguous)
 
 
@@ -487,7 +487,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 
 def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
-    """`start` counted from the front; an error where the part does not lie inside."""
+    """`start` counted from the front; an error where the part does not be inside."""
     n = input._raw.shape[dim]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")

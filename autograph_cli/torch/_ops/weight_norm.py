@@ -34,7 +34,7 @@ weight_norm_op = operation(
 
 
 def _folded(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, int], int, tuple[int, ...]]:
-    """The shape as a matrix with one row, or column, for each place along the first or last `dim`; which of its
+    """The shape as a matrix with one row, or column, for each position along the first or last `dim`; which of its
     dimensions to sum over; and the shape with sizes of 1 that lays the sums beside the whole."""
     if dim == 0:
         return (shape[0], math.prod(shape[1:])), 1, (shape[0], *[1] * (len(shape) - 1))

@@ -16,7 +16,7 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 
 @uninterruptible
 def count_special(change: int) -> None:
-    """Count the modes that send operations the general way."""
+    """Count the modes that send operations through full dispatch."""
     process_state.special += change
 
 

@@ -117,7 +117,7 @@ class _AllowMutationOnSavedContext:
         self.original: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
         self.cloned: weakref.WeakKeyDictionary[_Handle, Tensor] = weakref.WeakKeyDictionary()
         self._known: weakref.WeakValueDictionary[Any, _Handle] = weakref.WeakValueDictionary()
-        """What was saved already, by its place in memory and its version."""
+        """What was saved already, by its position in memory and its version."""
         self._positions: dict[int, weakref.WeakSet[_Handle]] = {}
         """By the id of the memory, what was saved of it and is not cloned yet."""
 
@@ -185,7 +185,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """The place of the tensor's gradient: its node and output number; it stands for the tensor in `grad`."""
+    """The position of the tensor's gradient: its node and output number; it stands for the tensor in `grad`."""
     edge = edge_of(tensor)
     if edge is None and tensor.requires_grad:
         raise AssertionError("Expected gradient function to be set")

@@ -8,7 +8,7 @@ __all__ = ["DTensor"]
 
 
 class DTensor:
-    """RuntimeError when it is made: a tensor lies in one process."""
+    """RuntimeError when it is made: a tensor is in one process."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         raise RuntimeError(

@@ -79,7 +79,7 @@ class Transform:
         return self._through(1, y, self._inverse)
 
     def _through(self, side: int, value: Any, run: Any) -> Any:
-        """`run(value)`, or what is known of it; `side` is the place of `value` in the pair that is kept."""
+        """`run(value)`, or what is known of it; `side` is the position of `value` in the pair that is kept."""
         if self._cache_size == 0:
             return run(value)
         if value is self._cached_x_y[side]:

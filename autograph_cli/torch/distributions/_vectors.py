@@ -59,7 +59,7 @@ class StickBreakingTransform(_Vectors):
 
     @staticmethod
     def _offset(x: Any, n: int) -> Any:
-        """The logit of an equal share, at each place."""
+        """The logit of an equal share, at each position."""
         return (n + 1 - x.new_ones(n).cumsum(-1)).log()
 
     def _call(self, x: Any) -> Any:

@@ -15,7 +15,7 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """What lies above a threshold `loc`: tails that fall off by a power, exponentially (concentration 0), or end.
+    """What is above a threshold `loc`: tails that fall off by a power, exponentially (concentration 0), or end.
 
     >>> from autograph_cli import torch
     >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean
@@ -30,7 +30,7 @@ class GeneralizedPareto(Distribution):
         super().__init__(self.loc.shape, (), validate_args)
 
     def _shape(self, nothing: Any) -> tuple[Any, Any]:
-        """Where the concentration is close to `nothing`, and the concentration with 1 in these places."""
+        """Where the concentration is close to `nothing`, and the concentration with 1 in these positions."""
         zero = torch.isclose(self.concentration, nothing)
         return zero, torch.where(zero, torch.ones_like(self.concentration), self.concentration)
 

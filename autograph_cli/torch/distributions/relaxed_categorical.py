@@ -47,7 +47,7 @@ class ExpRelaxedCategorical(OfCategorical, Distribution):
 
 
 class RelaxedOneHotCategorical(TransformedDistribution):
-    """Vectors of probabilities, the nearer to one place the lower the temperature.
+    """Vectors of probabilities, the nearer to one position the lower the temperature.
 
     >>> from autograph_cli import torch
     >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(3)).event_shape

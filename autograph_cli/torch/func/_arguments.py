@@ -35,7 +35,7 @@ def position(argnum: int, count: int) -> int:
 
 
 def replaced(args: tuple[Any, ...], argnums: Any, new: Any) -> tuple[Any, ...]:
-    """The arguments with others in the places `argnums`."""
+    """The arguments with others in the positions `argnums`."""
     pairs = [(argnums, new)] if isinstance(argnums, int) else list(zip(argnums, new, strict=True))
     found = list(args)
     for position, x in pairs:

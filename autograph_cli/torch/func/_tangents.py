@@ -17,7 +17,7 @@ from ._arguments import Function, apart, check_outputs, chosen, fresh_tree, repl
 
 
 def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """What `func` returns at `primals`, and its derivative along `tangents`; both are tuples, one place an argument.
+    """What `func` returns at `primals`, and its derivative along `tangents`; both are tuples, one position an argument.
 
     >>> from autograph_cli import torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))

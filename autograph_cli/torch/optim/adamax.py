@@ -9,7 +9,7 @@ from ._elementwise import Elementwise, number
 
 
 class Adamax(Elementwise):
-    """Adam with the (decaying) largest gradient in the place of the mean square. ValueError for options out of
+    """Adam with the (decaying) largest gradient instead of the mean square. ValueError for options out of
     range."""
 
     def __init__(

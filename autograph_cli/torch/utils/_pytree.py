@@ -22,7 +22,7 @@ class MappingKey(NamedTuple):
 
 
 class SequenceKey(NamedTuple):
-    """The place of a child in a list, a tuple or a deque."""
+    """The position of a child in a list, a tuple or a deque."""
 
     idx: int
 
@@ -230,7 +230,7 @@ def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -
 def tree_map(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None
 ) -> PyTree:
-    """`func` of each leaf (and of the leaves at the same place of `rests`), in a tree of the same shape.
+    """`func` of each leaf (and of the leaves at the same position of `rests`), in a tree of the same shape.
 
     >>> tree_map(lambda x: x + 1, {"a": (1, 2)})
     {'a': (2, 3)}
@@ -327,7 +327,7 @@ def treespec_pprint(treespec: TreeSpec) -> str:
 
 
 def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | None:
-    """The leaves of `tree`, each repeated for all leaves of `treespec` beneath its place; None where the shapes
+    """The leaves of `tree`, each repeated for all leaves of `treespec` beneath its position; None where the shapes
     differ."""
     if treespec.is_leaf():
         return [tree] if _node(tree) is None else None

@@ -1,4 +1,4 @@
-"""Two tensors that change places."""
+"""Two tensors that are swapped."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def _autocast_now() -> Callable[[], autocast]:
 
 
 class _Holder:
-    """Stands in the graph for a saved tensor: the one at this place among all."""
+    """Stands in the graph for a saved tensor: the one at this position among all."""
 
     __slots__ = ("__weakref__", "position")
 

@@ -142,7 +142,7 @@ def download_and_extract_archive(
 
 
 def _inside(folder: str, name: str) -> str:
-    """The place of a member of an archive; RuntimeError where it is not within the folder."""
+    """The position of a member of an archive; RuntimeError where it is not within the folder."""
     root = os.path.realpath(folder)
     position = os.path.realpath(os.path.join(root, name))
     if os.path.isabs(name) or os.path.commonpath((root, position)) != root:

@@ -165,7 +165,7 @@ def _turned_size(matrix: list[float], width: int, height: int) -> tuple[int, int
 
 
 def _grid(matrix: list[float], source: tuple[int, int], size: tuple[int, int], dtype: Any) -> Tensor:
-    """For each pixel of the result, its place in the source, from -1 to 1."""
+    """For each pixel of the result, its position in the source, from -1 to 1."""
     width, height = size
     base: Tensor = torch.empty(1, height, width, 3, dtype=dtype)
     base[..., 0] = torch.linspace(-width * 0.5 + 0.5, width * 0.5 - 0.5, steps=width)

@@ -864,7 +864,7 @@ def engine_graphs_of_products_of_small_matrices(torch):
 
 @case
 def engine_layout_of_results_of_two_tensors(torch):
-    """Strides where the arguments lie in different orders."""
+    """Strides where the arguments are in different orders."""
     lay = {
         "rows": lambda n, m: torch.ones(n, m),
         "columns": lambda n, m: torch.ones(m, n).t(),

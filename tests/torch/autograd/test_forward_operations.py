@@ -97,7 +97,8 @@ NOT_FORWARD = {
 }
 """Whose gradient has no gradient, so that there is nothing to transpose; an error says so."""
 OTHERWISE = {"put", "linalg_eig"}
-"""A write to one place twice, whose gradient is not defined; and eigenvectors, which need cotangents of a certain kind."""
+"""A write to one position twice, whose gradient is not defined; and eigenvectors, which need cotangents of a certain
+kind."""
 
 
 def tolerance(args):

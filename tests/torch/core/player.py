@@ -19,7 +19,7 @@ from tests.torch.core.statements import Step, position
 
 Row = list[Any]
 GRAIN = 7919.1237
-"""Numbers are compared as whole multiples of 1/GRAIN: no number that a sequence computes lies near the edge of one."""
+"""Numbers are compared as whole multiples of 1/GRAIN: no number that a sequence computes is near the edge of one."""
 
 
 @functools.cache
@@ -315,7 +315,8 @@ def first_sentence(error: Exception) -> str:
 
 
 def graph(roots: list[Any]) -> list[Any]:
-    """The nodes behind some nodes, breadth first, each with its edges; at most 120. Then their places in order of making."""
+    """The nodes behind some nodes, breadth first, each with its edges; at most 120. Then their positions in order of
+    making."""
     order = [node for node in roots if node is not None]
     numbers = {node: i for i, node in enumerate(order)}
     rows = []

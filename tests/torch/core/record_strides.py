@@ -1,7 +1,10 @@
-"""Records with real PyTorch how results and gradients lie in memory, into strides.json: `python -m tests.torch.core.record_strides`.
+"""Records with real PyTorch how results and gradients are laid out in memory, into strides.json: `python -m
+tests.torch.core.record_strides`.
 
-Each expression is tried on arguments of several shapes and layouts: contiguous, permuted, with gaps, expanded, with channels last.
-Strides of dimensions of one element tell nothing and are not compared. `observe` asks any engine; test_strides.py asks ours.
+Each expression is tried on arguments of several shapes and layouts: contiguous, permuted, with gaps, expanded, with
+channels last.
+Strides of dimensions of one element tell nothing and are not compared. `observe` asks any engine; test_strides.py asks
+ours.
 """
 
 import json
@@ -229,7 +232,7 @@ def told(tensor):
 
 
 def observe(torch, code, arguments):
-    """How the results lie, and the gradients of the arguments."""
+    """How the results are laid out, and the gradients of the arguments."""
     scope = {"torch": torch, "F": torch.nn.functional}
 
     def run(grad):

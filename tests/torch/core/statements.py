@@ -127,7 +127,8 @@ MODES = (
 
 
 class Step(NamedTuple):
-    """One statement: its text, where among the tensors so far those lie that it names (from 0 to 1), and the block it stands in."""
+    """One statement: its text, where among the tensors so far those are that it names (from 0 to 1), and the block it
+    stands in."""
 
     code: str
     a: float

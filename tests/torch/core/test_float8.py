@@ -13,7 +13,7 @@ RECORDED = json.loads(EXPECTED.read_text())
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Any:
-    """A dtype of 8 bits sends all operations the general way from then on; other tests are to take the short one."""
+    """A dtype of 8 bits sends all operations full dispatch from then on; other tests are to take the short one."""
     from autograph_cli.torch._core.state import process_state as state
 
     before = state.float8

@@ -151,7 +151,8 @@ def starts_uninterrupted(code):
 
 
 class Interrupting:
-    """Raises at the place of this number among those where Python runs handlers: where functions start, after C calls."""
+    """Raises at the position of this number among those where Python runs handlers: where functions start, after C
+    calls."""
 
     def __init__(self, number):
         self.left = number

@@ -1,4 +1,4 @@
-"""A list is the index that PyTorch takes it for: a tuple, or places along the first dimension."""
+"""A list is the index that PyTorch takes it for: a tuple, or positions along the first dimension."""
 
 import json
 import warnings

@@ -9,7 +9,7 @@ from tests.torch.core.overlaps import CASES, EXPECTED, play
 
 KNOWN = json.loads(EXPECTED.read_text())
 STRICTER = frozenset(("threshold_", "zeros", "sum", "stack", "full", "arange", "tril_", "triu_", "tril"))
-"""What PyTorch writes several times into one place without a word."""
+"""What PyTorch writes several times into one position without a word."""
 OTHER_REASON = frozenset(
     ("where", "matmul", "float_power", "dot", "inv", "index_copy_", "index_select", "scatter_", "scatter_add_", "cat")
 )

@@ -1,4 +1,4 @@
-"""How results and gradients lie in memory: strides decide whether a later `view` or `reshape` shares it."""
+"""How results and gradients are laid out in memory: strides decide whether a later `view` or `reshape` shares it."""
 
 import json
 

@@ -1,4 +1,5 @@
-"""Calls that are almost right: each valid call of `valid_calls.txt` with one argument taken away, added, or put in another's place."""
+"""Calls that are almost right: each valid call of `valid_calls.txt` with one argument taken away, added, or put in
+another's position."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ OTHERS = {
     str: ("'foo'", "None", "1", "['a']", "T()"),
     None: ("'a'", "1", "-7", "1.5", "T(2, 3)", "torch.int64", "[0]"),
 }
-"""What stands in the place of an argument, by its type."""
+"""What stands instead of an argument, by its type."""
 DTYPE = ("torch.int64", "torch.complex64", "torch.float16", "torch.bool", "None", "'float32'", "float", "3")
 LIST = (
     "None",
@@ -73,7 +74,7 @@ def mutated(text: str) -> Iterator[str]:
 
 
 def _others(given: ast.expr) -> Iterator[str]:
-    """What is tried in the place of an argument."""
+    """What is tried instead of an argument."""
     text = ast.unparse(given)
     if isinstance(given, ast.Call) and ast.unparse(given.func) in ("T", "torch.tensor"):
         yield from (

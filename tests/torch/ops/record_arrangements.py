@@ -1,6 +1,8 @@
-"""Records with real PyTorch what functions of order, places, pieces, copies, masks and signals give, into arrangements.json.
+"""Records with real PyTorch what functions of order, positions, pieces, copies, masks and signals give, into
+arrangements.json.
 
-`python -m tests.torch.ops.record_arrangements` from the repository's root; as record_expressions.py does for everything else.
+`python -m tests.torch.ops.record_arrangements` from the repository's root; as record_expressions.py does for
+everything else.
 """
 
 import json

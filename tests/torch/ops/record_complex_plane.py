@@ -1,7 +1,9 @@
 """Records with real PyTorch what functions of complex numbers give all over the plane, into complex_plane.json.
 
-`python -m tests.torch.ops.record_complex_plane` from the repository's root. The points lie in all quadrants and on both sides of
-the branch cuts, where zeros have both signs. Values are computed one by one: PyTorch's vectorized code negates zeros otherwise.
+`python -m tests.torch.ops.record_complex_plane` from the repository's root. The points are in all quadrants and on
+both sides of
+the branch cuts, where zeros have both signs. Values are computed one by one: PyTorch's vectorized code negates zeros
+otherwise.
 """
 
 import json
@@ -33,7 +35,7 @@ def compute(torch, code, z, y):
 
 
 def leaves(torch, positions=None):
-    """The points and the others as leaves, all or at some places only."""
+    """The points and the others as leaves, all or at some positions only."""
     positions = range(len(POINTS)) if positions is None else positions
     return [torch.tensor([p[i] for i in positions], dtype=torch.complex128).requires_grad_() for p in (POINTS, OTHERS)]
 

@@ -16,7 +16,8 @@ torch.special.ndtri(x) torch.special.log_ndtr(x) F.silu(x) F.mish(x) F.softsign(
 
 
 def observe(torch, text: str) -> str:
-    """The nodes that a gradient leads to, in the order of their numbers, each with the places of those that it leads to."""
+    """The nodes that a gradient leads to, in the order of their numbers, each with the positions of those that it
+    leads to."""
     x, y = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([0.3, 0.7], [0.6, 0.4]))
     result = eval(text, {"torch": torch, "F": torch.nn.functional, "x": x, "y": y})
     seed = torch.ones_like(result).requires_grad_()

@@ -41,7 +41,7 @@ def batches(op, args, chosen, lead):
 
 
 def filled(op, args, chosen, samples):
-    """The arguments with other tensors in the chosen places."""
+    """The arguments with other tensors in the chosen positions."""
     at, number = dict(zip(chosen, samples, strict=True)), iter(range(1000))
     position = lambda t: t if t is None else at.get(next(number), t)  # noqa: E731
     found = list(args)

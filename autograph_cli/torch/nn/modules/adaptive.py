@@ -20,7 +20,7 @@ _ASMoutput = namedtuple("_ASMoutput", ["output", "loss"])
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Log-probabilities of the target classes, and minus their mean.
 
-    The first `cutoffs[0]` classes, the frequent ones, stand in the head beside one place for each cluster of rarer
+    The first `cutoffs[0]` classes, the frequent ones, stand in the head beside one position for each cluster of rarer
     classes; cluster i has its own smaller projection, `div_value` ** (i + 1) times narrower.
     """
 

@@ -75,7 +75,7 @@ class _Numbered(Module):
         return self
 
     def pop(self: Any, key: Any) -> Any:
-        """Take out the module at a place."""
+        """Take out the module at a position."""
         found = self[key]
         del self[key]
         return found

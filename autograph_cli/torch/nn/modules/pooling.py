@@ -197,19 +197,19 @@ class _MaxUnpoolNd(Module):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Puts what `MaxPool1d` found back into its place, with zeros between."""
+    """Puts what `MaxPool1d` found back into its position, with zeros between."""
 
     _dimensions = 1
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Puts what `MaxPool2d` found back into its place, with zeros between."""
+    """Puts what `MaxPool2d` found back into its position, with zeros between."""
 
     _dimensions = 2
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Puts what `MaxPool3d` found back into its place, with zeros between."""
+    """Puts what `MaxPool3d` found back into its position, with zeros between."""
 
     _dimensions = 3
 
@@ -256,12 +256,12 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Largest elements of (N, C, H, W) in windows whose places are drawn at random."""
+    """Largest elements of (N, C, H, W) in windows whose positions are drawn at random."""
 
     _dimensions = 2
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Largest elements of (N, C, D, H, W) in windows whose places are drawn at random."""
+    """Largest elements of (N, C, D, H, W) in windows whose positions are drawn at random."""
 
     _dimensions = 3

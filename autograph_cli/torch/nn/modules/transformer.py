@@ -176,7 +176,7 @@ def _as_numbers(src: Any, mask: Any, name: str) -> Any:
 class TransformerEncoder(Module):
     """A stack of copies of an encoder layer.
 
-    In inference, where PyTorch runs its fast path, padded places come out as 0, as they do there.
+    In inference, where PyTorch runs its fast path, padded positions come out as 0, as they do there.
     """
 
     __constants__ = ["norm"]
@@ -216,7 +216,7 @@ class TransformerEncoder(Module):
         return len(self.layers) > 0 and hasattr(self.layers[0], "self_attn")
 
     def _hidden_by_fast_path(self, src: Any, mask: Any, padding: Any) -> Any:
-        """The padded places, where PyTorch would leave them out of the computation."""
+        """The padded positions, where PyTorch would leave them out of the computation."""
         if not self.use_nested_tensor or self.training or padding is None or mask is not None or src.dim() != 3:
             return None
         if torch.is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in self.layers[0].parameters())):

@@ -22,7 +22,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with the given tensors, by path, in the place of its own; other paths are ignored.
+    """Call a module with the given tensors, by path, instead of its own; other paths are ignored.
 
     `tie_weights`: a tensor given for one of several names of the same parameter stands for all. RuntimeError where
     `strict` and names are missing or unknown.

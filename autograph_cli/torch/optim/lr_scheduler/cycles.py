@@ -136,7 +136,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: float | None = None) -> None:
-        """Go to the next epoch, or to a given one, which may lie between two. ValueError for one below 0."""
+        """Go to the next epoch, or to a given one, which may be between two. ValueError for one below 0."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

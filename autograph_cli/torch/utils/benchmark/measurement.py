@@ -78,7 +78,7 @@ class Measurement:
         return not self.meets_confidence()
 
     def meets_confidence(self, threshold: float = 0.1) -> bool:
-        """Whether the middle half of the times lies within this part of the median."""
+        """Whether the middle half of the times is within this part of the median."""
         return self.iqr / self.median < threshold if self.median else False
 
     @property

@@ -293,7 +293,8 @@ class _Workers:
             raise self.dead() from None
 
     def receive(self, timeout: float) -> list[tuple[int, int, Any]]:
-        """What has come, as (worker, place, answer); RuntimeError when nothing comes in time, or a worker is gone."""
+        """What has come, as (worker, position, answer); RuntimeError when nothing comes in time, or a worker is
+        gone."""
         ready = wait(self.links, timeout or None)
         if not ready:
             self.close()
@@ -337,7 +338,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         """The worker that gets the next task."""
         self._sent = self._next = 0
         self._owner: dict[int, int] = {}
-        """Which worker has the task of a place."""
+        """Which worker has the task of a position."""
         self._arrived: dict[int, Any] = {}
         for _ in range((loader.prefetch_factor or 1) * loader.num_workers):
             self._hand_out()

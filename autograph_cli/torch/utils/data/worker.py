@@ -59,7 +59,7 @@ def run_worker(
     kind: bool,
     settings: tuple[Any, ...],
 ) -> None:
-    """Answer each task (place, indices) that comes by `link` with (place, batch), until None comes or the link is
+    """Answer each task (position, indices) that comes by `link` with (position, batch), until None comes or the link is
     closed.
 
     `inherited` are the main process's ends of links: while a worker holds them, nobody can see that they are closed.

@@ -16,7 +16,7 @@ for layer in LAYERS:
     x = plain.detach().to(memory_format=torch.channels_last).requires_grad_()
     y = layer(x)
     print(layer, tuple(y.shape), y.stride(), torch.allclose(y, expected, atol=1e-6), names(y.grad_fn))
-    # what an image is flattened into is a view or a copy by how it lies
+    # what an image is flattened into is a view or a copy by how it is laid out
     print("  ", names(y.flatten(2).transpose(1, 2).reshape(2, -1).grad_fn))
     print("  ", names(nn.Linear(y.shape[1], 3)(y.permute(0, 2, 3, 1)).grad_fn))
     y.pow(2).sum().backward()

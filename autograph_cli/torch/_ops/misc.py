@@ -1,5 +1,4 @@
-"""What is rare: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors
-refused."""
+"""Miscellaneous operations: full tensors, hashes, memory in a given order of dimensions, and sparse tensors refused."""
 
 from __future__ import annotations
 
@@ -84,7 +83,7 @@ def detach_in_place(input: Tensor) -> Tensor:
 def empty_permuted(
     size: Any, physical_layout: Any, *, dtype: Any = None, requires_grad: bool = False, **placement: Any
 ) -> Tensor:
-    """Uninitialized memory of a shape, whose dimensions lie in memory in a given order."""
+    """Uninitialized memory of a shape, whose dimensions are laid out in memory in a given order."""
     order = tuple(physical_layout)
     if len(order) != len(size):
         raise RuntimeError(

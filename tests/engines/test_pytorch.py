@@ -1,0 +1,112 @@
+"""The engine `torch`: recording changes nothing of a script, and the graphs are those of the engine of this package."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+
+HERE = Path(__file__).parent
+PROGRAMS = HERE.parent / "programs"
+INSTALLED = importlib.util.find_spec("torch") is not None
+needs_pytorch = pytest.mark.skipif(not INSTALLED, reason="PyTorch is not installed")
+SAME = ["01_first_graph", "02_logits_loss", "04_retain_graph", "07_inspect_tensor", "23_control_flow"]
+
+LOOP = """
+import torch
+w = torch.ones(3, requires_grad=True)
+for step in range(100):
+    loss = (w * step).sum()
+    loss.backward()
+"""
+PARTS = """
+import torch
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(3, 2)
+    def forward(self, x):
+        return Double.apply(self.inner(x))
+net, x = Net(), torch.ones(4, 3)
+target = torch.tensor([0, 1, 0, 1])
+loss = torch.nn.functional.cross_entropy(net(x), target)
+(g,) = torch.autograd.grad(loss, net.inner.bias, create_graph=True)
+g.sum().backward()
+"""
+
+
+@needs_pytorch
+@pytest.mark.parametrize("steps", ["first,last", "all"])
+def test_recording_changes_nothing(python: Run, steps: str) -> None:
+    script = str(HERE / "many_things.py")
+    plain = python(script)
+    recorded = python("-m", "autograph_cli", "run", "-q", "--engine", "torch", "--steps", steps, script)
+    assert (recorded.stdout, recorded.stderr, recorded.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+    assert "end" in plain.stdout
+
+
+@needs_pytorch
+@pytest.mark.parametrize("program", SAME)
+def test_both_engines_record_the_same(python: Run, program: str) -> None:
+    views = [word for view in ("graph", "forward", "backward", "double-backward") for word in ("--view", view)]
+    done = python(
+        "-m", "autograph_cli", "diff", "--engines", "builtin,torch", *views, "--include", "names,shapes,dtypes,constants,lines,modules",
+        str(PROGRAMS / f"{program}.py"),
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+@needs_pytorch
+def test_a_long_loop_is_listened_to_now_and_then(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(LOOP)
+    python("-m", "autograph_cli", "run", "--engine", "torch", "-o", "t.json", "loop.py")
+    trace = json.loads((tmp_path / "t.json").read_text())
+    assert (trace["total_steps"], [step["number"] for step in trace["steps"]]) == (100, [0, 64])
+    assert trace["engine"] == "pytorch"
+
+
+@needs_pytorch
+def test_modules_lines_saved_tensors_and_orders_are_told(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(PARTS)
+    done = python("-m", "autograph_cli", "show", "--engine", "torch", "--details", "parts.py")
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    double = next(line for line in lines if "DoubleBackward" in line)
+    assert "at parts.py:16; in net; saved saved_tensors[0]: float32[4, 2] (32 bytes)" in double
+    assert any(line.startswith("leaf net.inner.weight: float32[2, 3]") for line in lines)
+    assert "input target: int64[4]" in lines
+    assert "order 1" in lines
+    assert any("of loss" in line and "pass 0" in line for line in lines)
+
+
+@pytest.mark.skipif(INSTALLED, reason="PyTorch is installed")
+@pytest.mark.parametrize("command", [("run",), ("show",), ("render",), ("diff", "--engines", "builtin,torch")])
+def test_without_pytorch_a_sentence_says_what_to_install(python: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "loop.py").write_text(LOOP)
+    options = () if command[0] == "diff" else ("--engine", "torch")
+    done = python("-m", "autograph_cli", *command, *options, "loop.py")
+    said = "Error: PyTorch is not installed here: pip install 'autograph-cli[torch]', or take --engine builtin.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+def test_the_project_chooses_the_engine(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(LOOP)
+    (tmp_path / "pyproject.toml").write_text('[tool.autograph]\nengine = "numpy"\n')
+    done = python("-m", "autograph_cli", "run", "loop.py")
+    assert done.returncode == 2
+    assert "tool.autograph.engine must be one of builtin, torch, auto, not 'numpy'" in done.stderr
+    (tmp_path / "pyproject.toml").write_text('[tool.autograph]\nengine = "auto"\n')
+    assert python("-m", "autograph_cli", "run", "-o", "t.json", "loop.py").returncode == 0
+    engine = json.loads((tmp_path / "t.json").read_text())["engine"]
+    assert engine == ("pytorch" if INSTALLED else "autograph")
