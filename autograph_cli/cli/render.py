@@ -25,69 +25,14 @@ from autograph_cli.cli.options import (
 )
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import Remembered
+from autograph_cli.export import FORMATS, PARAMETERS, VIEWS, RenderOptions
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
 READABLE = 200
 """Boxes that a person still finds the way among."""
-VIEWS = ("forward", "backward", "double-backward")
-SUFFIXES = {
-    "svg": ".svg",
-    "png": ".png",
-    "pdf": ".pdf",
-    "html": ".html",
-    "dot": ".dot",
-    "mermaid": ".mmd",
-    "graphml": ".graphml",
-    "text": ".txt",
-    "latex": ".tex",
-    "json": ".json",
-}
-FORMATS = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """What to draw, and how; the same for every view."""
-
-    step: Step
-    format: str
-    roots: tuple[str, ...]
-    order: int | None
-    part: Slice
-    max_nodes: int | None
-    roll: bool | None
-    tags: bool
-    depth: int | None
-    layout: str | None
-    title: str
-    shown: tuple[str, ...]
-    opened_node: str | None = None
-    parameters: str | None = None
-    columns: bool = True
-    formula: bool = False
-
-    def of(self, view: str) -> bytes:
-        """The picture of one view."""
-        return export.render(
-            self.step,
-            view=view,
-            format=self.format,
-            roots=self.roots or None,
-            order=self.order,
-            part=self.part,
-            max_nodes=self.max_nodes,
-            roll=self.roll,
-            tags=self.tags,
-            depth=self.depth,
-            layout=self.layout,
-            title=self.title,
-            shown=self.shown,
-            inside=self.opened_node,
-            parameters=self.parameters,
-            columns=self.columns,
-            formula=self.formula,
-        )
+SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
+BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
 
 
 @click.command(cls=Remembered, short_help="Draw the last run, a trace, or a script that is run first.")
@@ -123,7 +68,7 @@ class Drawing:
 )
 @click.option(
     "--parameters",
-    type=click.Choice(["inline", "boxes"]),
+    type=click.Choice([name for name in PARAMETERS if name]),
     help="Write leaves on the operations that use them, or draw each; unless told, inline from 20 operations on.",
 )
 @click.option("--no-arguments", is_flag=True, help="Leave out arguments that are no tensors, such as `pow 2`.")
@@ -185,25 +130,23 @@ def render(
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
-    drawing = Drawing(
-        chosen,
-        position.format,
-        roots,
-        order,
-        part,
-        max_nodes or None,
-        roll,
-        tags,
-        depth,
-        layout,
-        opened.trace.script,
-        shown,
-        opened_node,
-        parameters,
-        columns,
-        formula,
+    options = RenderOptions(
+        roots=roots or None,
+        order=order,
+        part=part,
+        max_nodes=max_nodes or None,
+        roll=roll,
+        tags=tags,
+        depth=depth,
+        layout=layout,
+        title=opened.trace.script,
+        shown=shown,
+        inside=opened_node,
+        parameters=parameters,
+        columns=columns,
+        formula=formula,
     )
-    draw(drawing, views, position, opened)
+    draw(chosen, options, views, position, opened)
     ctx.exit(opened.exit_code)
 
 
@@ -232,7 +175,7 @@ class Destination:
             return cls(here, None if stdout else path, format_ or "svg", stdout)
         if output.endswith("/") or path.is_dir():
             return cls(here, path, format_ or "svg", folder=True)
-        known = FORMATS.get(path.suffix.lower())
+        known = BY_SUFFIX.get(path.suffix.lower())
         if format_ is None and known is None:
             endings = ", ".join(SUFFIXES.values())
             raise UsageError(f"The name {output} does not say the format: end it in {endings}, or add -f.")
@@ -247,12 +190,12 @@ class Destination:
         return self.path.with_name(f"{self.path.stem}.{view}{self.path.suffix}") if self.several else self.path
 
 
-def draw(drawing: Drawing, views: list[str], position: Destination, opened: Opened) -> None:
+def draw(step: Step, options: RenderOptions, views: list[str], position: Destination, opened: Opened) -> None:
     """Draw every view and then write them, so that a graph that cannot be drawn costs no file."""
     if "double-backward" in views:
-        say_derived(drawing.step)
-        say_missing_order(drawing.step, drawing.order)
-    pictures = [(view, drawing.of(view)) for view in views]
+        say_derived(step)
+        say_missing_order(step, options.order)
+    pictures = [(view, export.render(step, view, position.format, options)) for view in views]
     for view, picture in pictures:
         if position.stdout:
             put(picture)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from autograph_cli.export.bundling import bundled
 from autograph_cli.export.closing import close_below, close_to, closed_at_first
@@ -191,39 +192,52 @@ FORMATS: dict[str, Format] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderOptions:
+    """How a graph is drawn, whatever the view and the format."""
+
+    roots: tuple[str, ...] | None = None
+    """Only what these hang on."""
+    order: int | None = None
+    """The highest that the double-backward view shows."""
+    part: Slice | None = None
+    """What of the view is shown."""
+    max_nodes: int | None = None
+    """Where a picture has more boxes, loops are rolled if that makes it much smaller, equal modules in a row are drawn
+    once, modules closed from the inside out, and chains folded, as far as it takes."""
+    roll: bool | None = None
+    """Roll loops in any case, or never."""
+    layout: str | None = None
+    title: str = ""
+    shown: Collection[str] = USUAL
+    """The facts that stand on the nodes (`graph.facts.WORDS`)."""
+    depth: int | None = None
+    """Modules further in are closed, to a box each; none if it is None."""
+    tags: bool = True
+    """Without them, leaves that are used far apart are one box each, too."""
+    inside: str | None = None
+    """Not the view is drawn, but what the backward of this node of it ran."""
+    parameters: str | None = None
+    """`inline` to write leaves on the operations that use them, or `boxes` to draw each; unless told, it depends on the
+    number of operations."""
+    columns: bool = True
+    """Break a tall picture."""
+    formula: bool = False
+    """Write what the script computed and its derivatives beside the picture as formulas."""
+
+
 @resting()
 def render(
     source: Graph | Step,
     view: str = "forward",
     format: str = "svg",
-    *,
-    roots: Iterable[str] | None = None,
-    order: int | None = None,
-    part: Slice | None = None,
-    max_nodes: int | None = None,
-    roll: bool | None = None,
-    layout: str | None = None,
-    title: str = "",
-    shown: Collection[str] = USUAL,
-    depth: int | None = None,
-    tags: bool = True,
-    inside: str | None = None,
-    parameters: str | None = None,
-    columns: bool = True,
-    formula: bool = False,
+    options: RenderOptions | None = None,
+    **changes: Any,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
-    `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
-    `part` what of the view is shown. Modules further in than `depth` are closed, to a box each; none if it is
-    None. With `max_nodes`, loops are rolled where that makes a picture much smaller, and where it has more boxes,
-    equal modules in a row are drawn once, modules closed from the inside out, and chains folded, as far as it takes;
-    `roll` says whether to roll loops in any case, or never. `shown` are the facts that stand on the nodes
-    (`graph.facts.WORDS`). `parameters` is `inline` to write leaves on the operations that use them, or `boxes` to draw
-    each; unless told, it depends on the number of operations. Without `tags`, leaves that are used far apart are one
-    box each, too; without `columns`, a tall picture is not broken. With `formula`, what the script computed and its
-    derivatives stand beside the picture as formulas; the format `latex` has these alone. With `inside`, not the view is
-    drawn, but what the backward of this node of it ran.
+    `view` is one of `VIEWS` and `format` of `FORMATS`; the format `latex` has formulas alone. `changes` are fields of
+    `RenderOptions`, in the place of those of `options`.
     Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
     in the way of a picture.
 
@@ -232,22 +246,24 @@ def render(
     >>> render(Graph((leaf,)), format="json")[:10]
     b'{"nodes": '
     """
+    asked = replace(options or RenderOptions(), **changes)
+    shown, part = asked.shown, asked.part
     for what, name, known in (("view", view, VIEWS), ("format", format, FORMATS)):
         if name not in known:
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
-    if layout is not None:
-        find_program(layout)
+    if asked.layout is not None:
+        find_program(asked.layout)
     graph = told_apart(_graph_of(source, view))
-    names, title = None if roots is None else tuple(roots), visible(title)
-    cut = VIEWS[view](graph, names, order)
+    names, title = None if asked.roots is None else tuple(asked.roots), visible(asked.title)
+    cut = VIEWS[view](graph, names, asked.order)
     whole, numbers = None, None
-    if inside is not None:
-        cut, words = open_node(cut, inside, title or "FILE.py")
+    if asked.inside is not None:
+        cut, words = open_node(cut, asked.inside, title or "FILE.py")
         title, view, shown = f"{title} · {words}".removeprefix(" · "), "forward", (*shown, "formula")
     else:
         check_recorded(graph, shown, title or "FILE.py")
         if format == "html":
-            whole, numbers = graph, VIEWS[view](_numbered(graph), names, order)
+            whole, numbers = graph, VIEWS[view](_numbered(graph), names, asked.order)
     if part:
         title = f"{title} · {part.words()} ({len(part.of(cut))} of {len(cut)} nodes)".removeprefix(" · ")
         numbers = numbers and part.of(numbers)
@@ -259,19 +275,19 @@ def render(
             shallow,
             view,
             title,
-            layout,
-            max_nodes=max_nodes,
-            roll=roll,
+            asked.layout,
+            max_nodes=asked.max_nodes,
+            roll=asked.roll,
             shown=shown,
-            depth=depth,
-            tags=tags,
-            inside=inside is not None,
+            depth=asked.depth,
+            tags=asked.tags,
+            inside=asked.inside is not None,
             flattened=shallow is not cut,
             whole=whole,
             numbers=own,
-            inline=False if format == "html" else PARAMETERS[parameters],
-            columns=columns,
-            formulas=formulas_of(graph) if formula or format == "latex" else (),
+            inline=False if format == "html" else PARAMETERS[asked.parameters],
+            columns=asked.columns,
+            formulas=formulas_of(graph) if asked.formula or format == "latex" else (),
         )
     )
 

@@ -13,7 +13,7 @@ from .._core.arg_check import Handed, hands_on
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
-from .._core.vmap_fallback import by_samples
+from .._core.vmap_fallback import per_sample
 from .._kernels.selection import ordered
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims
@@ -147,7 +147,7 @@ bincount_op = operation("bincount(Tensor self, Tensor? weights=None, int minleng
 
 
 @composite()
-@by_samples
+@per_sample
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 up to the largest one occurs; with `weights`, their sums."""
     raw = input._raw
@@ -247,7 +247,7 @@ _histogramdd_result = named_result("histogramdd", "hist", "bin_edges")
 
 
 @composite(out=True)
-@by_samples
+@per_sample
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
@@ -261,7 +261,7 @@ def histogram(
 
 
 @composite()
-@by_samples
+@per_sample
 def histogramdd(
     input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
