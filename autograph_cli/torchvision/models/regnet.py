@@ -189,8 +189,10 @@ class RegNet(nn.Module):
         return self.fc(self.avgpool(self.trunk_output(self.stem(x))).flatten(start_dim=1))
 
 
-def _regnet(*line: Any, **kwargs: Any) -> RegNet:
-    params = BlockParams.from_init_params(*line, se_ratio=kwargs.pop("se_ratio", None))
+def _regnet(
+    depth: int, w_0: int, w_a: float, w_m: float, group_width: int, se_ratio: float | None = None, **kwargs: Any
+) -> RegNet:
+    params = BlockParams.from_init_params(depth, w_0, w_a, w_m, group_width, se_ratio=se_ratio)
     norm_layer = kwargs.pop("norm_layer", lambda width: nn.BatchNorm2d(width, eps=1e-05, momentum=0.1))
     return RegNet(params, norm_layer=norm_layer, **kwargs)
 
