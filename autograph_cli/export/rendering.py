@@ -29,7 +29,7 @@ from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.formulas import Formula, formulas_of
-from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
+from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node, tracked
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.names import told_apart, visible, visible_lines
@@ -222,6 +222,8 @@ class RenderOptions:
     number of operations."""
     columns: bool = True
     """Break a tall picture."""
+    tracked_only: bool = False
+    """Leave out the operations that autograd did not record."""
     formula: bool = False
     """Write what the script computed and its derivatives beside the picture as formulas."""
 
@@ -254,6 +256,7 @@ def render(
     if asked.layout is not None:
         find_program(asked.layout)
     graph = told_apart(_graph_of(source, view))
+    graph = tracked(graph) if asked.tracked_only else graph
     names, title = None if asked.roots is None else tuple(asked.roots), visible(asked.title)
     cut = VIEWS[view](graph, names, asked.order)
     whole, numbers = None, None

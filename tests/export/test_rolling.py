@@ -95,7 +95,7 @@ h.sum().backward()
         )
     )
     sources = [box.title for box in scene.boxes if box.style in ("input", "untracked")]
-    assert sources == ["ones", "x"]  # the first is what h is at first
+    assert sources == ["ones", "x | ones"]  # the first is what h is at first
     assert drawn(scene) == ["mul × 6", "mul × 6", "tanh × 6", "add × 6", "sum"]
 
 
