@@ -129,7 +129,7 @@ def calls() -> list[ModuleCall]:
 def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs an operation, and tells of the node that it made."""
     private.intercepted(False)
-    engine = _process.engine if _process.follows else None
+    engine = _process.engine if _process.follows and not private.is_compiling() else None
     try:
         if engine is None:
             return private.compute(operation, args, kwargs)
@@ -197,7 +197,7 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
 
 def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Applies a custom Function, and tells of its node."""
-    engine = here()
+    engine = None if private.is_compiling() else here()
     result = private.apply_function(cls, *args, **kwargs)
     if engine is not None and _process.follows:
         with unheard():

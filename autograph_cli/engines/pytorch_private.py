@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch._guards as guards
 from torch.autograd import function as functions, graph as graphs
 from torch.nn.modules import module as modules
 
@@ -33,6 +34,7 @@ _NEEDED = (
     (torch, "_C._autograd._top_saved_tensors_default_hooks"),
     (torch, "library.Library.fallback"),
     (torch, "_C.DisableTorchFunction"),
+    (guards, "_TLS"),
     (graphs, "_engine_run_backward"),
     (functions, "_SingleLevelFunction"),
     (modules, "Module._call_impl"),
@@ -158,6 +160,11 @@ def leave_pass() -> None:
     """Do what PyTorch does after it."""
     if _unstash is not None:
         _unstash("context")
+
+
+def is_compiling() -> bool:
+    """Whether what runs in this thread is looked at by a compiler, on tensors of its own."""
+    return getattr(guards._TLS, "tracing_context", None) is not None or torch.compiler.is_compiling()
 
 
 untouched = torch._C.DisableTorchFunction
