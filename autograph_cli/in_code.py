@@ -47,7 +47,7 @@ class Recording:
 
     def render(self, path: str | Path | None = None, view: str = "forward", **options: Any) -> bytes:
         """Draw the last step; the name of the file at `path` says the format. Options are those of `export.render`."""
-        from autograph_cli import export
+        from autograph_cli import export  # drawing, which not every caller asks for
 
         ending = "svg" if path is None else Path(path).suffix.lstrip(".") or "svg"
         drawn = export.render(self.step, view=view, format=options.pop("format", ending), **options)
