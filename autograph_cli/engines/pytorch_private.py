@@ -189,6 +189,32 @@ def replace_apply(function: Any) -> None:
         del functions._SingleLevelFunction.apply
 
 
+_HOOKS = ("register_hook", "retain_grad")
+_hooks = {name: vars(torch.Tensor).get(name) for name in _HOOKS}
+
+
+def watch_hooks(noticed: Callable[[], None] | None) -> None:
+    """Call this whenever a tensor is given a hook; None ends it."""
+    for name, own in _hooks.items():
+        if noticed is not None:
+            setattr(torch.Tensor, name, _noticing(getattr(torch._C.TensorBase, name, None) or own, own, noticed))
+        elif own is not None:
+            setattr(torch.Tensor, name, own)
+        elif name in vars(torch.Tensor):
+            delattr(torch.Tensor, name)
+
+
+def _noticing(inherited: Any, own: Any, noticed: Callable[[], None]) -> Any:
+    method = own or inherited
+
+    @functools.wraps(method)
+    def hooked(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        noticed()
+        return method(tensor, *args, **kwargs)
+
+    return hooked
+
+
 call_module = modules.Module._call_impl
 """What a call of a module comes down to."""
 

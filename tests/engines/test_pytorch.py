@@ -90,6 +90,26 @@ def test_modules_lines_saved_tensors_and_orders_are_told(python: Run, tmp_path: 
     assert any("of loss" in line and "pass 0" in line for line in lines)
 
 
+HOOKED = """
+import torch
+w = torch.ones(3, requires_grad=True)
+h = w * 2
+{hook}
+h = h.exp()
+h.sum().backward()
+"""
+
+
+@needs_pytorch
+@pytest.mark.parametrize("hook", ["h.register_hook(print)", "kept = h; h.retain_grad()"])
+def test_a_hook_runs_as_often_as_the_script_asked(python: Run, tmp_path: Path, hook: str) -> None:
+    (tmp_path / "hooked.py").write_text(HOOKED.format(hook=hook))
+    plain = python("hooked.py")
+    done = python("-m", "autograph_cli", "run", "--engine", "torch", "hooked.py")
+    assert done.stdout == plain.stdout
+    assert "not made: the script has hooks on tensors, which would run twice" in done.stderr
+
+
 COMPILED = """
 import torch
 layer, w = torch.nn.Linear(3, 3), torch.ones(3, requires_grad=True)
