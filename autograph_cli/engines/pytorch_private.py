@@ -20,8 +20,8 @@ from torch.nn.modules import module as modules
 
 from autograph_cli.engines import EngineError
 
-OLDEST = (2, 5)
-"""From here on a fallback for a dispatch key can be written in Python."""
+OLDEST = (2, 4)
+"""The oldest PyTorch that this is written for."""
 _KEY_NAME = "TESTING_ONLY_GenericMode"
 _FRESH = ("aten::detach", "aten::alias", "aten::lift", "aten::lift_fresh")
 """Operations whose result may become an object of a subclass of Tensor: only what is no object of Python yet can."""
@@ -32,7 +32,7 @@ _NEEDED = (
     (torch, "_C._current_autograd_node"),
     (torch, "_C._autograd._get_sequence_nr"),
     (torch, "_C._autograd._top_saved_tensors_default_hooks"),
-    (torch, "library.Library.fallback"),
+    (torch, "library.Library.impl"),
     (torch, "_C.DisableTorchFunction"),
     (guards, "_TLS"),
     (graphs, "_engine_run_backward"),
@@ -95,8 +95,9 @@ def intercept(handler: Callable[..., Any]) -> None:
             kernel = functools.partial(_call, handler, space, base, schema.overload_name or "default")
         library = _libraries.get(space) or _libraries.setdefault(space, torch.library.Library(space, "IMPL"))
         library.impl(name, kernel, _KEY_NAME)
-    anything = _libraries["_"] = torch.library.Library("_", "IMPL")
-    anything.fallback(handler, _KEY_NAME)  # of other packages; one of ours each is found in all modes
+    if hasattr(torch.library.Library, "fallback"):  # for operations of other packages, from 2.5 on
+        _libraries["_"] = torch.library.Library("_", "IMPL")
+        _libraries["_"].fallback(handler, _KEY_NAME)
 
 
 def _call(handler: Callable[..., Any], space: str, base: str, overload: str, *args: Any, **kwargs: Any) -> Any:
