@@ -124,10 +124,10 @@ class _Builder:
         return [found[serial] for serial in sorted(found)]
 
     def _module_calls(self) -> Iterator[ModuleCall]:
-        turns = Counter(id(call.about.ref() or call.about) for call in self.calls)
+        turns = Counter(call.about.key() for call in self.calls)
         met: Counter[int] = Counter()
         for position, call in enumerate(self.calls):
-            about, key = call.about, id(call.about.ref() or call.about)
+            about, key = call.about, call.about.key()
             met[key] += 1
             parent = None if call.parent is None else self.call_ids[call.parent.serial]
             yield ModuleCall(position, about.path, about.cls, parent, met[key], turns[key], about.parameters)

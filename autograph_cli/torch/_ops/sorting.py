@@ -72,7 +72,10 @@ def _nanmedian(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
         return _median(f, a, dim, keepdim)
     known = f.xp.sum(~f.isnan(a), axis=dim, keepdims=True)
     middle = f.xp.maximum((known - 1) // 2, 0)
-    return _chosen(f, a, f.xp.take_along_axis(_order(f, a, dim), middle, dim), dim, keepdim)
+    positions = f.xp.take_along_axis(_order(f, a, dim), middle, dim)
+    if selection.follows(a):
+        positions = f.xp.where(known == 0, selection.first_of_equal(a.shape[dim]), positions)
+    return _chosen(f, a, positions, dim, keepdim)
 
 
 def _whole(along: Callable[..., Any]) -> Callable[..., Any]:
