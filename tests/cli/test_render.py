@@ -86,6 +86,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "columns": True,
             "tracked_only": False,
             "formula": False,
+            "sources": {},
         }
     ]
 
