@@ -12,17 +12,27 @@ from autograph_cli.graph import Graph, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_of, bytes_text
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.saved_memory import kept_tensors, retained, total_bytes
+from autograph_cli.record.steps import ALL_UNTIL, EACH
 from autograph_cli.record.store import has_graph
 
 MOST = 12
 """So many leaves or roots are named; of more, their number is told."""
 
 
-def print_report(trace: Trace, where: Path | None, folder: Path) -> None:
-    """Print the report on stderr: with colours in a terminal, as plain lines elsewhere."""
+_UNTOLD = {
+    "CopySlices": "what `CopySlices` nodes keep for backward",
+    "CompiledFunctionBackward": "what ran inside of compiled parts",
+    "DifferentiableGraphBackward": "what ran inside of scripted parts",
+}
+"""What PyTorch does not tell, by the nodes that stand for it."""
+
+
+def print_report(trace: Trace, where: Path | None, folder: Path, *, last: bool = False) -> None:
+    """Print the report on stderr: with colours in a terminal, as plain lines elsewhere; `last`: the last step was
+    asked for."""
     title = f"{trace.script}, {_steps(trace)}" if has_graph(trace) else no_graph(trace)
     say(f"autograph: {title}", err=True, style="bold")
-    for label, text in report(trace, where, folder):
+    for label, text in [*report(trace, where, folder), *untold(trace, last=last)]:
         say(f"  {label:<9}", err=True, style="cyan", end="")
         say(text, err=True)
 
@@ -39,6 +49,21 @@ def report(trace: Trace, where: Path | None, folder: Path) -> list[tuple[str, st
         shown = where.relative_to(folder) if where.is_relative_to(folder) else where
         lines.append(("trace", str(shown)))
     return [(label, visible(text)) for label, text in lines]
+
+
+def untold(trace: Trace, *, last: bool) -> list[tuple[str, str]]:
+    """What a trace of PyTorch lacks, a line for each."""
+    if trace.engine != "pytorch" or not trace.steps:
+        return []
+    names = {node.name for step in trace.steps for node in step.graph}
+    lines = [text for name, text in _UNTOLD.items() if name in names]
+    newest, final = trace.steps[-1].number, trace.total_steps - 1
+    if last and newest < final:
+        lines.append(
+            f"step {final}: after step {ALL_UNTIL - 1} each {EACH}th is followed, so that the others cost nothing, "
+            f"and {newest} was the last of them; --steps all follows every one"
+        )
+    return [("untold", line) for line in lines]
 
 
 def kept_bytes(nodes: Iterable[Node]) -> int:

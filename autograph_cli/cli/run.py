@@ -94,5 +94,5 @@ def run(
         say(f"Error: {error}", err=True)
         return result.exit_code or error.exit_code
     if not quiet:
-        print_report(trace, where, folder)
+        print_report(trace, where, folder, last=recorder.selection.last)
     return result.exit_code
