@@ -13,6 +13,7 @@ from .._core import batching, dims, dims as d
 from .._core.device_dispatch import kernels
 from .._core.dispatch import put
 from .._core.dtypes import cpp_name, result_dtype
+from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
@@ -127,8 +128,9 @@ def _fixed_split(name: str, dim: int, ndim: int) -> None:
     def run(input: Tensor, indices_or_sections: Any, *, indices: Any = None, sections: Any = None) -> Any:
         given = next(x for x in (indices, sections, indices_or_sections) if x is not None)
         if not isinstance(given, (int, tuple, list)):
-            raise TypeError(
-                f"{name}() received an invalid combination of arguments - got (Tensor, {type(given).__name__})"
+            raise refused(
+                TypeError,
+                f"{name}() received an invalid combination of arguments - got (Tensor, {type(given).__name__})",
             )
         if input.ndim < ndim:
             raise RuntimeError(
@@ -220,7 +222,7 @@ def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of a large one."""
     for i, x in enumerate(tensors):
         if not isinstance(x, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+            raise refused(TypeError, f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
         if x.ndim > 2:
             raise RuntimeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {x.ndim} dimensions"
