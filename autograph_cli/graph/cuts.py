@@ -38,11 +38,18 @@ def where(node: Node) -> str:
     return f"{name} at {visible(node.source.file)}:{node.source.line}" if node.source else name
 
 
-def reasons(graph: Graph, starts: Sequence[Position], ends: Sequence[Position]) -> list[str]:
-    """Sentences on why no gradient goes from `starts` to `ends`; none where the graph does not tell."""
+def reasons(graph: Graph, starts: Sequence[Position], ends: Sequence[Position], *, untracked: bool = True) -> list[str]:
+    """Sentences on why no gradient goes from `starts` to `ends`; none where the graph does not tell.
+
+    Without `untracked`, operations that autograd did not record are not named: the script's own line is known already.
+    """
     names = output_names(graph)
     inside = behind(graph, starts)
-    said = [_refusal(graph, names, user, edge) for user, edge in _refusals(graph, inside, ends)]
+    said = [
+        _refusal(graph, names, user, edge)
+        for user, edge in _refusals(graph, inside, ends)
+        if untracked or user.kind != "untracked"
+    ]
     for number, nr in ends[:LISTED]:
         node, name = graph.nodes[number], names[number][nr or 0]
         users = [user for user in graph.nodes if any(_takes(edge, number, nr) for edge in data_or_gradient(user))]
