@@ -18,20 +18,24 @@ def is_custom(node: Node) -> bool:
 
 
 def _differentiated(seen: Seen) -> Iterator[tuple[Node, FunctionText | None]]:
-    """The custom Functions whose derivative was to have a graph, each class once."""
-    met: set[str] = set()
+    """The custom Functions whose derivative was to have a graph: of each class the node that is known best."""
+    met: dict[str, FunctionText | None] = {}
     for entry in seen.graph.passes:
         for node in (seen.graph[number] for number in entry.ran if entry.create_graph):
             if is_custom(node) and node.op not in met:
-                met.add(node.op)
-                yield node, function_text(seen.scripts, node.op)
+                text = function_text(seen.scripts, node.op)
+                # What is once differentiable raises in time, unless its gradient was a constant from the start.
+                if None in entry.results or text is None or text.once is None:
+                    met[node.op] = text
+    for op, text in met.items():
+        yield max((node for node in seen.graph if node.op == op and is_custom(node)), key=lambda n: len(n.saved)), text
 
 
 def _kept_without_history(seen: Seen) -> Iterator[Found]:
     for node, text in _differentiated(seen):
         outer = {seen.graph[edge.node].outputs[edge.nr].storage for edge in node.args}
         known = outer | {output.storage for output in node.outputs}
-        for kept in node.saved:
+        for kept in node.saved if text is None or text.once is None else ():
             if kept.type is None or kept.given or kept.storage in known:
                 continue
             if kept.type.dtype.startswith(_FLOATING):
@@ -66,12 +70,10 @@ def _cut_in_backward(seen: Seen) -> Iterator[Found]:
         method = None if text is None else text.method("backward", "vjp")
         if text is None or method is None:
             continue
-        for mark in method.decorator_list:
-            if ast.unparse(mark).endswith("once_differentiable"):
-                said = f"{node.op}: its backward is marked as once differentiable, and has no second derivative"
-                yield Found(
-                    said, text.source(mark), (), (node.id,), "Write it with tensor operations, without the mark."
-                )
+        if text.once is not None:
+            said = f"{node.op}: its backward is marked as once differentiable, and has no second derivative"
+            remedy = "Write it with tensor operations on grad_output and ctx.saved_tensors, without the mark."
+            yield Found(said, text.source(text.once), (), (node.id,), remedy)
         for one in text.script.bindings:
             if method.lineno < one.line <= (method.end_lineno or 0) and one.causes:
                 words = ", ".join(dict.fromkeys(cause.words for cause in one.causes))

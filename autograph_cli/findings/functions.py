@@ -27,6 +27,13 @@ class FunctionText:
         """The first method of one of these names."""
         return next((part for part in self.node.body if isinstance(part, ast.FunctionDef) and part.name in names), None)
 
+    @property
+    def once(self) -> ast.expr | None:
+        """The decorator that makes its backward once differentiable."""
+        method = self.method("backward")
+        marks = [] if method is None else method.decorator_list
+        return next((mark for mark in marks if _last(mark) == "once_differentiable"), None)
+
     def source(self, node: ast.stmt | ast.expr | ast.arg) -> Source:
         """The line of a part of the class."""
         return Source(self.file, node.lineno, self.script.line(node.lineno), self.node.name)

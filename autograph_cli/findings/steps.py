@@ -45,7 +45,8 @@ def _retained(seen: Seen) -> Iterator[Found]:
     """Calls of one line within one step, each of which ran more than the one before."""
     for source, entries in _calls(seen).items():
         sizes = [len(entry.ran) for entry in entries]
-        if len(sizes) >= FEWEST and all(low < high for low, high in pairwise(sizes)):
+        alike = len({(entry.order, entry.create_graph) for entry in entries}) == 1 and entries[0].order == 1
+        if alike and len(sizes) >= FEWEST and all(low < high for low, high in pairwise(sizes)):
             said = f"each {entries[0].call} at {line_of(source)} runs more nodes than the one before"
             yield Found(said, source, (f"{sizes[0]} nodes at first, {sizes[-1]} at the end",), tuple(entries[-1].ran))
 

@@ -203,8 +203,6 @@ class Recorder:
             keeps = self.selection.keeps(self.total)
             spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
             step.variables = names.scan(log, spaces, None if keeps else self._settled)
-            if call.create_graph and call.keeps_graph:
-                look(log, step)  # what it runs may be gone by the end of the step
             if not call.keeps_graph:
                 if call.create_graph:
                     step.derived = None, ""
