@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from autograph_cli.testing.asserts import assert_same_graph
 
 __version__ = "0.1.0"
-__all__ = ["AutographError", "Graph", "GraphDiff", "__version__", "assert_same_graph", "capture"]
+__all__ = ["AutographError", "Graph", "GraphDiff", "__version__", "assert_same_graph", "capture", "record"]
 
 _HOMES = {
     "Graph": "autograph_cli.graph",
@@ -27,6 +28,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """What is public, imported when it is first asked for."""
+    if name == "record":  # the package of that name, which can be called
+        return importlib.import_module("autograph_cli.record")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
@@ -36,6 +39,13 @@ def __getattr__(name: str) -> Any:
 def load_ipython_extension(shell: Any) -> None:
     """What `%load_ext autograph_cli` calls: adds the cell magic `%%autograph`."""
     importlib.import_module("autograph_cli.cli.notebook").load(shell)
+
+
+class _Callable(ModuleType):
+    """A module that is a function too: `autograph_cli.record(...)`."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return importlib.import_module("autograph_cli.in_code").record(*args, **kwargs)
 
 
 class AutographError(Exception):

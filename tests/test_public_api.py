@@ -21,6 +21,7 @@ def test_public_names() -> None:
         "__version__",
         "assert_same_graph",
         "capture",
+        "record",
     ]
     for name in autograph_cli.__all__:
         assert getattr(autograph_cli, name) is not None

@@ -18,7 +18,7 @@ from autograph_cli.cli.exit_codes import CommandError, as_command_error
 from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose
 from autograph_cli.cli.printing import put
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
-from autograph_cli.export.comparison import render_diff
+from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff
 from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
 from autograph_cli.record import store
@@ -26,7 +26,7 @@ from autograph_cli.record.store import write
 from autograph_cli.testing import files, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load
 
-FORMATS = ("text", "json", "svg", "png", "dot")
+FORMATS = ("text", "json", *PICTURES)
 
 
 @click.command(short_help="Say how the graphs of two scripts, traces, snapshots or revisions differ.")

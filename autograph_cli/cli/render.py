@@ -10,6 +10,7 @@ import click
 from autograph_cli import export
 from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli.options import (
+    SCRIPTS,
     Opened,
     StepType,
     UsageError,
@@ -25,69 +26,14 @@ from autograph_cli.cli.options import (
 )
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import Remembered
+from autograph_cli.export import FORMATS, PARAMETERS, VIEWS, RenderOptions
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
 READABLE = 200
 """Boxes that a person still finds the way among."""
-VIEWS = ("forward", "backward", "double-backward")
-SUFFIXES = {
-    "svg": ".svg",
-    "png": ".png",
-    "pdf": ".pdf",
-    "html": ".html",
-    "dot": ".dot",
-    "mermaid": ".mmd",
-    "graphml": ".graphml",
-    "text": ".txt",
-    "latex": ".tex",
-    "json": ".json",
-}
-FORMATS = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """What to draw, and how; the same for every view."""
-
-    step: Step
-    format: str
-    roots: tuple[str, ...]
-    order: int | None
-    part: Slice
-    max_nodes: int | None
-    roll: bool | None
-    tags: bool
-    depth: int | None
-    layout: str | None
-    title: str
-    shown: tuple[str, ...]
-    opened_node: str | None = None
-    parameters: str | None = None
-    columns: bool = True
-    formula: bool = False
-
-    def of(self, view: str) -> bytes:
-        """The picture of one view."""
-        return export.render(
-            self.step,
-            view=view,
-            format=self.format,
-            roots=self.roots or None,
-            order=self.order,
-            part=self.part,
-            max_nodes=self.max_nodes,
-            roll=self.roll,
-            tags=self.tags,
-            depth=self.depth,
-            layout=self.layout,
-            title=self.title,
-            shown=self.shown,
-            inside=self.opened_node,
-            parameters=self.parameters,
-            columns=self.columns,
-            formula=self.formula,
-        )
+SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
+BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
 
 
 @click.command(cls=Remembered, short_help="Draw the last run, a trace, or a script that is run first.")
@@ -123,13 +69,14 @@ class Drawing:
 )
 @click.option(
     "--parameters",
-    type=click.Choice(["inline", "boxes"]),
+    type=click.Choice([name for name in PARAMETERS if name]),
     help="Write leaves on the operations that use them, or draw each; unless told, inline from 20 operations on.",
 )
 @click.option("--no-arguments", is_flag=True, help="Leave out arguments that are no tensors, such as `pow 2`.")
 @click.option(
     "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
 )
+@click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Write the derivatives as formulas beside the picture (needs sympy).")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
@@ -159,13 +106,14 @@ def render(
     parameters: str | None,
     columns: bool,
     no_arguments: bool,
+    tracked_only: bool,
     formula: bool,
     engine: str | None,
 ) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
-    Several graphs go to a file each. With `-o -` a script's own output goes to stderr. Where a script made no
-    double-backward graph, autograph made one from its root and leaves, and says so.
+    Several graphs go to a file each; a page (`-f html`) has all of them. With `-o -` a script's own output goes to
+    stderr. Where a script made no double-backward graph, autograph made one from its root and leaves, and says so.
 
     \b
       autograph render
@@ -178,6 +126,8 @@ def render(
     """
     asked = (forward, backward, double_backward or order is not None)
     views = [view for view, wanted in zip(VIEWS, asked, strict=True) if wanted] or ["forward"]
+    if opened_node is None and (format_ or BY_SUFFIX.get(Path(output or "").suffix.lower())) == "html":
+        views = views[:1]  # a page has all of them, and begins with this one
     position = Destination.of(output, format_, views)
     record = to_record(shown, opened_node)
     shown = tuple(word for word in shown if word != "arguments" or not no_arguments)
@@ -185,26 +135,40 @@ def render(
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
-    drawing = Drawing(
-        chosen,
-        position.format,
-        roots,
-        order,
-        part,
-        max_nodes or None,
-        roll,
-        tags,
-        depth,
-        layout,
-        opened.trace.script,
-        shown,
-        opened_node,
-        parameters,
-        columns,
-        formula,
+    options = RenderOptions(
+        roots=roots or None,
+        order=order,
+        part=part,
+        max_nodes=max_nodes or None,
+        roll=roll,
+        tags=tags,
+        depth=depth,
+        layout=layout,
+        title=opened.trace.script,
+        shown=shown,
+        inside=opened_node,
+        parameters=parameters,
+        columns=columns,
+        tracked_only=tracked_only,
+        formula=formula,
+        sources=script_texts(source, chosen) if position.format == "html" else {},
     )
-    draw(drawing, views, position, opened)
+    draw(chosen, options, views, position, opened)
     ctx.exit(opened.exit_code)
+
+
+def script_texts(source: str | None, step: Step) -> dict[str, str]:
+    """The scripts that the lines of a step are from, by name, where they were run here: a trace may name any file."""
+    if source is not None and not source.endswith(SCRIPTS):
+        return {}
+    folder = Path(source).resolve().parent if source else Path.cwd()
+    names = {node.source.file for node in step.graph if node.source}
+    found = {name: (folder / name).resolve() for name in names if name.endswith(SCRIPTS)}
+    return {
+        name: path.read_text("utf-8", errors="replace")
+        for name, path in sorted(found.items())
+        if path.is_relative_to(folder) and path.is_file()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +196,7 @@ class Destination:
             return cls(here, None if stdout else path, format_ or "svg", stdout)
         if output.endswith("/") or path.is_dir():
             return cls(here, path, format_ or "svg", folder=True)
-        known = FORMATS.get(path.suffix.lower())
+        known = BY_SUFFIX.get(path.suffix.lower())
         if format_ is None and known is None:
             endings = ", ".join(SUFFIXES.values())
             raise UsageError(f"The name {output} does not say the format: end it in {endings}, or add -f.")
@@ -243,16 +207,17 @@ class Destination:
         assert self.path is not None
         if self.folder:
             self.path.mkdir(parents=True, exist_ok=True)
-            return self.path / f"{stem}.{view}{SUFFIXES[self.format]}"
+            name = stem if self.format == "html" else f"{stem}.{view}"
+            return self.path / f"{name}{SUFFIXES[self.format]}"
         return self.path.with_name(f"{self.path.stem}.{view}{self.path.suffix}") if self.several else self.path
 
 
-def draw(drawing: Drawing, views: list[str], position: Destination, opened: Opened) -> None:
+def draw(step: Step, options: RenderOptions, views: list[str], position: Destination, opened: Opened) -> None:
     """Draw every view and then write them, so that a graph that cannot be drawn costs no file."""
     if "double-backward" in views:
-        say_derived(drawing.step)
-        say_missing_order(drawing.step, drawing.order)
-    pictures = [(view, drawing.of(view)) for view in views]
+        say_derived(step)
+        say_missing_order(step, options.order)
+    pictures = [(view, export.render(step, view, position.format, options)) for view in views]
     for view, picture in pictures:
         if position.stdout:
             put(picture)

@@ -72,7 +72,7 @@ def constants(node: Node) -> Any:
 
 def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
     """What an operation was given that is no tensor, in its place; None for the rest."""
-    return tuple([number_of(x) if isinstance(x, Tensor) else x if x.__class__ in _PLAIN else None for x in inputs])
+    return tuple([number_of(x) if isinstance(x, Tensor) else x if _is_constant(x) else None for x in inputs])
 
 
 @functools.cache

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from autograph_cli.export.bundling import bundled
 from autograph_cli.export.closing import close_below, close_to, closed_at_first
@@ -13,7 +14,7 @@ from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
 from autograph_cli.export.formula_lines import to_latex, with_formulas
 from autograph_cli.export.graphml import to_graphml
-from autograph_cli.export.html import Sheet, to_html
+from autograph_cli.export.html import Page, Sheet, to_html
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
@@ -28,7 +29,7 @@ from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.formulas import Formula, formulas_of
-from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
+from autograph_cli.graph import Graph, GraphError, Slice, Step, backward, double_backward, forward, open_node, tracked
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.names import told_apart, visible, visible_lines
@@ -41,6 +42,8 @@ DEEPEST = 64
 """Frames within one another, at most: what is deeper is drawn in the innermost of these."""
 OPENABLE = 1_000
 """Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
+MOST_TABS = 6
+"""Orders of derivative that have a tab of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +174,15 @@ def _png(job: Job) -> bytes:
     return png(placed, job.layout)
 
 
-def _html(job: Job) -> str:
+def _sheet(job: Job, key: str) -> Sheet:
     placed, closed = job.openable()
     whole, numbers = (job.graph, range(len(job.graph))) if job.whole is None else (job.whole, job.numbers)
-    return to_html(Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes)))
+    return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key)
+
+
+def _html(job: Job) -> str:
+    sheet = _sheet(job, job.view)
+    return to_html(Page(job.title, [sheet], job.view, job.graph, job.graph))
 
 
 FORMATS: dict[str, Format] = {
@@ -191,39 +199,56 @@ FORMATS: dict[str, Format] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderOptions:
+    """How a graph is drawn, whatever the view and the format."""
+
+    roots: tuple[str, ...] | None = None
+    """Only what these hang on."""
+    order: int | None = None
+    """The highest that the double-backward view shows."""
+    part: Slice | None = None
+    """What of the view is shown."""
+    max_nodes: int | None = None
+    """Where a picture has more boxes, loops are rolled if that makes it much smaller, equal modules in a row are drawn
+    once, modules closed from the inside out, and chains folded, as far as it takes."""
+    roll: bool | None = None
+    """Roll loops in any case, or never."""
+    layout: str | None = None
+    title: str = ""
+    shown: Collection[str] = USUAL
+    """The facts that stand on the nodes (`graph.facts.WORDS`)."""
+    depth: int | None = None
+    """Modules further in are closed, to a box each; none if it is None."""
+    tags: bool = True
+    """Without them, leaves that are used far apart are one box each, too."""
+    inside: str | None = None
+    """Not the view is drawn, but what the backward of this node of it ran."""
+    parameters: str | None = None
+    """`inline` to write leaves on the operations that use them, or `boxes` to draw each; unless told, it depends on the
+    number of operations."""
+    columns: bool = True
+    """Break a tall picture."""
+    tracked_only: bool = False
+    """Leave out the operations that autograd did not record."""
+    formula: bool = False
+    """Write what the script computed and its derivatives beside the picture as formulas."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Scripts by their names in the graph, for a page to show."""
+
+
 @resting()
 def render(
     source: Graph | Step,
     view: str = "forward",
     format: str = "svg",
-    *,
-    roots: Iterable[str] | None = None,
-    order: int | None = None,
-    part: Slice | None = None,
-    max_nodes: int | None = None,
-    roll: bool | None = None,
-    layout: str | None = None,
-    title: str = "",
-    shown: Collection[str] = USUAL,
-    depth: int | None = None,
-    tags: bool = True,
-    inside: str | None = None,
-    parameters: str | None = None,
-    columns: bool = True,
-    formula: bool = False,
+    options: RenderOptions | None = None,
+    **changes: Any,
 ) -> bytes:
     """Show one view of a graph in one format; the same graph gives the same bytes.
 
-    `view` is one of `VIEWS` and `format` of `FORMATS`; `order` is the highest that the double-backward view shows,
-    `part` what of the view is shown. Modules further in than `depth` are closed, to a box each; none if it is
-    None. With `max_nodes`, loops are rolled where that makes a picture much smaller, and where it has more boxes,
-    equal modules in a row are drawn once, modules closed from the inside out, and chains folded, as far as it takes;
-    `roll` says whether to roll loops in any case, or never. `shown` are the facts that stand on the nodes
-    (`graph.facts.WORDS`). `parameters` is `inline` to write leaves on the operations that use them, or `boxes` to draw
-    each; unless told, it depends on the number of operations. Without `tags`, leaves that are used far apart are one
-    box each, too; without `columns`, a tall picture is not broken. With `formula`, what the script computed and its
-    derivatives stand beside the picture as formulas; the format `latex` has these alone. With `inside`, not the view is
-    drawn, but what the backward of this node of it ran.
+    `view` is one of `VIEWS` and `format` of `FORMATS`; the format `latex` has formulas alone. `changes` are fields of
+    `RenderOptions`, in the place of those of `options`.
     Raises `GraphError` for an unknown name and for facts that were not recorded, and `ExportError` for all that stands
     in the way of a picture.
 
@@ -232,48 +257,81 @@ def render(
     >>> render(Graph((leaf,)), format="json")[:10]
     b'{"nodes": '
     """
+    asked = replace(options or RenderOptions(), **changes)
     for what, name, known in (("view", view, VIEWS), ("format", format, FORMATS)):
         if name not in known:
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
-    if layout is not None:
-        find_program(layout)
-    graph = told_apart(_graph_of(source, view))
-    names, title = None if roots is None else tuple(roots), visible(title)
-    cut = VIEWS[view](graph, names, order)
+    if asked.layout is not None:
+        find_program(asked.layout)
+    if format == "html" and asked.inside is None:
+        return to_html(_page(source, view, asked)).encode()
+    return FORMATS[format].of(_job(_graph_of(source, view, asked), view, format, asked))
+
+
+def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
+    """What a format is made from, of one view of a graph whose names are told apart."""
+    shown, part = asked.shown, asked.part
+    names, title = None if asked.roots is None else tuple(asked.roots), visible(asked.title)
+    cut = VIEWS[view](graph, names, asked.order)
     whole, numbers = None, None
-    if inside is not None:
-        cut, words = open_node(cut, inside, title or "FILE.py")
+    if asked.inside is not None:
+        cut, words = open_node(cut, asked.inside, title or "FILE.py")
         title, view, shown = f"{title} · {words}".removeprefix(" · "), "forward", (*shown, "formula")
     else:
         check_recorded(graph, shown, title or "FILE.py")
         if format == "html":
-            whole, numbers = graph, VIEWS[view](_numbered(graph), names, order)
+            whole, numbers = graph, VIEWS[view](_numbered(graph), names, asked.order)
     if part:
         title = f"{title} · {part.words()} ({len(part.of(cut))} of {len(cut)} nodes)".removeprefix(" · ")
         numbers = numbers and part.of(numbers)
         cut = part.of(cut)
     own = () if numbers is None else [int(node.module) for node in numbers]
     shallow = cut if format in ("graphml", "text", "json") else flattened(cut, DEEPEST)
-    return FORMATS[format].of(
-        Job(
-            shallow,
-            view,
-            title,
-            layout,
-            max_nodes=max_nodes,
-            roll=roll,
-            shown=shown,
-            depth=depth,
-            tags=tags,
-            inside=inside is not None,
-            flattened=shallow is not cut,
-            whole=whole,
-            numbers=own,
-            inline=False if format == "html" else PARAMETERS[parameters],
-            columns=columns,
-            formulas=formulas_of(graph) if formula or format == "latex" else (),
-        )
+    return Job(
+        shallow,
+        view,
+        title,
+        asked.layout,
+        max_nodes=asked.max_nodes,
+        roll=asked.roll,
+        shown=shown,
+        depth=asked.depth,
+        tags=asked.tags,
+        inside=asked.inside is not None,
+        flattened=shallow is not cut,
+        whole=whole,
+        numbers=own,
+        inline=False if format == "html" else PARAMETERS[asked.parameters],
+        columns=asked.columns,
+        formulas=formulas_of(graph) if asked.formula or format == "latex" else (),
     )
+
+
+def _page(source: Graph | Step, view: str, asked: RenderOptions) -> Page:
+    """All views of a step that there is something to see of.
+
+    What cannot be shown of the view that was asked for is an error.
+    """
+    sheets, whole, ran = [], _graph_of(source, "double-backward", asked), _graph_of(source, "forward", asked)
+    for key, its, order in _tabs(whole, view, asked.order):
+        try:
+            graph = whole if its == "double-backward" else ran
+            sheets.append(_sheet(_job(graph, its, "html", replace(asked, order=order)), key))
+        except (ExportError, GraphError):
+            if key == view:
+                raise
+    formulas = [str(formula) for formula in formulas_of(whole)] if asked.formula else []
+    return Page(visible(asked.title) or "autograph", sheets, view, whole, ran, asked.sources, formulas)
+
+
+def _tabs(graph: Graph, asked: str, highest: int | None) -> Iterator[tuple[str, str, int | None]]:
+    """The key of each tab, its view, and the highest order that it shows; the last has all orders."""
+    yield from ((view, view, highest) for view in ("forward", "backward"))
+    orders = max((node.order for node in graph), default=0)
+    for order in range(1, min(orders, orders if highest is None else highest, MOST_TABS)):
+        yield f"order-{order}", "double-backward", order
+    if orders or asked == "double-backward":
+        yield "double-backward", "double-backward", highest
 
 
 def _numbered(graph: Graph) -> Graph:
@@ -281,10 +339,12 @@ def _numbered(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(replace(node, module=str(node.id)) for node in graph))
 
 
-def _graph_of(source: Graph | Step, view: str) -> Graph:
-    if isinstance(source, Graph):
-        return source
-    return source.double if view == "double-backward" and source.double else source.graph
+def _graph_of(source: Graph | Step, view: str, asked: RenderOptions) -> Graph:
+    """The graph that a view is one of, its names told apart."""
+    graph = source if isinstance(source, Graph) else source.graph
+    if isinstance(source, Step) and view == "double-backward" and source.double:
+        graph = source.double
+    return tracked(told_apart(graph)) if asked.tracked_only else told_apart(graph)
 
 
 def notebook_svg(graph: Graph) -> str | None:

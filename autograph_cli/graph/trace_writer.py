@@ -28,7 +28,7 @@ from autograph_cli.graph.records import (
     Values,
 )
 
-FORMAT, VERSION = "autograph-trace", 2
+FORMAT, VERSION = "autograph-trace", 3
 HEADER = f'{{"format": "{FORMAT}"'
 _NOT_PRINTED = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Lone surrogates, and what a terminal could obey."""

@@ -25,7 +25,8 @@ def capture(fn_or_tensors: Any, *args: Any, **kwargs: Any) -> Graph:
 
     Tensors are one, or a list, tuple or dict of them; of autograph's engine or of PyTorch. Of a function, the graph
     that its result hangs on; if it returns no tensor with a graph, what it recorded up to its last backward pass.
-    Variables of the caller give the names. Raises `GraphError` if nothing was recorded.
+    Variables of the caller give the names, and, beside tensors, the parameters of `module=` if it is given. Raises
+    `GraphError` if nothing was recorded.
 
     >>> from autograph_cli import torch
     >>> x = torch.ones(3, requires_grad=True)
@@ -41,7 +42,10 @@ def capture(fn_or_tensors: Any, *args: Any, **kwargs: Any) -> Graph:
     frames = script_frames(2)
     if callable(fn_or_tensors) and not isinstance(fn_or_tensors, Tensor) and not pytorch.is_tensor(fn_or_tensors):
         return _of_function(frames, fn_or_tensors, args, kwargs)
-    return _of_tensors(frames, fn_or_tensors)
+    module = kwargs.pop("module", None)
+    if args or kwargs:
+        raise TypeError("Arguments are for a function; beside tensors there is only `module`.")
+    return _of_tensors(frames, fn_or_tensors, {} if module is None else dict(module.named_parameters()))
 
 
 def capture_derivatives(tensors: Any) -> Graph:
@@ -85,14 +89,15 @@ def _of_function(frames: list[FrameType], function: Callable[..., Any], args: An
     return steps[-1].graph
 
 
-def _of_tensors(frames: list[FrameType], tensors: Any) -> Graph:
+def _of_tensors(frames: list[FrameType], tensors: Any, parameters: dict[str, Any]) -> Graph:
     roots = _named(frames, tensors)
+    spaces = [parameters, *_spaces(frames)]
     if pytorch.is_tensor(roots[0][1]):
-        return pytorch.graph_of(roots, _spaces(frames))
+        return pytorch.graph_of(roots, spaces)
     recorder = _recorder(frames)
     for _, root in roots:
         recorder.log.engine.output(root)
-    names.scan(recorder.log, _spaces(frames))
+    names.scan(recorder.log, spaces)
     return _snapshot(recorder, roots)
 
 

@@ -17,13 +17,13 @@ _UNSIGNED = 1 << 63
 
 def is_tensor(value: Any) -> bool:
     """Whether this is a tensor of PyTorch, not of autograph's engine."""
+    return is_loaded() and isinstance(value, sys.modules["torch"].Tensor)
+
+
+def is_loaded() -> bool:
+    """Whether `torch` is PyTorch, and imported."""
     torch = sys.modules.get("torch")  # which is the engine while that is served
-    return (
-        torch is not None
-        and getattr(torch.__spec__, "name", "") == "torch"
-        and hasattr(torch, "_C")
-        and isinstance(value, torch.Tensor)
-    )
+    return torch is not None and getattr(torch.__spec__, "name", "") == "torch" and hasattr(torch, "_C")
 
 
 def gradients(roots: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:

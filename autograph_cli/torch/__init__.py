@@ -91,7 +91,7 @@ _OPERATIONS = (
     "segments",
     "finite_difference",
     "storage",
-    "rest",
+    "misc",
     "random",
     "recurrent",
     "weight_norm",
@@ -112,7 +112,7 @@ _OPERATIONS = (
 for _name in _OPERATIONS:
     importlib.import_module(f"._ops.{_name}", __name__)
 _METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
-for _name, _method in (_METHODS | _overrides.copies(_METHODS) | arg_check.guard("Tensor", _METHODS)).items():
+for _name, _method in (_METHODS | _overrides.overridable(_METHODS) | arg_check.guard("Tensor", _METHODS)).items():
     setattr(Tensor, _name, _method)
 Tensor._make_subclass = staticmethod(_legacy.make_subclass)
 Tensor._make_wrapper_subclass = staticmethod(_legacy.make_wrapper_subclass)
@@ -206,10 +206,12 @@ globals().update(dtypes.NAMED)
 globals().update(dtypes.ALIASES)
 globals().update(_legacy.TYPED)
 globals().update(
-    registry.functions | _overrides.copies(registry.functions) | arg_check.guard("torch", registry.functions)
+    registry.functions | _overrides.overridable(registry.functions) | arg_check.guard("torch", registry.functions)
 )
 for _part in (fft, linalg, special):
-    vars(_part).update(_overrides.copies(vars(_part)) | arg_check.guard(_part.__name__.rpartition(".")[2], vars(_part)))
+    vars(_part).update(
+        _overrides.overridable(vars(_part)) | arg_check.guard(_part.__name__.rpartition(".")[2], vars(_part))
+    )
 globals().update(_FORMER)
 
 

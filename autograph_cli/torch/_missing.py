@@ -116,7 +116,7 @@ def _without_us() -> str:
     """What to do with a script that needs PyTorch itself."""
     if PathFinder.find_spec("torch") is None:
         return "the script needs PyTorch itself"
-    return "the script needs PyTorch itself, which is installed here: run it with python"
+    return "the script needs PyTorch itself, which is installed here: `autograph run --engine torch` will run it"
 
 
 def public(module: str) -> str:

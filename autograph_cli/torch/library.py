@@ -16,7 +16,7 @@ from ._core.state import thread_state
 from ._core.tensor import Tensor, materialize
 from ._core.transforms import Batched, top_level
 from ._core.views import bump
-from ._core.vmap_fallback import by_samples
+from ._core.vmap_fallback import per_sample
 from ._infer_schema import infer_schema
 from .autograd.batched_function import VmapInfo, wrapped_outputs
 from .autograd.function import Function
@@ -47,7 +47,7 @@ class CustomOpDef:
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self._function = _function(self)
-        self._each_example = by_samples(self.__call__)
+        self._each_example = per_sample(self.__call__)
 
     @property
     def default(self) -> CustomOpDef:

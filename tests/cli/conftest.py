@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +66,10 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Stands in for drawing: what was asked for is collected, and the picture says its view and format."""
     asked: list[dict[str, Any]] = []
 
-    def render(step: Any, **how: Any) -> bytes:
-        asked.append({"step": step.number, **how})
-        return f"{how['view']} as {how['format']}\n".encode()
+    def render(step: Any, view: str, format: str, options: export.RenderOptions) -> bytes:
+        shown = {field.name: getattr(options, field.name) for field in fields(options)}
+        asked.append({"step": step.number, "view": view, "format": format, **shown})
+        return f"{view} as {format}\n".encode()
 
     monkeypatch.setattr(export, "render", render, raising=False)
     return asked

@@ -85,8 +85,12 @@ def test_nobody_reads_on(shell: Callable[..., Done], command: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-16"])
-def test_output_that_cannot_encode_gets_escapes(cli: Callable[..., Result], tmp_path: Path, encoding: str) -> None:
+def test_output_that_cannot_encode_gets_escapes(
+    cli: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
     (tmp_path / "expr.py").write_text(EXPR.replace("y =", "变量 ="), "utf-8")
+    _, trace = runner.record(runner.Target.of(str(tmp_path / "expr.py")))
+    monkeypatch.setattr(recording, "record", lambda *_, **__: recording.Recording(trace))  # in no process of its own
     for command in (
         "run -q expr.py",
         "show",

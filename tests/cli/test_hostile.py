@@ -238,20 +238,15 @@ def test_error_about_a_hostile_name_is_printed_visibly(cli: Cli) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are text there")
-def test_name_that_is_no_utf_8_is_run_and_shown(autograph: Callable[..., Any], tmp_path: Path) -> None:
+def test_name_that_is_no_utf_8_is_run_and_shown(autograph: Callable[..., Any], cli: Cli, tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.py")
     try:
         (tmp_path / name).write_text("import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\n")
     except OSError:
         pytest.skip("the file system takes no such name")
-    for command in (
-        ["run", name],
-        ["render"],
-        ["show", "--details"],
-        ["render", "-f", "html"],
-        ["snapshot", name],
-        ["why", "y", "x"],
-    ):
+    for command in (["run", name], ["snapshot", name]):
         done = autograph(*command)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
+    for command in (["render"], ["show", "--details"], ["render", "-f", "html"], ["why", "y", "x"]):
+        assert cli(*command).exit_code == 0

@@ -84,7 +84,9 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "inside": None,
             "parameters": None,
             "columns": True,
+            "tracked_only": False,
             "formula": False,
+            "sources": {},
         }
     ]
 
@@ -193,7 +195,7 @@ def test_trace_without_a_graph_says_what_to_add(cli: Cli, drawn: Drawn, tmp_path
 def test_graph_that_cannot_be_drawn_costs_no_file(
     cli: Cli, kept: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def render(step: Step, *, view: str, **how: Any) -> bytes:
+    def render(step: Step, view: str, *how: Any) -> bytes:
         if view == "backward":
             raise GraphError("There is no root 'z' here; known roots: 'y'.")
         return b""

@@ -192,4 +192,13 @@ def test_the_package_needs_nothing_above_the_graph() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rooms = {name.split(".")[1] for name in re.findall(r"'([^']+)'", done.stdout)}
     assert rooms == {"graph", "formulas", "export"}
-    assert set(export.__all__) == {"LAYOUTS", "FORMATS", "VIEWS", "ExportError", "Format", "render"}
+    assert set(export.__all__) == {
+        "LAYOUTS",
+        "FORMATS",
+        "PARAMETERS",
+        "VIEWS",
+        "ExportError",
+        "Format",
+        "RenderOptions",
+        "render",
+    }

@@ -32,7 +32,9 @@ def test_what_is_not_rebuilt_says_that_the_script_needs_pytorch_itself(installed
     from autograph_cli.record.imports import serve
 
     monkeypatch.setattr(_missing.PathFinder, "find_spec", lambda name: installed or None)
-    end = "needs PyTorch itself" + (", which is installed here: run it with python" if installed else "")
+    end = "needs PyTorch itself" + (
+        ", which is installed here: `autograph run --engine torch` will run it" if installed else ""
+    )
     for name in _missing.NOT_REBUILT:
         owner, _, last = name.rpartition(".")
         if owner in ("torch", "torch.nn", "torch.masked") and name != "torch.fx":

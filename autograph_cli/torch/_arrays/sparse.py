@@ -45,6 +45,17 @@ class Sparse:
         """Other values in the same positions."""
         raise NotImplementedError
 
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays that it is made of, the values last."""
+        raise NotImplementedError
+
+    def facts(self) -> tuple[bool, ...]:
+        """What is told of it beside its arrays and its shape."""
+        return ()
+
+    def __reduce__(self) -> Any:
+        return type(self), (*self.parts(), self.shape, *self.facts())
+
     def coo(self) -> Coo:
         """The same by coordinates."""
         raise NotImplementedError
@@ -108,6 +119,12 @@ class Coo(Sparse):
     def with_values(self, values: Any) -> Coo:
         return Coo(self.indices, values, (*self.shape[: len(self.indices)], *values.shape[1:]), self.coalesced)
 
+    def parts(self) -> tuple[Any, ...]:
+        return self.indices, self.values
+
+    def facts(self) -> tuple[bool, ...]:
+        return (self.coalesced,)
+
     def coo(self) -> Coo:
         return self
 
@@ -142,6 +159,9 @@ class Csr(Sparse):
 
     def with_values(self, values: Any) -> Csr:
         return Csr(self.crow, self.columns, values, self.shape)
+
+    def parts(self) -> tuple[Any, ...]:
+        return self.crow, self.columns, self.values
 
     def coo(self) -> Coo:
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.crow))

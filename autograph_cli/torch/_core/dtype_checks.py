@@ -117,3 +117,9 @@ def _refusal(what: Any, raw: Any, rest: tuple[Any, ...]) -> Exception | None:
     if name is None:
         return None
     return NotImplementedError(f"\"{name}\" not implemented for '{cpp_name(raw.dtype)}'")
+
+
+def refuse(kernel: str, raw: Any, kinds: str) -> None:
+    """Raise PyTorch's error where a kernel does not know dtypes of these NumPy kinds."""
+    if raw.dtype.kind in kinds:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")

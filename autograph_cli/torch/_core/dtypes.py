@@ -123,7 +123,7 @@ def _by_name(name: str) -> dtype:
 def numpy_dtype(t: Any) -> np.dtype[Any]:
     """The NumPy dtype of a torch dtype, or of Python's bool, int, float, complex."""
     if isinstance(t, dtype):
-        if t in _FLOAT8 and not process_state.float8:
+        if t.itemsize == 1 and t in _FLOAT8 and not process_state.float8:
             process_state.float8 = True
             process_state.special += 1
         return t.numpy

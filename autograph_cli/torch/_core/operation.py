@@ -4,8 +4,8 @@ A formula is a function of `f`, `grad` and whatever it needs by name: an input (
 argument (`dim`), or the sizes or the dtype of an input (`self_sizes`, `self_dtype`). What it names is what the node
 saves. With `f` = kernels it computes on raw arrays; with `f` = operations on tensors, and is recorded itself.
 
-Each operation has two ways to run. `general` (dispatch.py) is the plain statement of what happens; `compiled` code
-(compiler.py) does the same without loops and checks that an operation does not need.
+Each operation has two ways to run. `dispatch.run` handles every mode and every kind of argument; generated code
+(codegen.py) does the same without loops and checks that the operation does not need.
 """
 
 from __future__ import annotations

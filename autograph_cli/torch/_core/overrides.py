@@ -130,7 +130,7 @@ def _copied(function: FunctionType) -> FunctionType:
     return made
 
 
-def copies(functions: Mapping[str, Any]) -> dict[str, Any]:
+def overridable(functions: Mapping[str, Any]) -> dict[str, Any]:
     """Public functions that are not those which the engine itself calls, nor those of another part of the namespace."""
     shown = ((name, run) for name, run in functions.items() if not name.startswith("_") or name.startswith("__"))
     return {name: _copied(run) if isinstance(run, FunctionType) else run for name, run in shown}

@@ -15,7 +15,7 @@ from .transforms import Batched, batched, top_level
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def by_samples(run: F) -> F:
+def per_sample(run: F) -> F:
     """The function, called for each sample of batched arguments, and its results stacked."""
 
     @functools.wraps(run)

@@ -228,3 +228,10 @@ def kth(keys: list[Any], k: int) -> int:
     order = list(range(len(keys)))
     quickselect(order, keys, k)
     return order[k]
+
+
+def first_of_equal(n: int) -> int:
+    """Which of `n` elements that compare as equal `std::nth_element` puts first."""
+    order = list(range(n))
+    nth_element(order, [0] * n, 0)
+    return order[0]

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import ml_dtypes
-import numpy as np
-
-from .._arrays.meta import readable
 from .._core import dtypes
-from .._core.dtypes import result_dtype
+from .._core.dtype_checks import refuse
 from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, overloaded, publish
 from .._core.state import process_state
 from .._core.tensor import Tensor
+from .._kernels import binary
 from . import arithmetic
 from .results import named_result
 
@@ -25,39 +22,12 @@ def floats(*raws: Any) -> tuple[Any, ...]:
     return tuple(x.astype(process_state.default_dtype) if x.dtype.kind in "biu" else x for x in raws)
 
 
-def refuse(kernel: str, raw: Any, kinds: str) -> None:
-    """Raise PyTorch's error where a kernel does not know dtypes of these NumPy kinds."""
-    if raw.dtype.kind in kinds:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
-
-
 def _only_integers(name: str) -> Any:
     def run(f: Any, a: Any, b: Any) -> Any:
         refuse(name, a, "bfcV")
         return getattr(f.xp, name.removesuffix("_cpu"))(a, b)
 
     return run
-
-
-def _gcd(f: Any, a: Any, b: Any) -> Any:
-    """The greatest common divisor; of the smallest number, which has no absolute value, what C's remainders give."""
-    refuse("gcd_cpu", a, "bfcV")
-    if (
-        a.dtype.kind == "u"
-        or not readable(a)
-        or not ((a == np.iinfo(a.dtype).min) | (b == np.iinfo(b.dtype).min)).any()
-    ):
-        return f.xp.gcd(a, b)
-    x, y = f.xp.abs(a), f.xp.abs(b)
-    while x.any():
-        x, y = f.xp.where(x == 0, x, f.xp.fmod(y, f.xp.where(x == 0, 1, x))), f.xp.where(x == 0, y, x)
-    return y
-
-
-def _ldexp(f: Any, a: Any, b: Any) -> Any:
-    power = f.pow_Scalar(2.0, b)
-    kind = result_dtype(a if a.dtype.kind in "fcV" else a.astype(process_state.default_dtype), power)
-    return a.astype(kind) * power.astype(kind)
 
 
 def _with_sign(f: Any, a: Any, b: Any) -> Any:
@@ -118,13 +88,9 @@ hypot = operation(
 )
 
 
-def _logaddexp(f: Any, a: Any, b: Any) -> Any:
-    return f.xp.logaddexp(a, b) if a.dtype.kind != "c" else f.logaddexp_complex(a, b)
-
-
 logaddexp = operation(
     "logaddexp(Tensor self, Tensor other)",
-    _logaddexp,
+    binary.logaddexp,
     refuses={"biu": "logaddexp_cpu"},
     doc="`log(exp(input) + exp(other))`, computed from the larger one so that nothing overflows.",
     promotes=True,
@@ -152,7 +118,7 @@ nextafter = operation(
 )
 gcd = operation(
     "gcd(Tensor self, Tensor other)",
-    _gcd,
+    binary.gcd,
     doc="The greatest common divisor of each pair of integers, not negative; `gcd(0, 0)` is 0.",
     promotes=True,
     strict=True,
@@ -174,7 +140,7 @@ heaviside_op = operation(
 )
 ldexp = operation(
     "ldexp.Tensor(Tensor self, Tensor other)",
-    _ldexp,
+    binary.ldexp,
     node="LdexpBackward0",
     pointwise=True,
     self=lambda f, grad, other: grad * f.conj(f.pow_Scalar(2, other)),
@@ -216,14 +182,9 @@ def _bounds_gradients(f: Any, grad: Any, x: Any, low: Any, high: Any, mask: Any)
     return first, _kept(f, f.logical_or(f.gt(x, high), f.lt(high, low)), grad) if mask[1] else None
 
 
-def _clamped(f: Any, a: Any, low: Any, high: Any) -> Any:
-    a = a if low is None else f.xp.maximum(a, low)
-    return a if high is None else f.xp.minimum(a, high)
-
-
 clamp_tensor = operation(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
-    _clamped,
+    binary.clamped,
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampBackward0",
@@ -233,7 +194,7 @@ clamp_tensor = operation(
 )
 clamp_min_tensor = operation(
     "clamp_min.Tensor(Tensor self, Tensor min)",
-    lambda f, a, low: _clamped(f, a, low, None),
+    lambda f, a, low: binary.clamped(f, a, low, None),
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampMinBackward1",
@@ -243,7 +204,7 @@ clamp_min_tensor = operation(
 )
 clamp_max_tensor = operation(
     "clamp_max.Tensor(Tensor self, Tensor max)",
-    lambda f, a, high: _clamped(f, a, None, high),
+    lambda f, a, high: binary.clamped(f, a, None, high),
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampMaxBackward1",
@@ -271,22 +232,9 @@ rad2deg = operation(
 )
 
 
-def _nan_to_num(f: Any, a: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    if a.dtype.kind in "biu":
-        return a.copy()
-    if a.dtype.kind == "c":
-        parts = [_nan_to_num(f, part, nan, posinf, neginf) for part in (a.real, a.imag)]
-        return parts[0] + parts[1] * a.dtype.type(1j)
-    limits = np.finfo(a.dtype) if a.dtype.kind == "f" else ml_dtypes.finfo(a.dtype)
-    high, low = limits.max if posinf is None else posinf, limits.min if neginf is None else neginf
-    out = f.where(f.isnan(a), f.number(nan or 0, a), a)
-    out = f.where(out == np.inf, f.number(high, a), out)
-    return f.where(out == -np.inf, f.number(low, a), out)
-
-
 nan_to_num = operation(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
-    _nan_to_num,
+    binary.nan_to_num,
     doc=(
         "Each nan as `nan`, and the infinities as `posinf` and `neginf`, which default to the largest and "
         "the smallest finite number.\n\n"
@@ -297,29 +245,17 @@ nan_to_num = operation(
 )
 
 
-def _signbit(f: Any, a: Any) -> Any:
-    refuse("signbit_cpu", a, "c")
-    return a < 0 if a.dtype.kind in "biu" else f.xp.signbit(a)
-
-
 signbit = operation(
     "signbit(Tensor self)",
-    _signbit,
+    binary.signbit,
     doc=("Where the sign bit of an element is set, as booleans: of -0.0 it is. RuntimeError for complex tensors."),
     pointwise=True,
 )
 
 
-def _frexp(f: Any, a: Any) -> Any:
-    if a.dtype.kind in "biuc":
-        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    mantissa, exponent = f.xp.frexp(a)
-    return mantissa, exponent.astype("int32")
-
-
 frexp_op = operation(
     "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
-    _frexp,
+    binary.frexp,
     node="FrexpBackward0",
     nondifferentiable=("exponent",),
     pointwise=True,

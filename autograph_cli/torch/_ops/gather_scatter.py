@@ -15,7 +15,7 @@ from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
-from .._core.vmap_fallback import by_samples
+from .._core.vmap_fallback import per_sample
 from .._kernels.selection import ordered
 from . import indexing, unary, views
 from ._index_checks import along, check_index
@@ -377,7 +377,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 @composite(method=False)
-@by_samples
+@per_sample
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Places in a row as indices of a shape."""
     if indices._raw.dtype.kind not in "iu":
@@ -393,7 +393,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 
 @composite(method=False, out=True)
-@by_samples
+@per_sample
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Where elements are among others."""
     a, b = (x._raw if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))

@@ -13,8 +13,8 @@ from .._core.arg_check import Handed, hands_on
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
-from .._core.vmap_fallback import by_samples
-from .._kernels.selection import ordered
+from .._core.vmap_fallback import per_sample
+from .._kernels import counting
 from .arithmetic import no_derivative
 from .reductions import wrapped_dims
 from .results import named_result
@@ -36,26 +36,6 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 # ---------------------------------------------------------------- unique elements
 
 
-def _unique(f: Any, a: Any, dim: Any) -> Any:
-    values, inverse, counts = f.xp.unique(
-        ordered(a), return_inverse=True, return_counts=True, axis=dim, equal_nan=False
-    )
-    inverse = inverse.reshape(a.shape if dim is None else (-1,))
-    return values.astype(a.dtype, copy=False), inverse.astype("int64"), counts.astype("int64")
-
-
-def _consecutive(f: Any, a: Any, dim: Any) -> Any:
-    rows = a.reshape(-1, 1) if dim is None else f.xp.moveaxis(a, dim, 0)
-    rows = rows.reshape(len(rows), math.prod(rows.shape[1:]))
-    starts = f.xp.ones(len(rows), bool)
-    starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    first = f.xp.flatnonzero(starts)
-    inverse = f.xp.cumsum(starts) - 1
-    values = a.reshape(-1)[first] if dim is None else f.xp.take(a, first, axis=dim)
-    counts = f.xp.diff(f.xp.append(first, len(rows)))
-    return values, inverse.reshape(a.shape if dim is None else (-1,)).astype("int64"), counts.astype("int64")
-
-
 def _three(schema: str, kernel: Any, node: str, name: str) -> Any:
     return operation(
         f"{schema} -> (Tensor output, Tensor inverse_indices, Tensor counts)",
@@ -68,10 +48,13 @@ def _three(schema: str, kernel: Any, node: str, name: str) -> Any:
     )
 
 
-unique_op = _three("_unique2(Tensor self, int? dim=None)", _unique, "Unique2Backward0", "_unique2")
-unique_dim = _three("unique_dim(Tensor self, int? dim=None)", _unique, "UniqueDimBackward0", "unique_dim")
+unique_op = _three("_unique2(Tensor self, int? dim=None)", counting.unique, "Unique2Backward0", "_unique2")
+unique_dim = _three("unique_dim(Tensor self, int? dim=None)", counting.unique, "UniqueDimBackward0", "unique_dim")
 consecutive_op = _three(
-    "unique_consecutive(Tensor self, int? dim=None)", _consecutive, "UniqueConsecutiveBackward0", "unique_consecutive"
+    "unique_consecutive(Tensor self, int? dim=None)",
+    counting.consecutive,
+    "UniqueConsecutiveBackward0",
+    "unique_consecutive",
 )
 
 
@@ -136,18 +119,11 @@ def unique_consecutive(
 # ---------------------------------------------------------------- histograms
 
 
-def _bincount(f: Any, a: Any, weights: Any, minlength: int) -> Any:
-    if weights is None:
-        return f.xp.bincount(a, minlength=minlength).astype("int64")
-    found = f.xp.bincount(a, weights, minlength)
-    return found.astype(weights.dtype if weights.dtype.kind == "f" else "float64")
-
-
-bincount_op = operation("bincount(Tensor self, Tensor? weights=None, int minlength=0)", _bincount)
+bincount_op = operation("bincount(Tensor self, Tensor? weights=None, int minlength=0)", counting.bincount)
 
 
 @composite()
-@by_samples
+@per_sample
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 up to the largest one occurs; with `weights`, their sums."""
     raw = input._raw
@@ -162,27 +138,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return bincount_op(input, weights, minlength)
 
 
-def _range(a: Any, low: float, high: float) -> tuple[float, float]:
-    if low == high and readable(a):
-        low, high = float(a.min()), float(a.max())
-    if low == high:
-        low, high = low - 1, high + 1
-    return low, high
-
-
-def _histc(f: Any, a: Any, bins: int, low: float, high: float) -> Any:
-    low, high = _range(a, low, high)
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
-    if low > high:
-        raise RuntimeError("torch.histc: max must be larger than min")
-    inside = a[(a >= low) & (a <= high)]
-    # By one product, as PyTorch does it: close to an edge it decides otherwise than a comparison with the edge.
-    place = ((inside - inside.dtype.type(low)) * inside.dtype.type(bins / (high - low))).astype(np.int64)
-    return f.xp.bincount(f.xp.minimum(place, bins - 1), minlength=bins).astype(a.dtype)
-
-
-histc_op = operation("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0)", _histc)
+histc_op = operation("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0)", counting.histc)
 
 
 @composite(out=True)
@@ -247,7 +203,7 @@ _histogramdd_result = named_result("histogramdd", "hist", "bin_edges")
 
 
 @composite(out=True)
-@by_samples
+@per_sample
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
@@ -261,7 +217,7 @@ def histogram(
 
 
 @composite()
-@by_samples
+@per_sample
 def histogramdd(
     input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.meta import NO_DATA, Meta
+from .._arrays.meta import NO_DATA, Meta, readable
 from .._arrays.stand_in import cannot_batch, dynamic_shape
 from .._core import batching, batching_layers, batching_rules, dims, dtypes
 from .._core.device_dispatch import is_meta, kernels, without_memory
@@ -319,11 +319,12 @@ def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:
 
 
 def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
+    """The indices, with masks on `meta`, whose positions nobody knows, as so many positions as are written."""
     if len(indices) > input.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     found: list[Any] = []
     for item in indices:
-        if item is not None and item._raw.dtype.kind == "b":
+        if item is not None and item._raw.dtype.kind == "b" and not readable(item._raw):
             found += [make(positions.astype(np.int64)) for positions in mask_positions(item._raw, writes)]
         else:
             found.append(item)

@@ -12,7 +12,7 @@ from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor, make
-from .._core.vmap_fallback import by_samples
+from .._core.vmap_fallback import per_sample
 from . import arithmetic, views
 from ._matrix import check_floating, check_matrix
 from .decompositions import svdvals
@@ -208,7 +208,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     return finite_op(arithmetic.mul(matrix_norm(A, p), matrix_norm(inverse, p)), math.inf)
 
 
-@by_samples
+@per_sample
 @autocasts("fp32")
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""

@@ -198,7 +198,7 @@ def _deep_dispatched(raw: Any, memo: dict[int, Any]) -> Any:
 
 def _deep(raw: Any, memo: dict[int, Any]) -> Any:
     """A copy of an array together with the memory that it is part of, which is copied once."""
-    if isinstance(raw, (np.generic, Lazy)) or not raw.size:
+    if isinstance(raw, (np.generic, Lazy, Sparse)) or not raw.size:
         return raw.copy()
     root = owner(raw)
     if id(root) not in memo:

@@ -15,7 +15,7 @@ from .._core.device_dispatch import beside, kernels
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
-from .._core.vmap_fallback import by_samples
+from .._core.vmap_fallback import per_sample
 from .._core.wrapped_numbers import wrap_number
 from .._kernels import selection
 from .._kernels.selection import ordered
@@ -72,7 +72,10 @@ def _nanmedian(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
         return _median(f, a, dim, keepdim)
     known = f.xp.sum(~f.isnan(a), axis=dim, keepdims=True)
     middle = f.xp.maximum((known - 1) // 2, 0)
-    return _chosen(f, a, f.xp.take_along_axis(_order(f, a, dim), middle, dim), dim, keepdim)
+    positions = f.xp.take_along_axis(_order(f, a, dim), middle, dim)
+    if selection.follows(a):
+        positions = f.xp.where(known == 0, selection.first_of_equal(a.shape[dim]), positions)
+    return _chosen(f, a, positions, dim, keepdim)
 
 
 def _whole(along: Callable[..., Any]) -> Callable[..., Any]:
@@ -408,7 +411,7 @@ def _side(name: str, right: bool, side: str | None) -> bool:
 
 
 @composite(method=False, out=True)
-@by_samples
+@per_sample
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -450,7 +453,7 @@ def _check_sorter(name: str, row: Any, sorter: Any) -> None:
 
 
 @composite(method=False, out=True)
-@by_samples
+@per_sample
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The bucket of each element: the number of boundaries below it (`right`: not above it)."""
     if boundaries.ndim != 1:

@@ -17,7 +17,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
-from .._core.vmap_fallback import by_samples
+from .._core.vmap_fallback import per_sample
 from . import indexing, joining, rearrange, views
 from ._errors import all_tensors
 
@@ -264,7 +264,7 @@ block_diag_op = operation(
 
 
 @composite(method=False, name="_chunk_cat")
-@by_samples
+@per_sample
 def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Tensor:
     """Each tensor cut into chunks along `dim` (the last one padded); chunks of the same number in one row."""
     if num_chunks < 1:

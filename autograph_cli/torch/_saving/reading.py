@@ -15,6 +15,7 @@ from .._core.dtypes import dtype
 from .._core.size import Size
 from .._core.tensor import Tensor
 from .._ops.legacy import instance, make_wrapper_subclass
+from .._ops.sparse import sparse_coo_tensor, sparse_csr_tensor
 from .storages import STORAGES, Storage, are_valid, rebuild_meta, rebuild_parameter, rebuild_tensor
 from .writing import OURS
 
@@ -148,8 +149,21 @@ def _parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any)
     return _attributes(rebuild_parameter(data, requires_grad), state)
 
 
-def _sparse(*args: Any) -> Any:
-    raise RuntimeError("sparse tensors are not available in autograph's engine yet: save `tensor.to_dense()`")
+def _sparse(kind: Any, data: Any) -> Tensor:
+    if not isinstance(data, tuple) or not 3 <= len(data) <= 4:
+        raise ValueError("a sparse tensor is not written like this")
+    size, tensors = (data[2], data[:2]) if kind is layout.sparse_coo else (data[-1], data[:-1])
+    if not isinstance(size, Size) or not all(type(x) is Tensor for x in tensors):
+        raise ValueError("a sparse tensor is not written like this")
+    if kind is layout.sparse_coo:
+        coalesced = data[3] if len(data) == 4 and isinstance(data[3], bool) else None
+        indices, values = tensors
+        return sparse_coo_tensor(indices, values, size, is_coalesced=coalesced)
+    if kind is not layout.sparse_csr or len(tensors) != 3:
+        raise RuntimeError(
+            f"tensors of layout {kind} are not available in autograph's engine: save `tensor.to_dense()`"
+        )
+    return sparse_csr_tensor(*tensors, size)
 
 
 def _quantized(*args: Any) -> Any:
@@ -165,7 +179,6 @@ CALLED: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
     "torch._utils._rebuild_sparse_tensor": _sparse,
-    "torch._utils._rebuild_sparse_csr_tensor": _sparse,
     "torch._utils._rebuild_qtensor": _quantized,
     "torch._tensor._rebuild_from_type_v2": _with_attributes,
     "torch.serialization._get_layout": _layout,

@@ -9,7 +9,6 @@ import numpy as np
 
 from .._arrays.lazy import flip, memory_of
 from .._arrays.meta import Meta
-from .._arrays.sparse import Sparse
 from .._arrays.storages import as_strided_raw, owner
 from .._core import dtypes
 from .._core.dtypes import dtype
@@ -131,8 +130,6 @@ class StorageTable:
 
         RuntimeError where tensors of different dtypes share memory.
         """
-        if isinstance(tensor._raw, Sparse):
-            raise RuntimeError("sparse tensors cannot be saved in autograph's engine yet: save `tensor.to_dense()`")
         raw = memory_of(tensor._raw)
         root = None if isinstance(raw, np.generic) else owner(raw)
         if root is None or not _is_within(raw, root):

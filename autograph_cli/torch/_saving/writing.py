@@ -9,11 +9,12 @@ from typing import IO, Any, ClassVar
 
 from .._arrays.dispatched import Dispatched
 from .._arrays.lazy import bits_of
+from .._arrays.sparse import Sparse
 from .._core.device import device
 from .._core.dtypes import dtype
 from .._core.layout import layout, strided
 from .._core.size import Size
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, make
 from .._ops.legacy import instance
 from .storages import BITS, STORAGE_NAMES, StorageTable, parameters, plain_size
 
@@ -34,6 +35,7 @@ class Global:
 REBUILD_TENSOR = Global("torch._utils", "_rebuild_tensor_v2")
 REBUILD_WRAPPER = Global("torch._utils", "_rebuild_wrapper_subclass")
 REBUILD_META = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
+REBUILD_SPARSE = Global("torch._utils", "_rebuild_sparse_tensor")
 REBUILD_UNTYPED = Global("torch._utils", "_rebuild_tensor_v3")
 REBUILD_PARAMETER = Global("torch._utils", "_rebuild_parameter")
 REBUILD_PARAMETER_WITH_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
@@ -126,6 +128,9 @@ class Pickler(pickle._Pickler):
     def _plain(self, tensor: Tensor, requires_grad: bool) -> Any:
         if tensor.is_meta:
             return REBUILD_META, (tensor.dtype, plain_size(tensor), tensor.stride(), requires_grad)
+        if isinstance(tensor._raw, Sparse):
+            size = Size(tensor.shape)
+            return REBUILD_SPARSE, (tensor.layout, (*map(make, tensor._raw.parts()), size, *tensor._raw.facts()))
         storage, length, offset, stride = self._storages.position(tensor)
         name = STORAGE_NAMES.get(tensor.dtype)
         self.lengths[str(storage)] = length if name else length * tensor.dtype.itemsize

@@ -199,7 +199,7 @@ def _kind(tensor: Tensor) -> str:
     return f"{_SHORT[letters]}{name[len(letters) :] or 8}{list(tensor.shape)}"
 
 
-def report(first: Log, second: Log, trouble: str) -> str:
+def report(first: Log, second: Log, problem: str) -> str:
     """What ran at first, what ran when it was computed again, and what was wrong."""
     parts = [
         " An error happened while unpacking tensors; dumping logs of latest computation\nbecause you passed "
@@ -208,4 +208,4 @@ def report(first: Log, second: Log, trouble: str) -> str:
     for title, name, log in (("original forward", "original", first), ("recomputation", "recompute", second)):
         parts.append(f"Operators that ran in the {title}:")
         parts += [f"{line}  ({i + 1} of {len(log.lines)} in {name})" for i, line in enumerate(log.lines)]
-    return "\n\n".join([*parts, f"What was wrong:\n\n{trouble}"])
+    return "\n\n".join([*parts, f"What was wrong:\n\n{problem}"])

@@ -57,6 +57,24 @@ from .mobilenetv3 import (
     mobilenet_v3_large as mobilenet_v3_large,
     mobilenet_v3_small as mobilenet_v3_small,
 )
+from .regnet import (
+    RegNet as RegNet,
+    regnet_x_1_6gf as regnet_x_1_6gf,
+    regnet_x_3_2gf as regnet_x_3_2gf,
+    regnet_x_8gf as regnet_x_8gf,
+    regnet_x_16gf as regnet_x_16gf,
+    regnet_x_32gf as regnet_x_32gf,
+    regnet_x_400mf as regnet_x_400mf,
+    regnet_x_800mf as regnet_x_800mf,
+    regnet_y_1_6gf as regnet_y_1_6gf,
+    regnet_y_3_2gf as regnet_y_3_2gf,
+    regnet_y_8gf as regnet_y_8gf,
+    regnet_y_16gf as regnet_y_16gf,
+    regnet_y_32gf as regnet_y_32gf,
+    regnet_y_128gf as regnet_y_128gf,
+    regnet_y_400mf as regnet_y_400mf,
+    regnet_y_800mf as regnet_y_800mf,
+)
 from .resnet import (
     ResNet as ResNet,
     resnet18 as resnet18,

@@ -212,16 +212,15 @@ def test_an_archive_without_a_pickle_is_refused():
         torch.load(file)
 
 
-@pytest.mark.parametrize(
-    "rebuild, text",
-    [
-        ("_rebuild_sparse_tensor", "sparse tensors are not available"),
-        ("_rebuild_qtensor", "quantized tensors are not available"),
-    ],
-)
-def test_tensors_that_the_engine_lacks_are_named(rebuild, text):
-    with pytest.raises(RuntimeError, match=text):
-        torch.load(archive(PROTO + call(name("torch._utils", rebuild), b"N") + STOP))
+def test_tensors_that_the_engine_lacks_are_named():
+    with pytest.raises(RuntimeError, match="quantized tensors are not available"):
+        torch.load(archive(PROTO + call(name("torch._utils", "_rebuild_qtensor"), b"N") + STOP))
+
+
+@pytest.mark.parametrize("parts", [b"N", b"NN", b"N)", b"NK\x01K\x02K\x03\x87"])
+def test_a_sparse_tensor_that_is_none_is_refused(parts):
+    with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+        torch.load(archive(PROTO + call(name("torch._utils", "_rebuild_sparse_tensor"), parts) + STOP))
 
 
 # ---------------------------------------------------------------- what the user trusts

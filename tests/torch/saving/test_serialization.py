@@ -1,8 +1,11 @@
 """`torch.save` and `torch.load`: the file format, shared memory, positions, damaged files."""
 
+import copy
 import io
 import os
 import pathlib
+import pickle
+import pickletools
 import random
 import zipfile
 
@@ -286,3 +289,32 @@ def test_a_flipped_bit_is_found_or_harmless():
         else:
             assert describe(loaded) == describe(whole)
     assert found > 50
+
+
+SPARSE = {
+    "coo": lambda: torch.eye(2).to_sparse(),
+    "not coalesced": lambda: torch.sparse_coo_tensor([[0, 0], [1, 1]], [1.0, 2.0], (2, 2)),
+    "hybrid": lambda: torch.sparse_coo_tensor([[0, 1]], [[1.0, 2.0], [3.0, 4.0]], (3, 2)),
+    "csr": lambda: torch.eye(2).to_sparse_csr(),
+}
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+def test_sparse_tensors_are_saved_pickled_and_copied(kind):
+    x = SPARSE[kind]()
+    file = io.BytesIO()
+    torch.save(x, file)
+    file.seek(0)
+    for again in (torch.load(file), pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+        assert repr(again) == repr(x)
+        assert kind == "csr" or again.is_coalesced() == x.is_coalesced()
+
+
+def test_pytorch_reads_the_indices_and_the_values_of_a_sparse_tensor():
+    """The pickle is what PyTorch writes: a call with the layout, two tensors, the size, and whether it is coalesced."""
+    file = io.BytesIO()
+    torch.save(SPARSE["coo"](), file)
+    with zipfile.ZipFile(file) as made:
+        text = made.read(next(name for name in made.namelist() if name.endswith("data.pkl")))
+    names = [f"{arg}" for op, arg, _ in pickletools.genops(text) if op.name in ("GLOBAL", "BINUNICODE")]
+    assert names[:3] == ["torch._utils _rebuild_sparse_tensor", "torch.serialization _get_layout", "torch.sparse_coo"]

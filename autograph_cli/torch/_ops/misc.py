@@ -1,5 +1,4 @@
-"""What is rare: full tensors out of place, hashes, memory in a given order of dimensions, and sparse tensors
-refused."""
+"""Miscellaneous operations: full tensors, hashes, memory in a given order of dimensions, and sparse tensors refused."""
 
 from __future__ import annotations
 
