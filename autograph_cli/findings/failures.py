@@ -86,7 +86,7 @@ def _changed(seen: Seen) -> Iterator[Found]:
     kept = [
         (node, edge)
         for node in seen.graph
-        if any(_is_like(one.type, shape) for one in node.saved)
+        if any(one.type is not None and one.type.shape == shape for one in node.saved)
         for edge in (*node.args, Edge(node.id))
         if seen.graph[edge.node].outputs[edge.nr].type.shape == shape
         and (_storage(seen, edge) in {one.storage for one in node.saved})
@@ -96,13 +96,13 @@ def _changed(seen: Seen) -> Iterator[Found]:
     line = first.source if first is not None else None
     if first is not None and line is not None:
         facts.append(f"{where(first)} changed it in place: {line.text}")
-    for name in dict.fromkeys(seen.name(edge) for _, edge in kept) if first is None else ():
-        for source in _changes_in_text(seen, name):
-            facts.append(f"{line_of(source)} changes {name} in place: {source.text}")
-            line = line or source
+    changed = _changed_in_text(seen, [node for node, _ in kept]) if first is None else []
+    facts += [f"{line_of(source)} changes {name} in place: {source.text}" for name, source in changed]
+    line = changed[0][1] if changed else line
     facts.append(f"it is at version {match[5]}, and version {match[6]} was saved")
     target = first.args[0] if first is not None else kept[0][1] if kept else None
     name = seen.name(target) if target is not None else f"{match[1]} [{match[2]}]"
+    name = changed[0][0] if changed else name
     nodes = (*[node.id for node, _ in kept], *([] if first is None else [first.id]))
     yield Found(
         f"{name}, which a backward needs, was changed in place", line or seen.trace.failed_at, tuple(facts), nodes
@@ -113,23 +113,36 @@ def _storage(seen: Seen, edge: Edge) -> int | None:
     return seen.graph[edge.node].outputs[edge.nr].storage
 
 
-def _changes_in_text(seen: Seen, name: str) -> Iterator[Source]:
-    """The lines of the scripts that change a variable in place: `x += 1`, `x[0] = 1`, `x.mul_(2)`."""
-    for file, script in seen.scripts.items():
-        for part in ast.walk(script.tree):
-            changed = ""
-            if isinstance(part, ast.AugAssign):
-                changed = ast.unparse(part.target)
-            elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
-                changed = ast.unparse(part.targets[0].value)
-            elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr.endswith("_"):
-                changed = ast.unparse(part.func.value)
-            if changed == name and isinstance(part, (ast.stmt, ast.expr)):
-                yield Source(file, part.lineno, script.line(part.lineno))
+def _changed_in_text(seen: Seen, savers: Sequence[Node]) -> list[tuple[str, Source]]:
+    """What the lines of these nodes read and a later line changes in place, `x += 1`, `x[0] = 1` or `x.mul_(2)`: the
+    variable and that line."""
+    found: dict[tuple[str, int], tuple[str, Source]] = {}
+    for made in (node.source for node in savers if node.source is not None):
+        script = seen.scripts.get(made.file)
+        for one in script.bindings if script is not None else ():
+            if script is not None and one.line <= made.line <= one.last_line:
+                for part in ast.walk(script.tree):
+                    name = _changed_name(part)
+                    if (
+                        name in one.uses | one.targets
+                        and isinstance(part, (ast.stmt, ast.expr))
+                        and part.lineno > one.line
+                    ):
+                        line = Source(made.file, part.lineno, script.line(part.lineno))
+                        found.setdefault((name, part.lineno), (name, line))
+    return list(found.values())
 
 
-def _is_like(kind: object, shape: tuple[int, ...]) -> bool:
-    return getattr(kind, "shape", None) == shape
+def _changed_name(part: ast.AST) -> str:
+    """The variable that a part of a script changes in place; empty if it does not."""
+    if isinstance(part, ast.AugAssign):
+        return ast.unparse(part.target)
+    if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
+        return ast.unparse(part.targets[0].value)
+    if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+        method = part.func.attr
+        return ast.unparse(part.func.value) if method.endswith("_") and not method.endswith("__") else ""
+    return ""
 
 
 @_failing("a leaf Variable that requires grad", "a view of a leaf Variable that requires grad")
@@ -210,7 +223,7 @@ def _why(seen: Seen, starts: Sequence[Position], edge: Edge) -> tuple[str, ...]:
     """Why no gradient goes from `starts` to a tensor, in the words of `autograph why`."""
     ends = [(edge.node, edge.nr)]
     found = causes(seen.graph, starts, ends, seen.name(edge), dict(seen.scripts))
-    return tuple([*found, *reasons(seen.graph, starts, ends)][:LISTED])
+    return tuple((found or reasons(seen.graph, starts, ends))[:LISTED])
 
 
 @_failing("'NoneType'")
