@@ -13,6 +13,7 @@ from autograph_cli.engines.builtin_inside import Inside
 from autograph_cli.engines.builtin_saved import (
     bytes_of,
     constants,
+    forgets_plain,
     kept_outputs,
     leaf_bytes,
     look,
@@ -127,8 +128,6 @@ class Builtin:
                     for item in x:
                         if isinstance(item, Tensor):
                             self._take(item, args)
-                elif x is not None:
-                    plain = True
             if first is not None:
                 edge = first._edge
                 if op:  # the tensor may have its new history already
@@ -152,7 +151,7 @@ class Builtin:
                 None if current is None else current._seq,
                 thread_state.calls,
                 constants(node),
-                plain_arguments(inputs) if plain else None,
+                plain_arguments(inputs) if plain or forgets_plain(node.__class__) else None,
             )
             if self.measured:
                 listener.made(node._seq, node, outputs, newest)

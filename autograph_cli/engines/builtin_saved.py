@@ -76,6 +76,16 @@ def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
 
 
 @functools.cache
+def forgets_plain(cls: type[Node]) -> bool:
+    """Whether operations that leave such nodes take arguments that are no tensors and that the node does not keep."""
+    operation = cls._operation
+    return operation is not None and any(
+        not parameter.is_tensor and not parameter.is_list and parameter.name not in operation.saved_names
+        for parameter in operation.schema.parameters
+    )
+
+
+@functools.cache
 def _constants_of(cls: type[Node]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
     """The names of what nodes of this class keep that is no tensor, and what takes it from all that is kept."""
     operation = cls._operation
