@@ -76,6 +76,7 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
 @click.option(
     "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
 )
+@click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Write the derivatives as formulas beside the picture (needs sympy).")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
@@ -105,6 +106,7 @@ def render(
     parameters: str | None,
     columns: bool,
     no_arguments: bool,
+    tracked_only: bool,
     formula: bool,
     engine: str | None,
 ) -> None:
@@ -147,6 +149,7 @@ def render(
         inside=opened_node,
         parameters=parameters,
         columns=columns,
+        tracked_only=tracked_only,
         formula=formula,
         sources=script_texts(source, chosen) if position.format == "html" else {},
     )

@@ -30,7 +30,7 @@ from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.formulas import Formula, formulas_of
-from autograph_cli.graph import Graph, GraphError, Slice, Step, backward, double_backward, forward, open_node
+from autograph_cli.graph import Graph, GraphError, Slice, Step, backward, double_backward, forward, open_node, tracked
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.names import told_apart, visible, visible_lines
@@ -244,6 +244,8 @@ class RenderOptions:
     number of operations."""
     columns: bool = True
     """Break a tall picture."""
+    tracked_only: bool = False
+    """Leave out the operations that autograd did not record."""
     formula: bool = False
     """Write what the script computed and its derivatives beside the picture as formulas."""
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -278,7 +280,7 @@ def render(
         find_program(asked.layout)
     if format == "html" and asked.inside is None:
         return to_html(_page(source, view, asked)).encode()
-    return FORMATS[format].of(_job(told_apart(_graph_of(source, view)), view, format, asked))
+    return FORMATS[format].of(_job(_graph_of(source, view, asked), view, format, asked))
 
 
 def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
@@ -325,7 +327,7 @@ def _page(source: Graph | Step, view: str, asked: RenderOptions) -> Page:
 
     What cannot be shown of the view that was asked for is an error.
     """
-    sheets, whole, ran = [], told_apart(_graph_of(source, "double-backward")), told_apart(_graph_of(source, "forward"))
+    sheets, whole, ran = [], _graph_of(source, "double-backward", asked), _graph_of(source, "forward", asked)
     for key, its, order in _tabs(whole, view, asked.order):
         try:
             graph = whole if its == "double-backward" else ran
@@ -352,10 +354,12 @@ def _numbered(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(replace(node, module=str(node.id)) for node in graph))
 
 
-def _graph_of(source: Graph | Step, view: str) -> Graph:
-    if isinstance(source, Graph):
-        return source
-    return source.double if view == "double-backward" and source.double else source.graph
+def _graph_of(source: Graph | Step, view: str, asked: RenderOptions) -> Graph:
+    """The graph that a view is one of, its names told apart."""
+    graph = source if isinstance(source, Graph) else source.graph
+    if isinstance(source, Step) and view == "double-backward" and source.double:
+        graph = source.double
+    return tracked(told_apart(graph)) if asked.tracked_only else told_apart(graph)
 
 
 def notebook_svg(graph: Graph) -> str | None:

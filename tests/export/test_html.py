@@ -148,6 +148,7 @@ def test_a_forward_graph_runs_forward_and_then_backward(capsys: pytest.CaptureFi
     _, trace = record(Target.of(str(ROOT / "tests/programs/02_logits_loss.py")))
     data = view_of(render(trace.steps[-1], "forward", "html").decode())
     assert [(data["phases"][phase], title) for phase, title, _, _ in data["steps"]] == [
+        ("forward", "unsqueeze dim 0"),
         ("forward", "mm"),
         ("forward", "squeeze_ dim 0"),
         ("forward", "add"),
@@ -161,7 +162,11 @@ def test_a_forward_graph_runs_forward_and_then_backward(capsys: pytest.CaptureFi
     ]
     still = [data["arrows"][number] for number in data["still"]]
     titles = {tuple(data["boxes"][end]["title"] for end in ends) for ends in still}
-    assert titles == {("x", "mm"), ("target", "binary_cross_entropy_with_logits")}
+    assert titles == {
+        ("x", "unsqueeze dim 0"),
+        ("unsqueeze dim 0", "mm"),
+        ("target", "binary_cross_entropy_with_logits"),
+    }
 
 
 def test_derivatives_are_made_while_their_pass_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,11 +336,11 @@ def test_gradients_flow_back_along_the_arrows_of_the_data(
     opened = browser.new_page()
     opened.goto((tmp_path / "flow.html").as_uri())
     opened.locator("#slider").fill("1")
-    assert opened.locator(".flow:not(.against)").count() == 2 and opened.locator(".gradient").count() == 0
-    for _ in range(8):
+    assert opened.locator(".flow:not(.against)").count() == 1 and opened.locator(".gradient").count() == 0
+    for _ in range(9):
         opened.evaluate("document.activeElement.blur()")
         opened.keyboard.press(".")
-    assert opened.text_content("#step") == "9/10 backward: mm"
+    assert opened.text_content("#step") == "10/11 backward: mm"
     assert opened.locator(".gradient.against").count() == 1, "the input needs no gradient"
     assert opened.locator(".ran").count() == 5 + 2  # with the two results, z and loss
 
