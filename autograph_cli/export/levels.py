@@ -171,9 +171,8 @@ class _Tree:
             return Scene("", inner, drawn, data=self.scene.data), stubs
         styles = {box.style for box in boxes}
         legend = [entry for entry in self.scene.legend if entry[0] in styles]
-        legend += [("module", "closed module")] * ("module" in styles) + [("folded", "closed row")] * (
-            "folded" in styles
-        )
+        closed: dict[Style, str] = {"module": "closed module", "folded": "closed row"}
+        legend += [(style, words) for style, words in closed.items() if style in styles]
         top = tuple(replace(box, frame="") for box in seen.values())
         return replace(self.scene, boxes=top, arrows=drawn, frames=(), links=(), legend=tuple(legend)), stubs
 
@@ -196,7 +195,7 @@ class _Tree:
         if not item.key:
             return self.boxes[item.members[0]]
         its = [self.boxes[member] for member in item.members]
-        nodes = [box for box in its if box.style in ("operation", "derivative")]
+        nodes = [box for box in its if box.style in ("operation", "derivative", "untracked")]
         leaves = list(dict.fromkeys(box.title for box in its if box.style == "leaf"))
         names = Counter(box.title for box in nodes)
         count = f"{len(nodes):,} node{'s' * (len(nodes) != 1)}" if nodes else ""
