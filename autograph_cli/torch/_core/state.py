@@ -63,6 +63,7 @@ class ProcessState:
         "check_nan",
         "default_device",
         "default_dtype",
+        "disordered",
         "float8",
         "observer",
         "op_hook",
@@ -72,6 +73,9 @@ class ProcessState:
 
     def __init__(self) -> None:
         self.special = 0
+        self.disordered = False
+        """Whether a node may have been given an edge to one with a higher sequence number, such as the history of a
+        view that was made anew."""
         self.float8 = False
         """Whether a script has asked for a dtype of 8 bits; counts in `special` from then on."""
         self.anomaly = False
