@@ -107,6 +107,8 @@ class ThreadState(threading.local):
     """The node whose backward is running."""
     walk: Any = None
     """The backward pass that is running (a `Pass` of backward.py)."""
+    unobserved: bool = False
+    """Whether the observer passes over what this thread does."""
     saved_hooks: tuple[Any, ...] = ()
     """Pairs of (pack, unpack), the innermost last."""
     saved_hooks_disabled: str | None = None
