@@ -39,7 +39,7 @@ def test_a_block_is_recorded(python: Run, autograph: Run, tmp_path: Path, import
     assert "  leaf model.weight: float32[2, 3]" in lines
     assert any(line.startswith("  loss: float32[] = SumBackward0(%") for line in lines)
     assert lines[-1].endswith("SumBackward0")
-    assert (tmp_path / "graph.svg").read_text().startswith("<svg")
+    assert "<svg" in (tmp_path / "graph.svg").read_text()
     assert "grad_fn SumBackward0" in autograph("show", "trace.json").stdout
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 import click
@@ -38,7 +39,7 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
                 *((name, text) for name, text in found if text),
             ],
         ),
-        ("engines", [("autograph", f"NumPy {_version('numpy')}, serves import torch")]),
+        ("engines", list(_engines())),
         ("devices", [("cpu", platform.machine())]),
         (
             "layout programs",
@@ -48,6 +49,12 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
             ],
         ),
     ]
+
+
+def _engines() -> Iterator[tuple[str, str]]:
+    yield "builtin", f"NumPy {_version('numpy')}, serves import torch"
+    installed = _version("torch")
+    yield "torch", f"PyTorch {installed}, with --engine torch" if installed else "PyTorch is not installed"
 
 
 def _version(name: str) -> str:

@@ -56,7 +56,7 @@ class Commands(click.Group):
         return command
 
 
-_COMMANDS = ("run", "render", "show", "why", "snapshot", "diff", "info")
+_COMMANDS = ("run", "render", "show", "why", "explain", "snapshot", "diff", "info")
 """In the order in which help lists them; each is a file beside this one."""
 
 
@@ -77,6 +77,7 @@ def main() -> None:
       autograph render --double-backward         ... the orders 0, 1 and 2, apart and linked
       autograph render expr.py --backward -o graph.svg      run and draw in one go
       autograph show expr.py                     the graph as text
+      autograph explain expr.py                  what is wrong with its gradients, and what to change
       autograph snapshot expr.py                 keep the graph as a text file beside it
       autograph snapshot --check expr.py         ... and see that it is the same still
       autograph diff --rev main expr.py          how the graph differs from that of another revision

@@ -10,6 +10,7 @@ import click
 from autograph_cli import export
 from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli.options import (
+    SCRIPTS,
     Opened,
     StepType,
     UsageError,
@@ -75,6 +76,7 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
 @click.option(
     "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
 )
+@click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Write the derivatives as formulas beside the picture (needs sympy).")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
@@ -104,13 +106,14 @@ def render(
     parameters: str | None,
     columns: bool,
     no_arguments: bool,
+    tracked_only: bool,
     formula: bool,
     engine: str | None,
 ) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
 
-    Several graphs go to a file each. With `-o -` a script's own output goes to stderr. Where a script made no
-    double-backward graph, autograph made one from its root and leaves, and says so.
+    Several graphs go to a file each; a page (`-f html`) has all of them. With `-o -` a script's own output goes to
+    stderr. Where a script made no double-backward graph, autograph made one from its root and leaves, and says so.
 
     \b
       autograph render
@@ -123,6 +126,8 @@ def render(
     """
     asked = (forward, backward, double_backward or order is not None)
     views = [view for view, wanted in zip(VIEWS, asked, strict=True) if wanted] or ["forward"]
+    if opened_node is None and (format_ or BY_SUFFIX.get(Path(output or "").suffix.lower())) == "html":
+        views = views[:1]  # a page has all of them, and begins with this one
     position = Destination.of(output, format_, views)
     record = to_record(shown, opened_node)
     shown = tuple(word for word in shown if word != "arguments" or not no_arguments)
@@ -144,10 +149,26 @@ def render(
         inside=opened_node,
         parameters=parameters,
         columns=columns,
+        tracked_only=tracked_only,
         formula=formula,
+        sources=script_texts(source, chosen) if position.format == "html" else {},
     )
     draw(chosen, options, views, position, opened)
     ctx.exit(opened.exit_code)
+
+
+def script_texts(source: str | None, step: Step) -> dict[str, str]:
+    """The scripts that the lines of a step are from, by name, where they were run here: a trace may name any file."""
+    if source is not None and not source.endswith(SCRIPTS):
+        return {}
+    folder = Path(source).resolve().parent if source else Path.cwd()
+    names = {node.source.file for node in step.graph if node.source}
+    found = {name: (folder / name).resolve() for name in names if name.endswith(SCRIPTS)}
+    return {
+        name: path.read_text("utf-8", errors="replace")
+        for name, path in sorted(found.items())
+        if path.is_relative_to(folder) and path.is_file()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +207,8 @@ class Destination:
         assert self.path is not None
         if self.folder:
             self.path.mkdir(parents=True, exist_ok=True)
-            return self.path / f"{stem}.{view}{SUFFIXES[self.format]}"
+            name = stem if self.format == "html" else f"{stem}.{view}"
+            return self.path / f"{name}{SUFFIXES[self.format]}"
         return self.path.with_name(f"{self.path.stem}.{view}{self.path.suffix}") if self.several else self.path
 
 

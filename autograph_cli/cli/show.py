@@ -51,6 +51,7 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @show_option
 @open_option
 @click.option("--depth", type=click.IntRange(0), help="Modules further in than this are a line each.")
+@click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Only the derivatives, as formulas (needs sympy).")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
 @engine_option
@@ -68,6 +69,7 @@ def show(
     depth: int | None,
     shown: tuple[str, ...],
     opened_node: str | None,
+    tracked_only: bool,
     formula: bool,
     engine: str | None,
 ) -> None:
@@ -94,6 +96,7 @@ def show(
             say(f"order {line.order}  {line}")
         ctx.exit(opened.exit_code)
     whole = told_apart(chosen.double if view == "double-backward" and chosen.double else chosen.graph)
+    whole = graph.tracked(whole) if tracked_only else whole
     cut = _CUTS[view](whole, roots or None, order) if view or roots else whole
     if opened_node is not None:
         cut, words = graph.open_node(cut, opened_node, opened.trace.script)

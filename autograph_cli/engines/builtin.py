@@ -13,6 +13,7 @@ from autograph_cli.engines.builtin_inside import Inside
 from autograph_cli.engines.builtin_saved import (
     bytes_of,
     constants,
+    forgets_plain,
     kept_outputs,
     leaf_bytes,
     look,
@@ -26,6 +27,7 @@ from autograph_cli.engines.builtin_saved import (
 from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of, shown
 from autograph_cli.torch._core.modes import kept
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, output_meta
+from autograph_cli.torch._core.operation import Operation
 from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
@@ -119,7 +121,7 @@ class Builtin:
                         and held[0]() is x
                         and (edge is None or held[1] >= 0)
                     ):
-                        args.append(held[1])
+                        args.append((held[1], held[2]) if held[2] else held[1])
                     else:
                         plain |= self._take(x, args)
                     if x is first:
@@ -128,8 +130,6 @@ class Builtin:
                     for item in x:
                         if isinstance(item, Tensor):
                             self._take(item, args)
-                elif x is not None:
-                    plain = True
             if first is not None:
                 edge = first._edge
                 if op:  # the tensor may have its new history already
@@ -153,7 +153,7 @@ class Builtin:
                 None if current is None else current._seq,
                 thread_state.calls,
                 constants(node),
-                plain_arguments(inputs) if plain else None,
+                plain_arguments(inputs) if plain or forgets_plain(node.__class__) else None,
             )
             if self.measured:
                 listener.made(node._seq, node, outputs, newest)
@@ -161,6 +161,31 @@ class Builtin:
             listener.failed(error)
         finally:
             lock.release()
+
+    def untracked(self, name: str, op: Operation | None, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
+        """An operation ran that left no node; what a backward pass computes on its way is not told."""
+        if thread_state.walk is not None:
+            return
+        with self.listener.lock:
+            try:
+                if not inputs:
+                    self.listener.drawn[id(outputs[0])] = weakref.ref(outputs[0]), name
+                    return
+                args: list[Output] = []
+                plain = False
+                for x in inputs:
+                    if isinstance(x, Tensor):
+                        plain |= self._take(x, args)
+                    elif x.__class__ is tuple or x.__class__ is list:
+                        for item in x:
+                            if isinstance(item, Tensor):
+                                self._take(item, args)
+                    elif x is not None:
+                        plain = True
+                given = plain_arguments(inputs) if plain else None
+                self.listener.untracked(name, op, outputs, tuple(args), thread_state.calls, given)
+            except Exception as error:
+                self.listener.failed(error)
 
     def begins(self, call: BackwardCall) -> None:
         self._tell(self.listener.begins, call)
@@ -207,7 +232,9 @@ class Builtin:
             edge = None if accumulator is None else (accumulator, 0)
         if edge is None:
             held = self.listener.tensors.get(id(tensor))
-            return held[1] if held is not None and held[0]() is tensor else None
+            if held is None or held[0]() is not tensor:
+                return None
+            return (held[1], held[2]) if held[2] else held[1]
         key = self.number(edge[0])
         return (key, edge[1]) if edge[1] else key
 
@@ -291,10 +318,11 @@ class Builtin:
         function = getattr(cls, "_forward_cls", None)  # an operator of torch.library says what it is called
         return name, getattr(function, "_op_name", "") or name.removesuffix("Backward")
 
-    def arguments(self, cls: type[Node], plain: Sequence[Any]) -> list[tuple[str, str]]:
-        if cls._operation is None:
+    def arguments(self, cls: Any, plain: Sequence[Any]) -> list[tuple[str, str]]:
+        operation = cls if cls is None or isinstance(cls, Operation) else cls._operation
+        if operation is None:
             return []
-        named = zip(cls._operation.schema.parameters, plain, strict=False)
+        named = zip(operation.schema.parameters, plain, strict=False)
         return [
             (each.name, shown(x)) for each, x in named if x is not None and not (x is each.default or x == each.default)
         ]

@@ -102,9 +102,11 @@ class Listener(Protocol):
     lock: Any
     known: dict[int, Any]
     """The numbers of the nodes that were told of, and what was noted of each."""
-    tensors: dict[int, tuple[weakref.ref[Any], int]]
+    tensors: dict[int, tuple[weakref.ref[Any], int, int]]
     """The leaves and the tensors without gradient that were told of, by id: a reference, and the number it is known
     by."""
+    drawn: dict[int, tuple[weakref.ref[Any], str]]
+    """What was made from nothing (`zeros`, `randn`), by id: a reference, and how."""
     count: int
     """How many events were noted."""
 
@@ -147,6 +149,20 @@ class Listener(Protocol):
 
     def input(self, tensor: Any) -> int:
         """A tensor without gradient was computed with; the answer is the number by which it is known."""
+
+    def untracked(
+        self,
+        name: str,
+        op: Any,
+        outputs: Sequence[Any],
+        args: tuple[Output, ...],
+        calls: Sequence[ModuleCall],
+        plain: Sequence[Any] | None,
+    ) -> None:
+        """An operation ran that left no node, for nothing that it was given has a gradient, or none is wanted.
+
+        `op` is what `Engine.arguments` knows the arguments by.
+        """
 
     def withdrawn(self, number: int) -> None:
         """The operation of this number is part of the one that is told next."""

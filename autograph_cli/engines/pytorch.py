@@ -88,8 +88,6 @@ class PyTorch:
         self.listener, self.known = listener, listener.known
         self.measured = False
         self.watcher: Callable[..., None] | None = None
-        self.hooked = False
-        """Whether the script has given tensors hooks of its own."""
         self._thread = _Thread()
         self._operation: Any = None
         """The operation that is being told."""

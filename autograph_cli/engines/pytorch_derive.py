@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from autograph_cli.engines.protocol import CannotDerive
+from autograph_cli.engines.pytorch_hooks import are_hooked
 from autograph_cli.engines.pytorch_order import is_leaf
 from autograph_cli.engines.pytorch_saved import PACKED
 
@@ -54,7 +55,7 @@ def _survey(engine: PyTorch, roots: Sequence[Any], custom: bool) -> list[Any]:
         raise CannotDerive("not made: the roots hang on no leaf")
     if sum(sizes.values()) > MOST_BYTES:
         raise CannotDerive(f"not made: the graph keeps more than {MOST_BYTES >> 20} MiB for backward")
-    if engine.hooked or any(leaf._backward_hooks for leaf in leaves):
+    if are_hooked() or any(leaf._backward_hooks for leaf in leaves):
         raise CannotDerive("not made: the script has hooks on tensors, which would run twice")
     numbers = {id(leaf): number for leaf in leaves if (number := engine.output(leaf)) is not None}
     return sorted(leaves, key=lambda leaf: numbers.get(id(leaf), 0))

@@ -27,6 +27,7 @@ class _Process:
 
     engine: PyTorch | None = None
     """The connection that listens."""
+    hooked = False
     follows = False
     """Whether it is told of what comes now."""
 
@@ -50,6 +51,7 @@ def attach(engine: PyTorch) -> PyTorch | None:
     """Let this connection listen; returns the one that did."""
     before = _process.engine
     private.intercept(_operation)
+    _process.hooked = _process.hooked and before is not None
     _process.engine = engine
     follow(engine, True)
     return before
@@ -74,6 +76,7 @@ def follow(engine: PyTorch, on: bool) -> None:
         _process.follows = True
         private.replace_apply(_apply)
         private.replace_call(_call)
+        private.watch_hooks(_hooked)
         _thread.engine = None
         here()
     else:
@@ -85,6 +88,7 @@ def _stop() -> None:
     _process.follows = False
     private.replace_apply(None)
     private.replace_call(private.call_module)
+    private.watch_hooks(None)
     _thread.engine = None
     private.intercepted(False)
 
@@ -105,6 +109,16 @@ def here() -> PyTorch | None:
         engine.begin_thread()
         private.intercepted(True)
     return engine
+
+
+def _hooked() -> None:
+    """A tensor is given a hook: no pass may run that the script did not ask for."""
+    _process.hooked = True
+
+
+def are_hooked() -> bool:
+    """Whether the script has given tensors hooks since somebody listens."""
+    return _process.hooked
 
 
 @contextlib.contextmanager
@@ -129,7 +143,7 @@ def calls() -> list[ModuleCall]:
 def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs an operation, and tells of the node that it made."""
     private.intercepted(False)
-    engine = _process.engine if _process.follows else None
+    engine = _process.engine if _process.follows and not private.is_compiling() else None
     try:
         if engine is None:
             return private.compute(operation, args, kwargs)
@@ -197,7 +211,7 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
 
 def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Applies a custom Function, and tells of its node."""
-    engine = here()
+    engine = None if private.is_compiling() else here()
     result = private.apply_function(cls, *args, **kwargs)
     if engine is not None and _process.follows:
         with unheard():

@@ -69,6 +69,8 @@ def _end(engine: Any, call: BackwardCall) -> None:
 
 def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass, and tells of it."""
+    if private.is_compiling():
+        return _original(roots, *args, **kwargs)
     engine = hooks.here()
     _, keeps, creates, inputs = args[:4]
     call = BackwardCall(tuple(roots), inputs, bool(keeps), bool(creates), kwargs.get("accumulate_grad", False))

@@ -14,13 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch._guards as guards
 from torch.autograd import function as functions, graph as graphs
 from torch.nn.modules import module as modules
 
 from autograph_cli.engines import EngineError
 
-OLDEST = (2, 5)
-"""From here on a fallback for a dispatch key can be written in Python."""
+OLDEST = (2, 4)
+"""The oldest PyTorch that this is written for."""
 _KEY_NAME = "TESTING_ONLY_GenericMode"
 _FRESH = ("aten::detach", "aten::alias", "aten::lift", "aten::lift_fresh")
 """Operations whose result may become an object of a subclass of Tensor: only what is no object of Python yet can."""
@@ -31,8 +32,9 @@ _NEEDED = (
     (torch, "_C._current_autograd_node"),
     (torch, "_C._autograd._get_sequence_nr"),
     (torch, "_C._autograd._top_saved_tensors_default_hooks"),
-    (torch, "library.Library.fallback"),
+    (torch, "library.Library.impl"),
     (torch, "_C.DisableTorchFunction"),
+    (guards, "_TLS"),
     (graphs, "_engine_run_backward"),
     (functions, "_SingleLevelFunction"),
     (modules, "Module._call_impl"),
@@ -93,8 +95,9 @@ def intercept(handler: Callable[..., Any]) -> None:
             kernel = functools.partial(_call, handler, space, base, schema.overload_name or "default")
         library = _libraries.get(space) or _libraries.setdefault(space, torch.library.Library(space, "IMPL"))
         library.impl(name, kernel, _KEY_NAME)
-    anything = _libraries["_"] = torch.library.Library("_", "IMPL")
-    anything.fallback(handler, _KEY_NAME)  # of other packages; one of ours each is found in all modes
+    if hasattr(torch.library.Library, "fallback"):  # for operations of other packages, from 2.5 on
+        _libraries["_"] = torch.library.Library("_", "IMPL")
+        _libraries["_"].fallback(handler, _KEY_NAME)
 
 
 def _call(handler: Callable[..., Any], space: str, base: str, overload: str, *args: Any, **kwargs: Any) -> Any:
@@ -160,6 +163,11 @@ def leave_pass() -> None:
         _unstash("context")
 
 
+def is_compiling() -> bool:
+    """Whether what runs in this thread is looked at by a compiler, on tensors of its own."""
+    return getattr(guards._TLS, "tracing_context", None) is not None or torch.compiler.is_compiling()
+
+
 untouched = torch._C.DisableTorchFunction
 """Within such a block, no class and no mode of the script's is asked about what is read of tensors."""
 
@@ -180,6 +188,32 @@ def replace_apply(function: Any) -> None:
         functions._SingleLevelFunction.apply = classmethod(function)
     elif "apply" in vars(functions._SingleLevelFunction):
         del functions._SingleLevelFunction.apply
+
+
+_HOOKS = ("register_hook", "retain_grad")
+_hooks = {name: vars(torch.Tensor).get(name) for name in _HOOKS}
+
+
+def watch_hooks(noticed: Callable[[], None] | None) -> None:
+    """Call this whenever a tensor is given a hook; None ends it."""
+    for name, own in _hooks.items():
+        if noticed is not None:
+            setattr(torch.Tensor, name, _noticing(getattr(torch._C.TensorBase, name, None) or own, own, noticed))
+        elif own is not None:
+            setattr(torch.Tensor, name, own)
+        elif name in vars(torch.Tensor):
+            delattr(torch.Tensor, name)
+
+
+def _noticing(inherited: Any, own: Any, noticed: Callable[[], None]) -> Any:
+    method = own or inherited
+
+    @functools.wraps(method)
+    def hooked(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        noticed()
+        return method(tensor, *args, **kwargs)
+
+    return hooked
 
 
 call_module = modules.Module._call_impl

@@ -10,6 +10,7 @@ from dataclasses import replace
 from autograph_cli.export.modules import is_foreign
 from autograph_cli.export.rolling import still_true
 from autograph_cli.export.scene import Arrow, Box, Frame, Scene
+from autograph_cli.export.style import OPERATIONS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.nesting import Nesting
 
@@ -81,7 +82,7 @@ def _operations(graph: Graph) -> Counts:
     counts: Counts = {}
     nesting = Nesting(graph)
     for node in graph:
-        if node.kind == "operation":
+        if node.computes:
             for call in nesting.around(node.call):
                 counts.setdefault(call, Counter())[node.order] += 1
     return counts
@@ -204,7 +205,7 @@ class _Closing:
     def _nodes(self, frame: Frame, members: list[str]) -> str:
         """How many nodes there are of each order, in all of the module; of a part of it, in that."""
         if frame.call is None or self.parts[frame.call, frame.band] > 1:
-            count = sum(self.drawn[key].style in ("operation", "derivative") for key in members)
+            count = sum(self.drawn[key].style in OPERATIONS for key in members)
             return f"{count:,} node{'s' * (count != 1)}"
         counts = self.counts.get(frame.call, Counter())
         if set(counts) <= {0}:

@@ -131,7 +131,7 @@ class _Union:
         node = self.nodes[number]
         own: Style = node.kind if node.kind != "operation" else "derivative" if node.order else "operation"
         names = [name for output in node.outputs for name in output.names]
-        title = (node.op or node.name) if node.kind == "operation" else (names[0] if names else node.kind)
+        title = (node.op or node.name) if node.computes else (names[0] if names else node.kind)
         lines = list(self._changes(number)) if number in self.was else []
         subtitle = "; ".join(lines) or (", ".join(dict.fromkeys(names)) if node.kind == "operation" else "")
         return Box(

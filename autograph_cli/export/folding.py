@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from autograph_cli.export.scene import Arrow, Box, Scene
-from autograph_cli.export.style import Style
+from autograph_cli.export.style import OPERATIONS, Style
 
 TOLD = 12
 """Members of a folded chain that its tooltip lists."""
@@ -89,7 +89,7 @@ class _Web:
 
 
 def _may_fold(box: Box) -> bool:
-    return box.style in ("operation", "derivative", "module")
+    return box.style == "module" or box.style in OPERATIONS
 
 
 def _counted(boxes: list[Box]) -> str:

@@ -58,7 +58,7 @@ def _edges(graph: Graph) -> Iterator[tuple[int, str, int, Edge]]:
 
 def _of_node(node: Node, names: tuple[str, ...]) -> dict[str, object]:
     return {
-        "label": ", ".join(names) if node.kind != "operation" else node.op or node.name,
+        "label": ", ".join(names) if not node.computes else node.op or node.name,
         "kind": node.kind,
         "name": node.name,
         "op": node.op,

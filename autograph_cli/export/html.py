@@ -1,4 +1,4 @@
-"""A placed scene as a page: one file with its picture, its data and its script, and nothing from outside."""
+"""All views of a step as a page: one file with its pictures, its data and its script, and nothing from outside."""
 
 from __future__ import annotations
 
@@ -12,55 +12,34 @@ from importlib.resources import files
 from typing import Any
 
 from autograph_cli.export.closing import told_closed
+from autograph_cli.export.labels import Labels
 from autograph_cli.export.layered import size_of
+from autograph_cli.export.node_table import told_modules, told_nodes, told_sources, told_steps
 from autograph_cli.export.placed import Placed, links
 from autograph_cli.export.playback import Playing
+from autograph_cli.export.scene import Box
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph
 
-_KEYS = (
-    "click: what it hangs on",
-    "title of a module: close it",
-    "/ search, n p next",
-    "+ - 0 zoom, arrows move",
-    "[ ] close, open modules",
-    "space play, , . step",
-    "Tab, Enter: from box to box",
-    "Esc all",
+_SCRIPTS = (
+    "dom.js",
+    "camera.js",
+    "closing.js",
+    "view.js",
+    "play.js",
+    "search.js",
+    "panes.js",
+    "steps.js",
+    "colour.js",
+    "minimap.js",
+    "copy.js",
+    "page.js",
 )
-_SCRIPTS = ("closing.js", "page.js")
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '{style_hash}'; script-src '{script_hash}'; base-uri 'none'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1>{title}</h1>
-<div><input id="search" type="search" placeholder="Search" aria-label="Search"><output id="hits" for="search"></output></div>
-<div id="time"><button id="play" type="button" aria-label="Play in order of execution">▶</button><input id="slider" type="range" min="0" value="0" aria-label="Order of execution"><output id="step" for="slider"></output></div>
-<div><button id="close" type="button" aria-label="Close the innermost modules" hidden>⊟</button><button id="open" type="button" aria-label="Open the closed modules" hidden>⊞</button><button id="out" type="button" aria-label="Smaller">−</button><button id="in" type="button" aria-label="Larger">+</button><button id="fit" type="button">Fit</button><button id="dark" type="button" aria-label="Light or dark">◐</button></div>
-</header>
-<main>
-<div id="picture">
-{picture}</div>
-<aside aria-live="polite"><h2 id="name"></h2><button id="toggle" type="button" hidden></button><button id="look" type="button" hidden>What its backward ran</button><p id="hangs"></p><pre id="text"></pre></aside>
-</main>
-<dialog id="inside"><button id="back" type="button" aria-label="Back">✕</button><div id="ran"></div></dialog>
-{insides}<script type="application/json" id="data">{data}</script>
-<script>{script}</script>
-</body>
-</html>
-"""  # noqa: E501
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What a page shows: a placed view of a graph, and what else is known of it."""
+    """What one tab of a page shows: a placed view of a graph, and what else is known of it."""
 
     placed: Placed
     graph: Graph
@@ -74,45 +53,93 @@ class Sheet:
     """The frames that are closed at first."""
     insides: Mapping[int, str] = field(default_factory=dict)
     """Pictures of what the backward of nodes ran, as SVG, by their number in the view."""
+    key: str = ""
+    """What links name it by; unless told, the view."""
 
 
-def to_html(sheet: Sheet) -> str:
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a page is made from."""
+
+    title: str
+    sheets: Sequence[Sheet]
+    """One for each tab."""
+    first: str
+    """The key of the one that is seen at first."""
+    whole: Graph
+    """The graph whose numbers of nodes the sheets share."""
+    ran: Graph
+    """The graph that the script made, which may be less than the whole: the derivatives of that are ours."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Scripts by name, as far as they are at hand."""
+    formulas: Sequence[str] = ()
+
+
+def to_html(page: Page) -> str:
     """Write the page; it runs from a file, under a policy that allows its own script and style alone."""
     folder = files("autograph_cli.export") / "page"
     style = folder.joinpath("page.css").read_text("utf-8")
     script = "".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
-    data = json.dumps(_data(sheet), ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
-    title = html.escape(f"{sheet.placed.scene.title} · {sheet.view}".removeprefix(" · "))
-    insides = dict.fromkeys(sheet.insides.values())
-    return _PAGE.format(
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        title=title,
-        data=data,
-        picture=_bare(to_svg(sheet.placed, page=True)),
-        insides="".join(f"<template>\n{_bare(picture)}</template>\n" for picture in insides),
-    )
+    data = json.dumps(_data(page), ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+    found = {
+        "style": style,
+        "script": script,
+        "style_hash": _hash(style),
+        "script_hash": _hash(script),
+        "title": html.escape(page.title),
+        "data": data,
+        "pictures": "".join(_template(to_svg(sheet.placed, page=True)) for sheet in page.sheets),
+        "insides": "".join(map(_template, _insides(page))),
+    }
+    head, *parts = folder.joinpath("page.html").read_text("utf-8").split("{{")
+    return head + "".join(found[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
 
 
-def _bare(picture: str) -> str:
-    """SVG without the line that says that it is XML."""
-    return picture.partition("\n")[2]
+def _template(picture: str) -> str:
+    """SVG to be taken when it is shown, without the line that says that it is XML."""
+    return f"<template>\n{picture.partition(chr(10))[2]}</template>\n"
 
 
-def _data(sheet: Sheet) -> dict[str, Any]:
+def _insides(page: Page) -> list[str]:
+    return list(dict.fromkeys(picture for sheet in page.sheets for picture in sheet.insides.values()))
+
+
+def _data(page: Page) -> dict[str, Any]:
+    pictures = {picture: number for number, picture in enumerate(_insides(page))}
+    return {
+        "title": page.title,
+        "first": page.first,
+        "views": [_view(sheet, pictures) for sheet in page.sheets],
+        "nodes": list(told_nodes(page.whole)),
+        "calls": list(told_modules(page.whole)),
+        "roots": [[root.name, root.node] for root in page.whole.roots],
+        "sources": told_sources(page.whole, page.sources),
+        "formulas": list(page.formulas),
+        **told_steps(page.ran),
+    }
+
+
+def _view(sheet: Sheet, pictures: Mapping[str, int]) -> dict[str, Any]:
     placed, scene = sheet.placed, sheet.placed.scene
     played = Playing(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers)
-    pictures = {picture: number for number, picture in enumerate(dict.fromkeys(sheet.insides.values()))}
     notes = [f"{len(sheet.graph):,} nodes", *scene.notes]
+    labels = Labels(sheet.graph, scene.data)
+
+    def told_box(box: Box) -> dict[str, Any]:
+        """The number of the node that a box shows, and its tooltip unless that is what is told of the node."""
+        number = played.node_of.get(box.id)
+        if number is None:
+            return {"text": box.tooltip}
+        same = box.tooltip == labels.tooltip(sheet.graph[number])
+        return {"node": sheet.numbers[number]} | ({} if same else {"text": box.tooltip})
+
     return {
-        "title": scene.title,
+        "key": sheet.key or sheet.view,
         "about": "\n".join(notes),
-        "keys": "\n".join(_KEYS),
         "boxes": {
-            box.id: {"title": box.title, "text": box.tooltip, "at": _rounded(at.x, at.y, at.width, at.height)}
+            box.id: {"title": box.title, "at": _rounded(at.x, at.y, at.width, at.height)}
             | ({"frame": box.frame} if box.frame else {})
+            | told_box(box)
             for box, at in zip(scene.boxes, placed.positions, strict=True)
         },
         "frames": _frames(placed, sheet.graph),
@@ -124,7 +151,6 @@ def _data(sheet: Sheet) -> dict[str, Any]:
             if arrow.label and line.label
         ],
         "bows": [list(ends) for ends, _, _ in links(placed)],
-        "links": _links(sheet),
         "insides": {f"n{number}": pictures[picture] for number, picture in sheet.insides.items()},
         "data": scene.data,
         **played.told(),
@@ -142,20 +168,10 @@ def _frames(placed: Placed, graph: Graph) -> dict[str, dict[str, Any]]:
             "parent": plate.frame.parent,
             "at": _rounded(plate.left, plate.top, plate.right, plate.bottom),
             "size": _rounded(*size_of(boxes[plate.frame.id])),
+            "call": plate.frame.call,
         }
         for plate in placed.plates
     }
-
-
-def _links(sheet: Sheet) -> dict[str, list[str]]:
-    """Derivatives and what they differentiate, both ways."""
-    drawn = {box.id for box in sheet.placed.scene.boxes}
-    found: dict[str, list[str]] = {}
-    for node in sheet.graph:
-        if node.parent is not None and {f"n{node.id}", f"n{node.parent}"} <= drawn:
-            found.setdefault(f"n{node.id}", []).append(f"n{node.parent}")
-            found.setdefault(f"n{node.parent}", []).append(f"n{node.id}")
-    return found
 
 
 def _rounded(*numbers: float) -> list[float]:

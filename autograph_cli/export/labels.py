@@ -42,9 +42,9 @@ class Labels:
     def of(self, node: Node, rooted: dict[tuple[int, int], list[str]]) -> Label:
         """The label of a node; names that `rooted` has for its outputs stand beside it already."""
         own = [shown_name(name) for output in node.outputs for name in output.names]
-        if node.kind != "operation":
-            title = short(own[0] if own else self.names[node.id][0])
-            subtitle = "" if self.data or node.kind == "input" else short(node.name)
+        if not node.computes:
+            title = short(own[0] if own else node.op or self.names[node.id][0])
+            subtitle = "" if self.data or node.kind != "leaf" else short(node.name)
             return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
         subtitle = ""
         if own and "names" in self.shown:
@@ -55,14 +55,14 @@ class Labels:
             of = f"∂ {what_was_cut(parent) or parent.name}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of)
         title = self._title(node)
-        style: Style = "cut" if is_cut(node) else "derivative" if node.order else "operation"
+        style: Style = "cut" if is_cut(node) else "derivative" if node.order else node.kind
         if style == "cut":
             title = f"{CUT} {(self.data and what_was_cut(node)) or node.name}"
         return Label(style, short(title), subtitle, () if style == "cut" else self.lines(node), self.tooltip(node))
 
     def _title(self, node: Node) -> str:
         """The operation with its plain arguments in a forward picture, else the name of its node."""
-        if not self.data or not node.op:
+        if not node.op or not (self.data or node.kind == "untracked"):
             return node.name
         if "arguments" not in self.shown:
             return node.op
@@ -101,7 +101,7 @@ class Labels:
 
     def tooltip(self, node: Node) -> str:
         """All that is known of a node, a fact a line."""
-        lines = [f"%{node.id} {node.name}"]
+        lines = [f"%{node.id} {node.name or 'not recorded by autograd'}"]
         lines += [f"{name}: {output.type}" for name, output in zip(self.names[node.id], node.outputs, strict=True)]
         if node.source:
             lines.append(_line_of(node.source.file, node.source.line, node.source.text))

@@ -15,6 +15,7 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "input": ("[/", "/]"),
     "leaf": ("([", "])"),
     "operation": ("[", "]"),
+    "untracked": ("[", "]"),
     "derivative": ("[", "]"),
     "cut": ("[", "]"),
     "saved": ("(", ")"),

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from autograph_cli.export.labels import short
 from autograph_cli.export.scene import Box, Frame, Scene
+from autograph_cli.export.style import OPERATIONS
 from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.nesting import Nesting
@@ -122,12 +123,12 @@ class _Framing:
 
     def _times(self) -> dict[tuple[int, int], int]:
         """Of calls that a rolled loop draws once: the number of its turns."""
-        ran = {call for node in self.graph if node.kind == "operation" for call in self.nesting.around(node.call)}
+        ran = {call for node in self.graph if node.computes for call in self.nesting.around(node.call)}
         bands = {band for _, band in self.seen}
         gone = Counter((self._position(call), band) for band in bands for call in ran if (call, band) not in self.seen)
         turns: dict[tuple[int, int], set[int]] = {}
         for box in self.scene.boxes:
-            if box.style in ("operation", "derivative"):
+            if box.style in OPERATIONS:
                 found = _TURNS.match(box.subtitle)
                 for call in self.nesting.around(self.home[box.id]):
                     turns.setdefault((call, box.band), set()).add(int(found[1].replace(",", "")) if found else 1)

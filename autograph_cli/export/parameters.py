@@ -6,12 +6,11 @@ from collections import Counter
 from dataclasses import replace
 
 from autograph_cli.export.scene import Arrow, Box, Scene
-from autograph_cli.export.style import Style
+from autograph_cli.export.style import OPERATIONS
 
 MANY = 20
 """Operations from which on parameters are written on them, unless told."""
 MARK = "• "
-_OPERATIONS: frozenset[Style] = frozenset(("operation", "derivative"))
 
 
 def inline(scene: Scene) -> Scene:
@@ -23,7 +22,7 @@ def inline(scene: Scene) -> Scene:
     for arrow in scene.arrows:
         leaf, user = (arrow.tail, arrow.head) if boxes[arrow.tail].style == "leaf" else (arrow.head, arrow.tail)
         alone = boxes[leaf].style == "leaf" and degree[leaf] == 1 and not arrow.keeps
-        if alone and boxes[user].style in _OPERATIONS and boxes[leaf].band == boxes[user].band:
+        if alone and boxes[user].style in OPERATIONS and boxes[leaf].band == boxes[user].band:
             moved.setdefault(user, []).append((boxes[leaf], arrow))
             gone.add(leaf)
     if not moved:
@@ -37,7 +36,7 @@ def inline(scene: Scene) -> Scene:
 
 def inline_if_many(scene: Scene) -> Scene:
     """The same where there are so many operations that boxes for parameters would hide them."""
-    return inline(scene) if sum(box.style in _OPERATIONS for box in scene.boxes) >= MANY else scene
+    return inline(scene) if sum(box.style in OPERATIONS for box in scene.boxes) >= MANY else scene
 
 
 def _with(box: Box, leaves: list[tuple[Box, Arrow]] | tuple[()]) -> Box:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from autograph_cli.export.ranks import rows_of
 from autograph_cli.export.scene import Arrow, Box, Scene
+from autograph_cli.export.style import OPERATIONS
 
 SLACK = 2
 """A scene of up to so many times the limit is left as it is, for pieces tell much less."""
@@ -76,7 +77,7 @@ def _partition(scene: Scene, kept: set[str], many: int) -> dict[str, str]:
 
 
 def _operations(members: Sequence[Box]) -> int:
-    return sum(box.style in ("operation", "derivative", "folded") for box in members)
+    return sum(box.style == "folded" or box.style in OPERATIONS for box in members)
 
 
 def _piece(key: str, members: Sequence[Box]) -> Box:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograph_cli.export.bundling import bundled
@@ -14,7 +14,7 @@ from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
 from autograph_cli.export.formula_lines import to_latex, with_formulas
 from autograph_cli.export.graphml import to_graphml
-from autograph_cli.export.html import Sheet, to_html
+from autograph_cli.export.html import Page, Sheet, to_html
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
 from autograph_cli.export.mermaid import to_mermaid
@@ -29,7 +29,7 @@ from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.formulas import Formula, formulas_of
-from autograph_cli.graph import Graph, Slice, Step, backward, double_backward, forward, open_node
+from autograph_cli.graph import Graph, GraphError, Slice, Step, backward, double_backward, forward, open_node, tracked
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.names import told_apart, visible, visible_lines
@@ -42,6 +42,8 @@ DEEPEST = 64
 """Frames within one another, at most: what is deeper is drawn in the innermost of these."""
 OPENABLE = 1_000
 """Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
+MOST_TABS = 6
+"""Orders of derivative that have a tab of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +174,15 @@ def _png(job: Job) -> bytes:
     return png(placed, job.layout)
 
 
-def _html(job: Job) -> str:
+def _sheet(job: Job, key: str) -> Sheet:
     placed, closed = job.openable()
     whole, numbers = (job.graph, range(len(job.graph))) if job.whole is None else (job.whole, job.numbers)
-    return to_html(Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes)))
+    return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key)
+
+
+def _html(job: Job) -> str:
+    sheet = _sheet(job, job.view)
+    return to_html(Page(job.title, [sheet], job.view, job.graph, job.graph))
 
 
 FORMATS: dict[str, Format] = {
@@ -222,8 +229,12 @@ class RenderOptions:
     number of operations."""
     columns: bool = True
     """Break a tall picture."""
+    tracked_only: bool = False
+    """Leave out the operations that autograd did not record."""
     formula: bool = False
     """Write what the script computed and its derivatives beside the picture as formulas."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Scripts by their names in the graph, for a page to show."""
 
 
 @resting()
@@ -247,13 +258,19 @@ def render(
     b'{"nodes": '
     """
     asked = replace(options or RenderOptions(), **changes)
-    shown, part = asked.shown, asked.part
     for what, name, known in (("view", view, VIEWS), ("format", format, FORMATS)):
         if name not in known:
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
     if asked.layout is not None:
         find_program(asked.layout)
-    graph = told_apart(_graph_of(source, view))
+    if format == "html" and asked.inside is None:
+        return to_html(_page(source, view, asked)).encode()
+    return FORMATS[format].of(_job(_graph_of(source, view, asked), view, format, asked))
+
+
+def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
+    """What a format is made from, of one view of a graph whose names are told apart."""
+    shown, part = asked.shown, asked.part
     names, title = None if asked.roots is None else tuple(asked.roots), visible(asked.title)
     cut = VIEWS[view](graph, names, asked.order)
     whole, numbers = None, None
@@ -270,26 +287,51 @@ def render(
         cut = part.of(cut)
     own = () if numbers is None else [int(node.module) for node in numbers]
     shallow = cut if format in ("graphml", "text", "json") else flattened(cut, DEEPEST)
-    return FORMATS[format].of(
-        Job(
-            shallow,
-            view,
-            title,
-            asked.layout,
-            max_nodes=asked.max_nodes,
-            roll=asked.roll,
-            shown=shown,
-            depth=asked.depth,
-            tags=asked.tags,
-            inside=asked.inside is not None,
-            flattened=shallow is not cut,
-            whole=whole,
-            numbers=own,
-            inline=False if format == "html" else PARAMETERS[asked.parameters],
-            columns=asked.columns,
-            formulas=formulas_of(graph) if asked.formula or format == "latex" else (),
-        )
+    return Job(
+        shallow,
+        view,
+        title,
+        asked.layout,
+        max_nodes=asked.max_nodes,
+        roll=asked.roll,
+        shown=shown,
+        depth=asked.depth,
+        tags=asked.tags,
+        inside=asked.inside is not None,
+        flattened=shallow is not cut,
+        whole=whole,
+        numbers=own,
+        inline=False if format == "html" else PARAMETERS[asked.parameters],
+        columns=asked.columns,
+        formulas=formulas_of(graph) if asked.formula or format == "latex" else (),
     )
+
+
+def _page(source: Graph | Step, view: str, asked: RenderOptions) -> Page:
+    """All views of a step that there is something to see of.
+
+    What cannot be shown of the view that was asked for is an error.
+    """
+    sheets, whole, ran = [], _graph_of(source, "double-backward", asked), _graph_of(source, "forward", asked)
+    for key, its, order in _tabs(whole, view, asked.order):
+        try:
+            graph = whole if its == "double-backward" else ran
+            sheets.append(_sheet(_job(graph, its, "html", replace(asked, order=order)), key))
+        except (ExportError, GraphError):
+            if key == view:
+                raise
+    formulas = [str(formula) for formula in formulas_of(whole)] if asked.formula else []
+    return Page(visible(asked.title) or "autograph", sheets, view, whole, ran, asked.sources, formulas)
+
+
+def _tabs(graph: Graph, asked: str, highest: int | None) -> Iterator[tuple[str, str, int | None]]:
+    """The key of each tab, its view, and the highest order that it shows; the last has all orders."""
+    yield from ((view, view, highest) for view in ("forward", "backward"))
+    orders = max((node.order for node in graph), default=0)
+    for order in range(1, min(orders, orders if highest is None else highest, MOST_TABS)):
+        yield f"order-{order}", "double-backward", order
+    if orders or asked == "double-backward":
+        yield "double-backward", "double-backward", highest
 
 
 def _numbered(graph: Graph) -> Graph:
@@ -297,10 +339,12 @@ def _numbered(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(replace(node, module=str(node.id)) for node in graph))
 
 
-def _graph_of(source: Graph | Step, view: str) -> Graph:
-    if isinstance(source, Graph):
-        return source
-    return source.double if view == "double-backward" and source.double else source.graph
+def _graph_of(source: Graph | Step, view: str, asked: RenderOptions) -> Graph:
+    """The graph that a view is one of, its names told apart."""
+    graph = source if isinstance(source, Graph) else source.graph
+    if isinstance(source, Step) and view == "double-backward" and source.double:
+        graph = source.double
+    return tracked(told_apart(graph)) if asked.tracked_only else told_apart(graph)
 
 
 def notebook_svg(graph: Graph) -> str | None:

@@ -78,8 +78,9 @@ _NOTES: dict[str, Callable[[Scene], bool]] = {
 
 
 def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str]) -> dict[str, str]:
-    """Leaves and inputs that one turn alone uses, and the one that the first turn has in their place."""
-    drawn = {box.id: box for box in scene.boxes if box.style in ("leaf", "input")}
+    """What is computed from nothing and one turn alone uses, and what the first turn has in its place."""
+    sources = {f"n{node.id}" for node in graph if not node.computes}
+    drawn = {box.id: box for box in scene.boxes if box.id in sources or box.id.startswith("t")}
     ends: dict[str, list[tuple[str, int]]] = {}
     of: dict[tuple[str, int], str] = {}
     for node in graph:
@@ -96,7 +97,7 @@ def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str
             continue
         same = {of.get((into[user], position)) for user, position in its}
         (other,) = same if len(same) == 1 else (None,)
-        if other and drawn[other].style == drawn[own].style:
+        if other and (drawn[other].style == "leaf") == (drawn[own].style == "leaf"):
             fed[own] = other
     return fed
 
@@ -121,7 +122,7 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
 
 def _spanned(box: Box, titles: Collection[str]) -> Box:
     """The box of the first turn with the arguments of all: an operation's, which its title has."""
-    return replace(box, title=span(titles)) if box.style == "operation" and len(titles) > 1 else box
+    return replace(box, title=span(titles)) if box.style in ("operation", "untracked") and len(titles) > 1 else box
 
 
 def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style, is_code
-from autograph_cli.graph import Graph, Node
+from autograph_cli.graph import Edge, Graph, Node
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
@@ -17,12 +17,14 @@ from autograph_cli.graph.saved_memory import kept_tensors, kept_words
 LEGEND: dict[Style, str] = {
     "result": "result",
     "operation": "operation",
+    "untracked": "not recorded by autograd",
     "derivative": "derivative",
     "leaf": "leaf, requires grad",
     "input": "input, no gradient",
     "cut": "left out from here",
     "saved": "kept for backward",
 }
+DETACH = "detach"
 FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
 
@@ -133,9 +135,11 @@ def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUA
 class _Builder:
     def __init__(self, graph: Graph, data: bool, shown: Collection[str] = USUAL, tags: bool = True) -> None:
         self.graph, self.data = graph, data
+        self.detached = self._detached() if data else {}
+        """What unnamed `detach` operations, which are drawn as arrows, were given."""
         self.rooted: dict[tuple[int, int], list[str]] = {}
         for root in graph.roots:
-            if graph.nodes[root.node].kind == "operation":
+            if graph.nodes[root.node].computes:
                 self.rooted.setdefault((root.node, root.nr), []).append(shown_name(root.name))
         self.pills = {position: f"r{number}" for number, position in enumerate(self.rooted)}
         self.uses = self._uses()
@@ -150,7 +154,7 @@ class _Builder:
 
     def scene(self, title: str) -> Scene:
         for node in self.graph:
-            if node.id not in self.repeated:
+            if node.id not in self.repeated and node.id not in self.detached:
                 self.boxes.append(self._box(node))
             for nr in range(len(node.outputs)):
                 if (node.id, nr) in self.rooted:
@@ -182,7 +186,9 @@ class _Builder:
         ways = [arrow for arrow in self.arrows if "shapes" in self.labels.shown and not arrow.keeps]
         notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in ways) else ""]
         notes.append("no shape: a single number" if any(not arrow.label for arrow in ways) else "")
-        notes.append("dashed: into another order" if any(arrow.dashed for arrow in self.arrows) else "")
+        dashed = [arrow.label.startswith(DETACH) for arrow in self.arrows if arrow.dashed]
+        notes.append("" if all(dashed) else "dashed: into another order")
+        notes.append(f"dashed, {DETACH}: no gradient goes back" if any(dashed) else "")
         notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
         notes.append("fine dashes: kept for backward" if any(arrow.keeps for arrow in self.arrows) else "")
         notes.append("thin: a derivative and what it differentiates" if self._links() else "")
@@ -199,9 +205,25 @@ class _Builder:
         return [
             (node.id, position, edge.node, edge.nr)
             for node in self.graph
-            for position, edge in enumerate(node.args if self.data else node.next)
+            if node.id not in self.detached
+            for position, edge in enumerate(map(self._source, node.args) if self.data else node.next)
             if edge is not None
         ]
+
+    def _detached(self) -> dict[int, Edge]:
+        named = {root.node for root in self.graph.roots}
+        return {
+            node.id: node.args[0]
+            for node in self.graph
+            if node.kind == "untracked" and node.op == "detach" and node.args and not node.outputs[0].names
+            if node.id not in named
+        }
+
+    def _source(self, edge: Edge) -> Edge:
+        """What an edge leads to, through what was detached."""
+        while edge.node in self.detached:
+            edge = self.detached[edge.node]
+        return edge
 
     def _bands(self) -> list[int]:
         """The band of each node: twice its order, one more for an order-0 node that was made from derivatives."""
@@ -219,7 +241,7 @@ class _Builder:
         """Leaves and inputs whose edges would be long if they were drawn once: over many ranks, or into other bands."""
         users: dict[int, list[int]] = {}
         for user, _, used, _ in self.uses:
-            if self.graph.nodes[used].kind != "operation":
+            if not self.graph.nodes[used].computes:
                 users.setdefault(used, []).append(user)
         repeated = Nesting(self.graph).scattered((user, used) for user, _, used, _ in self.uses)
         several = {used: its for used, its in users.items() if len(its) > 1}
@@ -258,9 +280,12 @@ class _Builder:
 
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
         here, nodes, band = f"n{node.id}", self.graph.nodes, self.band[node.id]
-        for position, edge in enumerate(node.args if self.data else node.next):
-            if edge is None:
+        if node.id in self.detached:
+            return
+        for position, given in enumerate(node.args if self.data else node.next):
+            if given is None:
                 continue
+            edge = self._source(given)
             far = f"n{edge.node}"
             dashed = nodes[edge.node].order != node.order
             if edge.node in tags:
@@ -269,6 +294,8 @@ class _Builder:
                 self.boxes.append(Box(far, kind, title, "", (), tip, band, True))
                 dashed = False
             label, tooltip = self._words(edge.node, edge.nr)
+            if edge is not given:
+                label, dashed = f"{DETACH} {label}".rstrip(), True
             if not self.data:
                 self.arrows.append(Arrow(here, far, label, dashed, tooltip))
                 continue
@@ -277,8 +304,8 @@ class _Builder:
 
     def _tag(self, node: Node) -> tuple[Style, str, str]:
         """Style, title and tooltip of a leaf or an input that is drawn at each use."""
-        names = node.outputs[0].names or self.labels.names[node.id]
-        return "leaf" if node.kind == "leaf" else "input", short(shown_name(names[0])), self.labels.tooltip(node)
+        names = node.outputs[0].names or ((node.op,) if node.op else self.labels.names[node.id])
+        return node.kind, short(shown_name(names[0])), self.labels.tooltip(node)
 
     def _words(self, used: int, nr: int) -> tuple[str, str]:
         """The label and the tooltip of an arrow that stands for this output."""

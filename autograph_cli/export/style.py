@@ -11,6 +11,7 @@ Style = Literal[
     "input",
     "leaf",
     "operation",
+    "untracked",
     "derivative",
     "result",
     "cut",
@@ -22,6 +23,8 @@ Style = Literal[
     "changed",
 ]
 
+OPERATIONS: frozenset[Style] = frozenset(("operation", "untracked", "derivative"))
+"""The styles of what was computed."""
 FONT = "Helvetica"
 INK, PALE_INK, LINE, LINK = "#222222", "#555555", "#666666", "#B05A9A"
 TITLE, SUBTITLE, SMALL, EDGE, BAND = 12, 9, 10, 9, 11
@@ -41,6 +44,7 @@ STYLES: dict[Style, dict[str, str]] = {
     "input": {"shape": "polygon", "sides": "4", "style": "filled", "fillcolor": "#F4F4F4", "color": "#777777"},
     "leaf": {"shape": "ellipse", "style": "filled", "fillcolor": "#C7E0F4", "color": "#0072B2"},
     "operation": {"shape": "box", "style": "filled", "fillcolor": "#FFFFFF", "color": "#444444"},
+    "untracked": {"shape": "box", "style": "filled", "fillcolor": "#F7F7F7", "color": "#BBBBBB"},
     "derivative": {"shape": "box", "style": "filled", "fillcolor": "#FCEFC9", "color": "#A87400"},
     "cut": {"shape": "box", "style": "filled,dashed", "fillcolor": "#FFFFFF", "color": "#999999"},
     "saved": {"shape": "box", "style": "filled,rounded", "fillcolor": "#E3F1E6", "color": "#5E8C6A"},

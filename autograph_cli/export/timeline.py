@@ -41,7 +41,7 @@ class _Clock:
     def moments(self) -> Iterator[Moment]:
         for node in self.graph:
             yield from self._before(node)
-            if node.kind == "operation":
+            if node.computes:
                 yield Moment(node.id, node.pass_id)
             while self._is_due(node.id):
                 yield from self._rest()
@@ -54,7 +54,7 @@ class _Clock:
 
     def _before(self, node: Node) -> Iterator[Moment]:
         """What passes did before they, or the script, made this node."""
-        if node.kind != "operation":
+        if not node.computes:
             return
         number = node.pass_id
         if number is None:

@@ -30,7 +30,7 @@ from autograph_cli.graph.text import to_text
 from autograph_cli.graph.trace_json import from_json
 from autograph_cli.graph.trace_writer import graph_to_json, to_json
 from autograph_cli.graph.verifier import verify
-from autograph_cli.graph.views import backward, double_backward, forward, reachable, slice_to_roots
+from autograph_cli.graph.views import backward, double_backward, forward, reachable, slice_to_roots, tracked
 
 __all__ = [
     "Edge",
@@ -72,5 +72,6 @@ __all__ = [
     "slice_to_roots",
     "to_json",
     "to_text",
+    "tracked",
     "verify",
 ]

@@ -45,7 +45,7 @@ def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = ()) -> str:
     """
     plain = {saved.name.removeprefix("_saved_"): _value(saved.value) for saved in node.saved if saved.type is None}
     plain |= {name: _value(value) for name, value in node.constants}
-    write = _WRITTEN.get(node.op)
+    write = _WRITTEN.get(node.op.rstrip("_"))
     text = _listed(plain) if write is None else write(plain, shapes)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip(' ,')}…"
 
@@ -127,6 +127,7 @@ _WRITTEN: dict[str, Callable[[Plain, Sequence[tuple[int, ...]]], str]] = {
     "mul": _by("×", "other"),
     "div": _by("÷", "other"),
     "pow": _by("", "exponent"),
+    **dict.fromkeys(("gt", "ge", "lt", "le", "eq", "ne", "remainder", "fmod"), _by("", "other")),
     "convolution": _convolution,
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d"), _pooling),
     "slice": _slice,

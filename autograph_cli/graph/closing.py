@@ -34,7 +34,7 @@ class _Closing:
             key = self.key[node.id]
             if key is not None:
                 self.members.setdefault(key, []).append(node)
-        its = {key: [node for node in members if node.kind == "operation"] for key, members in self.members.items()}
+        its = {key: [node for node in members if node.computes] for key, members in self.members.items()}
         self.operations = {key: members for key, members in its.items() if members}
         self.position: dict[Edge, Edge] = {}
         """Where each output is now."""
@@ -75,7 +75,7 @@ class _Closing:
         outside += [edge for node in self.whole for edge in _edges(node) if self.key[edge.node] != self.key[node.id]]
         for edge in sorted(outside, key=lambda edge: (edge.node, edge.nr)):
             key = self.key[edge.node]
-            if key is not None and self.whole[edge.node].kind == "operation":
+            if key is not None and self.whole[edge.node].computes:
                 found[key][edge] = None
         return {key: list(edges) for key, edges in found.items()}
 

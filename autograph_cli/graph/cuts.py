@@ -9,6 +9,8 @@ from autograph_cli.graph.paths import Position, leading_to
 from autograph_cli.graph.records import Edge, Graph, Node
 from autograph_cli.graph.views import backward_edges
 
+UNGRADED = ("input", "untracked")
+"""The kinds of what no gradient goes to."""
 LISTED = 5
 """Places that are listed at most."""
 
@@ -36,15 +38,22 @@ def where(node: Node) -> str:
     return f"{name} at {visible(node.source.file)}:{node.source.line}" if node.source else name
 
 
-def reasons(graph: Graph, starts: Sequence[Position], ends: Sequence[Position]) -> list[str]:
-    """Sentences on why no gradient goes from `starts` to `ends`; none where the graph does not tell."""
+def reasons(graph: Graph, starts: Sequence[Position], ends: Sequence[Position], *, untracked: bool = True) -> list[str]:
+    """Sentences on why no gradient goes from `starts` to `ends`; none where the graph does not tell.
+
+    Without `untracked`, operations that autograd did not record are not named: the script's own line is known already.
+    """
     names = output_names(graph)
     inside = behind(graph, starts)
-    said = [_refusal(graph, names, user, edge) for user, edge in _refusals(graph, inside, ends)]
+    said = [
+        _refusal(graph, names, user, edge)
+        for user, edge in _refusals(graph, inside, ends)
+        if untracked or user.kind != "untracked"
+    ]
     for number, nr in ends[:LISTED]:
         node, name = graph.nodes[number], names[number][nr or 0]
         users = [user for user in graph.nodes if any(_takes(edge, number, nr) for edge in data_or_gradient(user))]
-        if node.kind == "input":
+        if node.kind in UNGRADED:
             said += _of_input(node, name, [user for user in users if user.id in inside] or users)
         elif number not in inside:
             said += _aside(name, users, names[starts[0][0]][0])
@@ -71,7 +80,7 @@ def _refusals(graph: Graph, inside: set[int], ends: Sequence[Position]) -> list[
                 or (edge.node, edge.nr) in wanted
                 or (edge.node in leading and edge.node not in positions)
             )
-            if leads and graph.nodes[edge.node].kind != "input" and edge not in node.next:
+            if leads and graph.nodes[edge.node].kind not in UNGRADED and edge not in node.next:
                 found.append((node, edge))
     return found[:LISTED]
 

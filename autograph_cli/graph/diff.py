@@ -12,6 +12,7 @@ from autograph_cli.graph.alignment import align
 from autograph_cli.graph.matching import match
 from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass, Root, TensorType
 from autograph_cli.graph.trace_writer import write_node
+from autograph_cli.graph.views import tracked
 
 Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules"]
 PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants", "lines", "modules")
@@ -133,7 +134,7 @@ def diff(old: Graph, new: Graph, parts: Collection[str] = DEFAULT_PARTS) -> Grap
     >>> diff(Graph(), Graph())
     <GraphDiff: the same>
     """
-    return _Comparison(old, new, frozenset(parts)).result()
+    return _Comparison(tracked(old), tracked(new), frozenset(parts)).result()
 
 
 Methods.diff = diff
@@ -337,8 +338,9 @@ def reached(graph: Graph, entry: Pass) -> list[int]:
 def results(graph: Graph) -> Graph:
     """The graph with only those roots that nothing in it uses, or that a backward call started from.
 
-    A variable in the middle of a calculation is a name, and no result.
+    A variable in the middle of a calculation is a name, and no result. What autograd did not record is left out.
     """
+    graph = tracked(graph)
     used = {edge.node for node in graph for edge in (*node.args, *node.next) if edge is not None}
     started = {edge for entry in graph.passes for edge in entry.roots}
     kept: dict[Edge, Root] = {}

@@ -62,7 +62,7 @@ def find_turns(graph: Graph) -> dict[int, Seat]:
     """
     finder = _Finder(graph)
     for order in sorted({node.order for node in graph}):
-        row: list[Item] = [node.id for node in graph if node.order == order and node.kind == "operation"]
+        row: list[Item] = [node.id for node in graph if node.order == order and node.computes]
         finder.seat(order, finder.rolled(row))
     return finder.seats
 
@@ -247,8 +247,8 @@ class _Finder:
         a, b = nodes[one.node], nodes[other.node]
         if _plain(a, one.nr) != _plain(b, other.nr):
             return False
-        if a.kind != "operation" and b.kind != "operation":
-            return a.kind == b.kind
+        if not a.computes and not b.computes:
+            return (a.kind == "leaf") == (b.kind == "leaf")
         mine, its = self.seats.get(one.node), self.seats.get(other.node)
         if mine and its and mine.path == its.path and one.nr == other.nr:
             return True

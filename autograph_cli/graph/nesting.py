@@ -65,7 +65,7 @@ class Nesting:
 
     def home(self, node: Node, users: Sequence[int]) -> int | None:
         """The call that a node stands in, given those that use it."""
-        if node.kind == "operation":
+        if node.computes:
             return node.call
         if node.call is None and not node.module:
             return None
@@ -79,7 +79,7 @@ class Nesting:
         users: dict[int, list[int]] = {}
         nodes = self.graph.nodes
         for user, used in uses:
-            if nodes[used].kind != "operation" and nodes[used].module and nodes[used].call is None:
+            if not nodes[used].computes and nodes[used].module and nodes[used].call is None:
                 users.setdefault(used, []).append(user)
         found = set()
         for used, its in users.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from autograph_cli.graph.diff import GraphDiff
 
-Kind = Literal["operation", "leaf", "input"]
+Kind = Literal["operation", "leaf", "input", "untracked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One operation, one leaf (its AccumulateGrad) or one input that needs no gradient.
+    """One operation, one leaf (its AccumulateGrad), one input that needs no gradient, or an operation on such.
+
+    An `untracked` operation left no grad_fn: nothing that it was given requires a gradient, or none was to be recorded.
 
     `next` are the backward edges, exactly PyTorch's `next_functions`; `args` are the tensors that the
     operation was given, in order, inputs without gradient included. The last number of both is an output number.
@@ -121,7 +123,7 @@ class Node:
     id: int
     kind: Kind
     name: str
-    """The grad_fn's name (`MulBackward0`, `AccumulateGrad`), or `Input`."""
+    """The grad_fn's name (`MulBackward0`, `AccumulateGrad`), or `Input`; empty for what is untracked."""
     op: str
     """The operation's name (`mul`); empty for leaves and inputs."""
     outputs: tuple[Output, ...]
@@ -141,6 +143,11 @@ class Node:
     """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
     constants: tuple[tuple[str, str], ...] = ()
     """What the operation was given that is no tensor and that `saved` does not have, by name: `("other", "3")`."""
+
+    @property
+    def computes(self) -> bool:
+        """Whether it was computed from tensors, with a grad_fn or without."""
+        return self.kind == "operation" or (self.kind == "untracked" and bool(self.args))
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,3 +290,5 @@ class Trace:
     engine: str = "autograph"
     failure: str = ""
     """The exception that ended the script, in one line; empty when it ended well."""
+    failed_at: Source | None = None
+    """The script's line that raised it."""

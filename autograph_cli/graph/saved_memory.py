@@ -97,4 +97,4 @@ def kept_lines(graph: Graph, names: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _kind(node: Node) -> str:
-    return node.kind if node.kind != "operation" else f"result of {node.op or node.name}"
+    return node.kind if node.kind in ("leaf", "input") else f"result of {node.op or node.name}"

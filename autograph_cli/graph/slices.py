@@ -81,8 +81,8 @@ def find_nodes(graph: Graph, names: Iterable[str]) -> list[int]:
             known[root.name].append(root.node)
     operations: dict[str, list[int]] = {}
     for node in graph.nodes:
-        if node.kind == "operation":
-            for key in dict.fromkeys((node.op, node.name)):
+        if node.computes:
+            for key in dict.fromkeys(filter(None, (node.op, node.name))):
                 operations.setdefault(key, []).append(node.id)
     found: list[int] = []
     for name in names:

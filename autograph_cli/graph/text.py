@@ -53,6 +53,7 @@ Methods.to_text = to_text
 
 def _summary(graph: Graph) -> str:
     words = {"operation": ("operation", "operations"), "leaf": ("leaf", "leaves"), "input": ("input", "inputs")}
+    words["untracked"] = ("untracked operation", "untracked operations")
     counts = dict.fromkeys(words, 0)
     for node in graph.nodes:
         counts[node.kind] += 1
@@ -64,7 +65,7 @@ def _summary(graph: Graph) -> str:
 def _line(node: Node, names: Names) -> str:
     own = names[node.id]
     head = ", ".join([f"{name}: {output.type}" for name, output in zip(own, node.outputs, strict=True)])
-    if node.kind != "operation":
+    if node.kind in ("leaf", "input"):
         line = f"  {node.kind} {head}"
     elif node.args or not node.next:
         line = f"  {head} = {node.op or node.name}({_edges(node.args, names)})"

@@ -28,7 +28,7 @@ from autograph_cli.graph.records import (
     Values,
 )
 
-FORMAT, VERSION = "autograph-trace", 2
+FORMAT, VERSION = "autograph-trace", 3
 HEADER = f'{{"format": "{FORMAT}"'
 _NOT_PRINTED = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Lone surrogates, and what a terminal could obey."""
@@ -46,6 +46,8 @@ def to_json(trace: Trace) -> str:
     """
     head = [f'"version": {VERSION}', f'"script": {_encode(trace.script)}', f'"engine": {_encode(trace.engine)}']
     head += [f'"total_steps": {trace.total_steps}', f'"failure": {_encode(trace.failure)}']
+    if trace.failed_at is not None:
+        head.append(f'"failed_at": {_source(trace.failed_at)}')
     steps = ",\n".join(_step(step) for step in trace.steps)
     return _escaped(f'{HEADER}, {", ".join(head)},\n"steps": [\n{steps}\n]}}\n')
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass
 
-KINDS = ("operation", "leaf", "input")
+KINDS = ("operation", "leaf", "input", "untracked")
 
 
 def verify(graph: Graph) -> None:
@@ -55,7 +55,9 @@ def _title(node: Node) -> str:
 def _check_kind(node: Node) -> None:
     if node.kind not in KINDS:
         raise GraphError(f"{_title(node)} is of kind {node.kind!r}; a node is one of {', '.join(KINDS)}.")
-    if node.kind == "operation":
+    if node.kind == "untracked" and node.next:
+        raise GraphError(f"{_title(node)} is of kind untracked and cannot have next.")
+    if node.kind in ("operation", "untracked"):
         return
     if node.next or node.args:
         raise GraphError(f"{_title(node)} is of kind {node.kind} and cannot have next or args.")
@@ -71,10 +73,11 @@ def _check_edges(graph: Graph, node: Node) -> None:
                 continue
             if not (0 <= edge.node < count and 0 <= edge.nr < len(nodes[edge.node].outputs)):
                 _check_target(graph, edge, f"{_title(node)}: {field}[{position}]")
-            if field == "next" and nodes[edge.node].kind == "input":
+            if field == "next" and nodes[edge.node].kind in ("input", "untracked"):
+                what = "an input" if nodes[edge.node].kind == "input" else "an untracked operation"
                 raise GraphError(
-                    f"{_title(node)}: next[{position}] points to {_title(nodes[edge.node])}, "
-                    "an input, which has no gradient."
+                    f"{_title(node)}: next[{position}] points to {_title(nodes[edge.node])}, {what}, "
+                    "which has no gradient."
                 )
 
 

@@ -194,7 +194,7 @@ def take(
 
 def bordering(node: Node) -> Node:
     """The node at the border of what is shown: an operation without what it was made from."""
-    if node.kind != "operation":
+    if not node.computes:
         return node
     return replace(node, op=CUT + what_was_cut(node), next=(), args=(), saved=())
 
@@ -207,6 +207,17 @@ def is_cut(node: Node) -> bool:
 def what_was_cut(node: Node) -> str:
     """The operation of a node, also of one that is shown without what it was made from; empty if it is not known."""
     return node.op.removeprefix(CUT)
+
+
+def tracked(graph: Graph) -> Graph:
+    """The graph without the operations that autograd did not record; what the others take from these are inputs."""
+    if not any(node.kind == "untracked" for node in graph):
+        return graph
+    taken = {edge.node for node in graph if node.kind != "untracked" for edge in node.args}
+    kept = [node.id for node in graph if node.kind not in ("untracked", "input") or node.id in taken]
+    nodes = [as_input(node) if node.kind == "untracked" else node for node in map(graph.nodes.__getitem__, kept)]
+    there = set(kept)
+    return take(graph, kept, [root for root in graph.roots if root.node in there], nodes)
 
 
 def _derivative(node: Node) -> Node:

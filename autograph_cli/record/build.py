@@ -8,9 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autograph_cli.engines.protocol import Engine, Output, Saved as Kept, key_of, number_of
-from autograph_cli.graph import Edge, Graph, Kind, ModuleCall, Node, Output as OutputRecord, Pass, Root, Source
+from autograph_cli.graph import (
+    Edge,
+    Graph,
+    Kind,
+    ModuleCall,
+    Node,
+    Output as OutputRecord,
+    Pass,
+    Root,
+    Source,
+    TensorType,
+)
 from autograph_cli.record.event_log import EventLog
-from autograph_cli.record.events import INPUT, LEAF, BackwardEvent, Event, StepLog
+from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, StepLog
 from autograph_cli.record.measures import Found
 from autograph_cli.record.modules import CallEvent
 from autograph_cli.record.saved_tensors import Versions, records, settle
@@ -41,7 +52,9 @@ class _Builder:
         starts = [event.key for event in span.step.events if event.is_operation]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
-        self.events = sorted([known[key] for key in log.closure(starts)])
+        first = {leaf: known[key].number for key, leaf in log.leaves.items() if key in known}
+        every = [known[key] for key in log.closure(starts)]
+        self.events = sorted(every, key=lambda event: first.get(event.key, event.number))
         self.ids = {event.number: position for position, event in enumerate(self.events)}
         makers = {entry.number: entry for entry in span.step.passes}
         makers |= {event.made_by.number: event.made_by for event in self.events if event.made_by is not None}
@@ -63,7 +76,8 @@ class _Builder:
         )
 
     def _edge(self, output: Output | None) -> Edge | None:
-        event = None if output is None else self.log.known.get(key_of(output))
+        key = None if output is None else key_of(output)
+        event = None if key is None else self.log.known.get(self.log.leaves.get(key, key))
         position = None if event is None else self.ids.get(event.number)
         return None if position is None or output is None else Edge(position, number_of(output))
 
@@ -76,7 +90,9 @@ class _Builder:
             above = self.log.known[event.parent]
             parent = self.ids.get(above.number) if above.order < event.order else None
         kind, name, op = describe(event, self.log.engine)
-        types = self.log.engine.types(event.cls, event.like)
+        if event.kind == INPUT and event.op and not event.owner and not self._names(event, 0):
+            kind, name, op = "untracked", "", event.op  # drawn at random, or filled, and at once computed with
+        types = self._types(event)
         call = self._call(event)
         return Node(
             id=self.ids[event.number],
@@ -102,6 +118,11 @@ class _Builder:
             constants=self._constants(event),
         )
 
+    def _types(self, event: Event) -> list[TensorType]:
+        if event.kind != UNTRACKED:
+            return self.log.engine.types(event.cls, event.like)
+        return [self.log.engine.types(None, like)[0] for like in event.like]
+
     def _call(self, event: Event) -> CallEvent | None:
         """The call of a module that a node belongs to: a derivative to that of what it is one of."""
         while (
@@ -117,17 +138,17 @@ class _Builder:
         """The calls of modules in which something of the graph was computed, and those around them, in order."""
         found: dict[int, CallEvent] = {}
         for event in self.events:
-            call = event.call if event.is_operation else None
+            call = event.call if event.kind in (OPERATION, UNTRACKED) else None
             while call is not None and call.serial not in found:
                 found[call.serial] = call
                 call = call.parent
         return [found[serial] for serial in sorted(found)]
 
     def _module_calls(self) -> Iterator[ModuleCall]:
-        turns = Counter(id(call.about.ref() or call.about) for call in self.calls)
+        turns = Counter(call.about.key() for call in self.calls)
         met: Counter[int] = Counter()
         for position, call in enumerate(self.calls):
-            about, key = call.about, id(call.about.ref() or call.about)
+            about, key = call.about, call.about.key()
             met[key] += 1
             parent = None if call.parent is None else self.call_ids[call.parent.serial]
             yield ModuleCall(position, about.path, about.cls, parent, met[key], turns[key], about.parameters)
@@ -193,7 +214,7 @@ class _Builder:
             for (line, names), event in last.items()
             if event.number > begun.get(line, -1)
             for nr, name in enumerate(names)
-            if name is not None and (len(names) == 1 or len(names) == len(self.log.engine.types(event.cls, event.like)))
+            if name is not None and (len(names) == 1 or len(names) == len(self._types(event)))
         }
 
     def _begun(self) -> dict[int, int]:
@@ -236,8 +257,10 @@ class _Builder:
 
 def describe(event: Event, engine: Engine) -> tuple[Kind, str, str]:
     """The kind of an event's node, its name, and that of its operation."""
-    if event.cls is None or event.kind == INPUT:
+    if event.kind == INPUT or (event.kind == UNTRACKED and not event.args):
         return "input", "Input", ""
+    if event.kind == UNTRACKED:
+        return "untracked", "", event.op
     name, operation = engine.names(event.cls)
     if event.kind == LEAF:
         return "leaf", name, ""

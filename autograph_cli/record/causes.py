@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from autograph_cli.graph import Graph, Node
-from autograph_cli.graph.cuts import LISTED, behind, where
+from autograph_cli.graph.cuts import LISTED, UNGRADED, behind, where
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.paths import Position, leading_to
 from autograph_cli.record.bindings import Binding, Found, Lines, Script
@@ -80,7 +80,7 @@ def _lines(nodes: Iterable[Node], file: str) -> dict[str, set[int]]:
     lines: dict[str, set[int]] = {}
     for node in nodes:
         line = node.source.line if node.source is not None and node.source.file == file else 0
-        for name in (name for output in node.outputs for name in output.names if node.kind != "input"):
+        for name in (name for output in node.outputs for name in output.names if node.kind not in UNGRADED):
             lines.setdefault(name, set()).add(line)
     return lines
 
@@ -132,7 +132,7 @@ def _users(graph: Graph, inside: Iterable[int]) -> dict[int, list[Node]]:
     users: dict[int, list[Node]] = {}
     for number in sorted(inside):
         for other in dict.fromkeys(edge.node for edge in graph.nodes[number].args):
-            if graph.nodes[other].kind == "input":
+            if graph.nodes[other].kind in UNGRADED:
                 users.setdefault(other, []).append(graph.nodes[number])
     return users
 

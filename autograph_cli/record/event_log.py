@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, ModuleCall, Output, Saved, key_of, number_of
-from autograph_cli.record.events import INPUT, LEAF, OPERATION, BackwardEvent, Event, Look, StepLog
+from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, Look, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names import variables_of
 from autograph_cli.record.source_locations import (
@@ -82,8 +82,11 @@ class EventLog:
         self._connect = engine
         self.count = 0
         self.calls = 0
-        self.tensors: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self.tensors: dict[int, tuple[weakref.ref[Any], int, int]] = {}
         """Of leaves and inputs, by id: the tensor and its key."""
+        self.leaves: dict[int, int] = {}
+        """Of inputs that turned out to be leaves, which have no number before a node is made for them: the leaf's."""
+        self.drawn: dict[int, tuple[weakref.ref[Any], str]] = {}
         self.windows: dict[int, tuple[weakref.ref[Any], list[int]]] = {}
         """Of tensors without gradient, by id: the tensor and the numbers of the inputs that are views of it."""
         self.names: Names = {}
@@ -225,7 +228,9 @@ class EventLog:
             Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner)
         )
         self.newest_key = max(number, self.newest_key)
-        self.tensors[id(variable)] = ref, number
+        if held is not None and held[1] < 0 and held[0]() is variable:
+            self.leaves[held[1]] = number
+        self.tensors[id(variable)] = ref, number, 0
         if not owner:
             self._note_where_met(variable)
         return number
@@ -242,14 +247,50 @@ class EventLog:
         self.count += 1
         key, ref = -self.count, weakref.ref(tensor)
         call, owner = self._belongs(tensor)
-        self._add(Event(self.count, key, INPUT, ref, None, self.engine.like(tensor), call=call, owner=owner))
-        self.tensors[id(tensor)] = ref, key
+        made, op = self.drawn.pop(id(tensor), (None, ""))
+        op = op if made is not None and made() is tensor else ""
+        self._add(Event(self.count, key, INPUT, ref, None, self.engine.like(tensor), op=op, call=call, owner=owner))
+        self.tensors[id(tensor)] = ref, key, 0
         base = self.engine.free_base(tensor)
         if base is not None:
             views = self.windows.setdefault(id(base), (weakref.ref(base), []))[1]
             views.append(self.count)
             del views[:-CALLS]
         return key
+
+    def untracked(
+        self,
+        name: str,
+        op: Any,
+        outputs: Sequence[Any],
+        args: tuple[Output, ...],
+        calls: Sequence[ModuleCall],
+        plain: Sequence[Any] | None,
+    ) -> None:
+        """An operation ran that left no node; its outputs are known by a number until the step is over.
+
+        What it was given of older steps is left out: else this step would hang on all before it.
+        """
+        step = self.step
+        first = step.events[0].number if step.events else self.count + 1
+        args = tuple([output for output in args if self.known[key_of(output)].number >= first])
+        depth = len(calls)
+        call = self.modules.enter(self.thread.calls, calls) if depth else None
+        code, offset = self.site(None)
+        self.count += 1
+        key = -self.count
+        refs = [weakref.ref(output) for output in outputs]
+        like = [self.engine.like(output) for output in outputs]
+        event = Event(
+            self.count, key, UNTRACKED, refs[0], op, like, args=args, code=code, offset=offset, op=name, call=call,
+            plain=plain,
+        )  # fmt: skip
+        self._add(event)
+        for nr, output in enumerate(outputs):
+            self.tensors[id(output)] = refs[nr], key, nr
+            step.untracked.append((id(output), key))
+        if len(self.known) > self.limit:
+            self.sweep()
 
     def withdrawn(self, number: int) -> None:
         """An operation is part of the one that is told next."""
@@ -390,6 +431,7 @@ class EventLog:
                 if output is None:
                     continue
                 key = key_of(output)
+                key = self.leaves.get(key, key)
                 if key not in met and key in known:
                     met.add(key)
                     stack.append(key)
@@ -399,6 +441,10 @@ class EventLog:
         """The step of this thread is over; another one begins."""
         step = self.step
         step.finished = True
+        for name, key in step.untracked:  # in the next step they are inputs: what made them is of this one
+            held = self.tensors.get(name)
+            if held is not None and held[1] == key:
+                del self.tensors[name]
         self.thread.begin()
         return step
 
@@ -415,7 +461,7 @@ class EventLog:
                 kept.append(over)
                 continue
             for event in events:
-                if event[2] is OPERATION or (event[2] is INPUT and event[3]() is None):
+                if event[2] is OPERATION or (event[2] is not LEAF and event[3]() is None):
                     known.pop(event[1], None)
                     names.pop(event[0], None)
                     borrowed.pop(event[0], None)
@@ -448,6 +494,8 @@ class EventLog:
         self.settled = last
         if len(self.tensors) > self.limit:
             self.sweep()
+        if len(self.drawn) > self.limit:
+            self.drawn = {name: held for name, held in self.drawn.items() if held[0]() is not None}
 
     def _wanted(self) -> Iterator[Event]:
         """The events of steps that are going on or wanted still."""
@@ -460,6 +508,7 @@ class EventLog:
         numbers = {event.number for event in dead}
         for event in dead:
             del self.known[event.key]
+            self.leaves.pop(event.key, None)
             self.saved.pop(event.key, None)
             for noted in (self.names, self.borrowed):
                 noted.pop(event.number, None)
@@ -478,7 +527,7 @@ class EventLog:
         starts = [event.key for step in steps if step.finished for event in step.events]
         starts += [event.key for event in self.known.values() if event.is_operation and event.ref() is not None]
         self.tensors = {name: held for name, held in self.tensors.items() if held[0]() is not None}
-        leaves = [key for _, key in self.tensors.values() if key >= 0]
+        leaves = [key for _, key, _ in self.tensors.values() if key >= 0]
         keep = self.closure([*starts, *leaves])
         self._drop([event for key, event in self.known.items() if key not in keep])
         for step in steps:

@@ -10,7 +10,7 @@ from autograph_cli.engines.protocol import Output
 from autograph_cli.record.modules import CallEvent
 from autograph_cli.record.source_locations import Site
 
-OPERATION, LEAF, INPUT = "operation", "leaf", "input"
+OPERATION, LEAF, INPUT, UNTRACKED = "operation", "leaf", "input", "untracked"
 
 
 class BackwardEvent:
@@ -43,7 +43,7 @@ class BackwardEvent:
 
 
 class Event(NamedTuple):
-    """An operation that left a node, a leaf (however often its node is made anew) or an input without gradient."""
+    """An operation, with a node or without, a leaf (however often its node is made anew), or an input."""
 
     number: int
     """Its position in the order in which things were met."""
@@ -52,8 +52,8 @@ class Event(NamedTuple):
     kind: str
     ref: weakref.ref[Any]
     """The node; of leaves and inputs, the tensor."""
-    cls: type | None
-    """The class of the node; None for an input."""
+    cls: Any
+    """The class of the node; of what left none, the operation; None for an input."""
     like: Any
     next: tuple[Output | None, ...] = ()
     args: tuple[Output, ...] = ()
@@ -92,6 +92,8 @@ class StepLog:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.finished = False
+        self.untracked: list[tuple[int, int]] = []
+        """The tensors that operations without a node made, by id, and the numbers that they are known by."""
         self.passes: list[BackwardEvent] = []
         self.running: list[BackwardEvent] = []
         """The backward calls that are going on, the innermost last."""

@@ -61,6 +61,11 @@ class About:
         """The modules in it, as part of those around it."""
         self.parameters = 0
 
+    def key(self) -> int:
+        """One number for all that is known of the same living module."""
+        module = self.ref()
+        return id(self if module is None else module)
+
 
 def was_given(call: ModuleCall, tensor: Any, base: Any) -> bool:
     """Whether the tensor, or what it is a view of, was among the arguments of a call."""

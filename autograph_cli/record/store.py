@@ -42,7 +42,7 @@ def load(path: Path) -> Trace:
 
 def has_nodes(step: Step) -> bool:
     """Whether autograd recorded anything in this step."""
-    return any(node.kind != "input" for node in step.graph)
+    return any(node.kind in ("operation", "leaf") for node in step.graph)
 
 
 def has_graph(trace: Trace) -> bool:

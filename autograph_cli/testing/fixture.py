@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from autograph_cli.export.comparison import side_by_side
 from autograph_cli.graph import Graph, Section, Snapshot, views
+from autograph_cli.graph.views import tracked
 from autograph_cli.record.capture import capture, capture_derivatives
 from autograph_cli.testing import settings as project
 from autograph_cli.testing.files import SUFFIX, Outcome, load, settle
@@ -79,7 +80,7 @@ class GraphSnapshot:
         number = f".{self._counts[stem]}" if self._counts[stem] > 1 else ""
         path = self.folder / f"{stem}{number}{SUFFIX}"
         self.folder.mkdir(parents=True, exist_ok=True)
-        section = Section(self.view.replace("_", " "), self._graph(other))
+        section = Section(self.view.replace("_", " "), tracked(self._graph(other)))
         snapshot = Snapshot(self.base, (section,), self._held())
         self.outcome = settle(path, snapshot, "update" if self.update else "check", self._settings.tolerance)
         self._note(path, self.outcome.status)

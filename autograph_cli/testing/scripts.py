@@ -144,7 +144,7 @@ def _double(step: Step) -> Graph:
 
 _VIEWS: dict[str, Callable[[Step], Graph]] = {
     "graph": lambda step: results(step.graph),
-    "forward": lambda step: results(views.forward(step.graph)),
+    "forward": lambda step: results(views.forward(views.tracked(step.graph))),
     "backward": lambda step: results(views.backward(step.graph)),
     "double-backward": lambda step: results(_double(step)),
 }

@@ -84,7 +84,9 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "inside": None,
             "parameters": None,
             "columns": True,
+            "tracked_only": False,
             "formula": False,
+            "sources": {},
         }
     ]
 

@@ -90,6 +90,56 @@ def test_modules_lines_saved_tensors_and_orders_are_told(python: Run, tmp_path: 
     assert any("of loss" in line and "pass 0" in line for line in lines)
 
 
+HOOKED = """
+import torch
+w = torch.ones(3, requires_grad=True)
+h = w * 2
+{hook}
+h = h.exp()
+h.sum().backward()
+"""
+
+
+@needs_pytorch
+@pytest.mark.parametrize("hook", ["h.register_hook(print)", "kept = h; h.retain_grad()"])
+def test_a_hook_runs_as_often_as_the_script_asked(python: Run, tmp_path: Path, hook: str) -> None:
+    (tmp_path / "hooked.py").write_text(HOOKED.format(hook=hook))
+    plain = python("hooked.py")
+    done = python("-m", "autograph_cli", "run", "--engine", "torch", "hooked.py")
+    assert done.stdout == plain.stdout
+    assert "not made: the script has hooks on tensors, which would run twice" in done.stderr
+
+
+COMPILED = """
+import torch
+layer, w = torch.nn.Linear(3, 3), torch.ones(3, requires_grad=True)
+part = torch.compile(lambda x: layer(x).relu(), backend="aot_eager", fullgraph=True)
+for _ in range(2):
+    loss = part(w * 2).sum()
+    loss.backward()
+"""
+
+
+@needs_pytorch
+def test_a_compiled_part_is_one_node_and_its_compilation_no_step(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "compiled.py").write_text(COMPILED)
+    done = python("-m", "autograph_cli", "run", "-q", "--engine", "torch", "-o", "t.json", "compiled.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    trace = json.loads((tmp_path / "t.json").read_text())
+    assert trace["total_steps"] == 2
+    names = [node["name"] for node in trace["steps"][1]["graph"]["nodes"] if node["kind"] == "operation"]
+    assert names == ["MulBackward0", "CompiledFunctionBackward", "SumBackward0"]
+
+
+@needs_pytorch
+def test_values_times_and_formulas_are_recorded_on_request(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(PARTS)
+    words = ("--show", "values,time,formula")
+    done = python("-m", "autograph_cli", "show", "--engine", "torch", *words, "parts.py")
+    assert done.returncode == 0, done.stderr
+    assert "µs" in done.stdout and "self: grad.t()" in done.stdout and "return grad * 2" in done.stdout
+
+
 @pytest.mark.skipif(INSTALLED, reason="PyTorch is installed")
 @pytest.mark.parametrize("command", [("run",), ("show",), ("render",), ("diff", "--engines", "builtin,torch")])
 def test_without_pytorch_a_sentence_says_what_to_install(python: Run, tmp_path: Path, command: tuple[str, ...]) -> None:

@@ -125,7 +125,7 @@ def test_versions_between_changes_in_place_are_told_apart() -> None:
         return {"w": w, "x": x, "y": y, "z": z}
 
     (step,) = steps_of(script)
-    assert kept(step.graph) == {"x input": ["mul other"], "x input, version 1": ["mul other"]}
+    assert kept(step.graph) == {"result of ones": ["mul other"], "result of ones, version 1": ["mul other"]}
 
 
 def test_turns_of_a_loop_count_versions_anew() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.graph import Graph
+from autograph_cli.graph import Edge, Graph
 from autograph_cli.record.names import tensors_in, variables_of
 from autograph_cli.record.recorder import Recorder
 
@@ -166,12 +166,13 @@ def test_a_dict_of_locals_that_the_script_holds_stays_as_it_is() -> None:
     assert mine["value"] == 3
 
 
-def test_an_unnamed_view_of_an_input_has_the_inputs_name(recorder: Recorder) -> None:
+def test_a_view_of_an_input_stands_between_the_input_and_its_user(recorder: Recorder) -> None:
     x, w = torch.ones(3), torch.ones(3, 2, requires_grad=True)
     y = x.unsqueeze(0) @ w
     graph = graph_of({"x": x, "w": w, "y": y}, recorder)
-    (view,) = (node for node in graph if node.kind == "input")
-    assert view.outputs[0].names == ("x",) and view.outputs[0].type.shape == (1, 3)
+    source, view = (node for node in graph if node.kind in ("input", "untracked"))
+    assert (source.outputs[0].names, source.outputs[0].type.shape) == (("x",), (3,))
+    assert (view.op, view.outputs[0].type.shape, view.args) == ("unsqueeze", (1, 3), (Edge(source.id),))
 
 
 def test_a_leaf_whose_variable_is_bound_again_keeps_its_name(recorder: Recorder) -> None:
@@ -199,4 +200,4 @@ def test_a_view_with_a_variable_of_its_own_keeps_that(recorder: Recorder) -> Non
     x, w = torch.ones(3), torch.ones(3, 2, requires_grad=True)
     row = x.view(1, 3)
     graph = graph_of({"x": x, "w": w, "row": row, "y": row @ w}, recorder)
-    assert [node.outputs[0].names for node in graph if node.kind == "input"] == [("row",)]
+    assert [node.outputs[0].names for node in graph if node.kind == "untracked"] == [("row",)]

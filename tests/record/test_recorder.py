@@ -424,3 +424,67 @@ def test_a_sample_with_a_double_backward_of_its_own_gets_no_other(name: str, mad
     (step,) = trace.steps
     assert (step.double is not None, step.derived.startswith("made by autograph")) == (made, made)
     assert any(node.order == 1 for node in step.double or step.graph)
+
+
+# ---------------------------------------------------------------- what autograd does not record
+
+
+def test_operations_without_gradient_stand_between_what_they_were_given_and_who_uses_them() -> None:
+    def script() -> dict[str, Any]:
+        x, w = torch.ones(4, 3), torch.ones(3, 2, requires_grad=True)
+        mask = (x > 0).float()
+        h = (x * mask) @ w
+        target = h.detach() * 2
+        with torch.no_grad():
+            scale = h.mean()
+        noise = torch.zeros_like(h)
+        noise.add_(1)
+        top, where = x.topk(2)
+        loss = ((h - target) * scale + noise + top[:, where[0]]).sum()
+        loss.backward()
+        return {"x": x, "w": w, "h": h, "target": target, "noise": noise, "loss": loss}
+
+    graph = only(record(script))
+    untracked = {
+        node.op: [graph[edge.node].op or graph[edge.node].kind for edge in node.args]
+        for node in graph
+        if node.kind == "untracked"
+    }
+    assert untracked == {
+        "gt": ["input"],
+        "_to_copy": ["gt"],
+        "mul": ["detach"],
+        "detach": ["mm"],
+        "mean": ["mm"],
+        "zeros_like": [],
+        "add_": ["zeros_like"],
+        "topk": ["input"],
+        "select": ["topk"],
+        "index": ["topk", "select"],
+    }
+    assert all(node.name == "" and node.next == () for node in graph if node.kind == "untracked")
+
+
+def test_a_step_does_not_hang_on_untracked_operations_of_the_one_before() -> None:
+    def script() -> dict[str, Any]:
+        w, average = torch.ones(2, requires_grad=True), torch.zeros(2)
+        for _ in range(5):
+            loss = (w * average).sum()
+            loss.backward()
+            average = 0.9 * average + 0.1 * w.grad
+        return {"w": w, "average": average, "loss": loss}
+
+    for step in record(script).steps:
+        assert [node.kind for node in step.graph].count("untracked") <= 3  # two products and their sum
+        assert len(step.graph) <= 8
+
+
+def test_a_leaf_that_is_met_without_gradient_first_is_one_node() -> None:
+    def script() -> dict[str, Any]:
+        w = torch.ones(2, requires_grad=True)
+        y = (w > 0).float() * w
+        y.sum().backward()
+        return {"w": w, "y": y}
+
+    graph = only(record(script))
+    assert [node.kind for node in graph] == ["leaf", "untracked", "untracked", "operation", "operation"]

@@ -1,10 +1,9 @@
-"use strict";
 // Modules that open and close. The layout is that of all modules open; what a closed one leaves empty is taken out of
 // it: strips across the picture in which nothing is seen shrink to what closed modules need to say what is in them.
 const modulesOf = (data, svg) => {
   const GAP = 7, HEADING = 19, LEADING = 10.8;
-  const get = (id) => document.getElementById(id);
-  const make = (name, inside, attributes = {}) => {
+  const get = (id) => svg.getElementById(id);
+  const shape = (name, inside, attributes = {}) => {
     const element = inside.appendChild(document.createElementNS(svg.namespaceURI, name));
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     return element;
@@ -62,18 +61,18 @@ const modulesOf = (data, svg) => {
   const words = texts.map((text) => text.getBBox()).map(({ x, y, width, height }) => [x, y, x + width, y + height]);
   for (const [place, frame] of frames.entries()) {
     Object.assign(frame, { text: texts[place], words: words[place], plate: frame.element.querySelector("rect") });
-    frame.sign = make("g", frame.element, { class: "sign", tabindex: "0", role: "button", "aria-expanded": "true", "aria-label": "Close " + frame.title });
+    frame.sign = shape("g", frame.element, { class: "sign", tabindex: "0", role: "button", "aria-expanded": "true", "aria-label": "Close " + frame.title });
     const [x, y] = [frame.at[2] - 10, frame.at[1] + 10];
-    make("rect", frame.sign, { x: x - 9, y: y - 9, width: 18, height: 18, fill: "transparent" });
-    make("rect", frame.sign, { x: x - 4, y: y - 4, width: 8, height: 8, fill: "none", stroke: "#5B6270" });
-    make("line", frame.sign, { x1: x - 2, y1: y, x2: x + 2, y2: y, stroke: "#5B6270" });
-    frame.shut = make("g", layer, { id: "shut_" + frame.id, class: "box shut gone", tabindex: "0", role: "button", "aria-expanded": "false", "aria-label": frame.title });
-    frame.cover = make("rect", frame.shut, { rx: 8, fill: "#E4E6EB", stroke: "#5B6270", "stroke-width": 2 });
-    frame.told = make("g", frame.shut);
+    shape("rect", frame.sign, { x: x - 9, y: y - 9, width: 18, height: 18, fill: "transparent" });
+    shape("rect", frame.sign, { x: x - 4, y: y - 4, width: 8, height: 8, fill: "none", stroke: "#5B6270" });
+    shape("line", frame.sign, { x1: x - 2, y1: y, x2: x + 2, y2: y, stroke: "#5B6270" });
+    frame.shut = shape("g", layer, { id: "shut_" + frame.id, class: "box shut gone", tabindex: "0", role: "button", "aria-expanded": "false", "aria-label": frame.title });
+    frame.cover = shape("rect", frame.shut, { rx: 8, fill: "#E4E6EB", stroke: "#5B6270", "stroke-width": 2 });
+    frame.told = shape("g", frame.shut);
     const top = -LEADING * frame.lines.length / 2;
-    make("text", frame.told, { x: 0, y: top + 4, fill: "#222222" }).textContent = "⊞ " + frame.title;
+    shape("text", frame.told, { x: 0, y: top + 4, fill: "#222222" }).textContent = "⊞ " + frame.title;
     frame.lines.forEach((line, turn) => {
-      make("text", frame.told, { x: 0, y: top + 5 + LEADING * (turn + 1), fill: "#555555", "font-size": 9 }).textContent = line;
+      shape("text", frame.told, { x: 0, y: top + 5 + LEADING * (turn + 1), fill: "#555555", "font-size": 9 }).textContent = line;
     });
   }
 

@@ -1,219 +1,163 @@
+// The page: its tabs, what is chosen in all of them, details, links and keys.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const get = (id) => document.getElementById(id);
-  const frame = get("picture"), svg = frame.querySelector("svg");
-  const boxes = new Map(Object.keys(data.boxes).map((id) => [id, get(id)]));
-  const arrows = data.arrows.map((ends, i) => ({ tail: ends[0], head: ends[1], element: get("e" + i), still: false }));
-  for (const number of data.still) arrows[number].still = true;
-  const ahead = new Map(), behind = new Map();
-  for (const id of boxes.keys()) { ahead.set(id, []); behind.set(id, []); }
-  for (const arrow of arrows) { ahead.get(arrow.tail).push(arrow); behind.get(arrow.head).push(arrow); }
-  const modules = modulesOf(data, svg);
-  for (const arrow of arrows) arrow.parts = [arrow.element, modules.labels.get(arrow.element.id)].filter(Boolean);
-  const clear = (...names) => {
-    for (const name of names) for (const element of [...svg.getElementsByClassName(name)]) element.classList.remove(name);
-  };
-  /** What is seen of a box: itself, or the closed module that hides it. */
-  const seenOf = (id) => { const top = modules.topOf(id); return top ? top.shut : boxes.get(id); };
+  const data = JSON.parse(get("data").textContent);
+  const STEPS = "steps", WORDS = { forward: "Forward", backward: "Backward", "double-backward": "All orders" };
+  const KEYS = "click: what it hangs on, in every view\ntitle of a module: close it\n/ search, n p next\n+ - 0 zoom, arrows move\n[ ] close, open modules\n1 2 3 … views\nspace play, , . step\nTab, Enter: from box to box\nEsc all";
+  const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
+  const small = () => matchMedia("(max-width: 700px)").matches;
+  const page = { data, view: null, camera: cameraOf(frame), chosen: [] };
+  const { nodes } = data, children = new Map();
+  nodes.forEach((node, number) => { if (node.parent !== undefined) (children.get(node.parent) || children.set(node.parent, []).get(node.parent)).push(number); });
 
-  // ---------------------------------------------------------------- pan and zoom
+  // ---------------------------------------------------------------- tabs
 
-  const eye = { x: 0, y: 0, scale: 1 };
-  let full = { w: 1, h: 1 };
-  let idle = 0, sharp = 1;
-  const rest = () => {
-    sharp = eye.scale;
-    svg.classList.remove("moving");
-    svg.classList.toggle("far", eye.scale < 0.25);
+  const views = new Map(), keys = data.views.map((told) => told.key).concat(STEPS);
+  const tabs = new Map(keys.map((key, turn) => {
+    const words = WORDS[key] || (key === STEPS ? "Step by step" : `Order ${key.slice(6)}`);
+    const tab = make("button", get("tabs"), { type: "button", role: "tab", id: "tab-" + key, "aria-controls": "stage", title: `${words} ( ${turn + 1} )` }, words);
+    tab.addEventListener("click", () => show(key));
+    tab.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (by) { const next = keys[(turn + by + keys.length) % keys.length]; show(next); tabs.get(next).focus(); event.stopPropagation(); }
+    });
+    return [key, tab];
+  }));
+  let current = "";
+  const arrange = () => { page.camera.size(page.view.arrange()); map.survey(); };
+  const show = (key) => {
+    if (key === current) return;
+    if (key === STEPS && !page.view) show(data.first);
+    for (const [other, tab] of tabs) { tab.setAttribute("aria-selected", String(other === key)); tab.tabIndex = other === key ? 0 : -1; }
+    get("stage").setAttribute("aria-labelledby", "tab-" + key);
+    get("stage").removeAttribute("aria-label");
+    if (page.view) page.view.from = { ...page.camera.eye };
+    const table = key === STEPS;
+    for (const id of ["table"]) get(id).hidden = !table;
+    for (const id of ["picture", "map", "time"]) get(id).hidden = table;
+    current = key;
+    if (table) { steps.show(); page.choose(page.chosen); link(); return; }
+    const number = keys.indexOf(key), told = data.views[number];
+    let view = views.get(key);
+    if (!view) {
+      const svg = pictures[number].content.querySelector("svg");
+      frame.replaceChildren(svg);
+      svg.setAttribute("role", "group");
+      svg.setAttribute("aria-label", `${tabs.get(key).textContent}: ${data.title}`);
+      svg.querySelector("title").remove();
+      view = viewOf(told, svg, page);
+      views.set(key, view);
+    } else if (view !== page.view) frame.replaceChildren(view.svg);
+    page.view = view;
+    const size = view.arrange();
+    page.camera.film(view.svg, size, view.from);
+    if (!view.from) page.camera.start(Object.values(told.boxes).reduce((a, b) => (b.at[1] < a.at[1] ? b : a)).at[0]);
+    for (const id of ["close", "open"]) get(id).hidden = !view.modules.frames.length;
+    search.film(view);
+    colour.film(view);
+    play.film(view);
+    page.choose(page.chosen);
+    map.survey();
+    link();
   };
-  /** The picture is drawn once and moved as a whole; it is drawn anew when it comes to rest, or is of another size. */
-  const show = () => {
-    svg.style.transform = `translate(${-eye.x * eye.scale}px,${-eye.y * eye.scale}px) scale(${eye.scale})`;
-    clearTimeout(idle);
-    if (eye.scale < sharp / 3 || eye.scale > sharp * 6) return rest();
-    svg.classList.add("moving");
-    idle = setTimeout(rest, 150);
-  };
-  const place = (event) => { const at = frame.getBoundingClientRect(); return [eye.x + (event.clientX - at.left) / eye.scale, eye.y + (event.clientY - at.top) / eye.scale]; };
-  const whole = () => Math.min(frame.clientWidth / full.w, frame.clientHeight / full.h, 3);
-  const look = (x, y, scale) => {
-    Object.assign(eye, { scale, x: x - frame.clientWidth / scale / 2, y: y - frame.clientHeight / scale / 2 });
-    show();
-  };
-  const fit = () => look(full.w / 2, full.h / 2, whole());
-  const zoom = (factor, x = eye.x + frame.clientWidth / eye.scale / 2, y = eye.y + frame.clientHeight / eye.scale / 2) => {
-    const scale = Math.min(Math.max(eye.scale * factor, whole() / 2), 8), to = scale / eye.scale;
-    Object.assign(eye, { scale, x: x - (x - eye.x) / to, y: y - (y - eye.y) / to });
-    show();
-  };
-  const move = (dx, dy) => { eye.x += dx / eye.scale; eye.y += dy / eye.scale; show(); };
-  const goTo = (id) => {
-    if (modules.reveal(id)) arrange();
-    const box = boxes.get(id).getBoundingClientRect(), [x, y] = place({ clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 });
-    look(x, y, Math.max(eye.scale, 1));
-  };
-  /** Move as little as it takes to see an element. */
-  const keep = (element) => {
-    const at = element.getBoundingClientRect(), around = frame.getBoundingClientRect();
-    const over = (low, high, from, to) => (low < from ? low - from - 40 : high > to ? high - to + 40 : 0);
-    const dx = over(at.left, at.right, around.left, around.right), dy = over(at.top, at.bottom, around.top, around.bottom);
-    if (dx || dy) move(dx, dy);
-  };
-  /** All of it if that can be read; else its upper end. */
-  const start = () => {
-    const scale = Math.max(whole(), Math.min(frame.clientWidth / full.w, 0.9), 0.5);
-    if (scale <= whole()) return fit();
-    const first = Object.values(data.boxes).reduce((a, b) => (b.at[1] < a.at[1] ? b : a)).at[0];
-    const half = frame.clientWidth / scale / 2, beside = Math.min(Math.max(first, half), full.w - half);
-    look(half * 2 >= full.w ? full.w / 2 : beside, frame.clientHeight / scale / 2, scale);
-  };
-  addEventListener("resize", show);
 
-  const fingers = new Map();
-  let moved = 0, pinch = 0;
-  const span = () => { const [a, b] = [...fingers.values()]; return Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY); };
-  frame.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), ...place(event));
-  }, { passive: false });
-  frame.addEventListener("pointerdown", (event) => {
-    fingers.set(event.pointerId, event);
-    moved = 0;
-    pinch = fingers.size === 2 ? span() : 0;
-  });
-  addEventListener("pointermove", (event) => {
-    const before = fingers.get(event.pointerId);
-    if (!before) return;
-    fingers.set(event.pointerId, event);
-    if (fingers.size === 2) {
-      const now = span();
-      if (pinch) zoom(now / pinch, ...place(event));
-      pinch = now;
-      moved = 9;
-      return;
-    }
-    const dx = event.clientX - before.clientX, dy = event.clientY - before.clientY;
-    moved += Math.abs(dx) + Math.abs(dy);
-    move(-dx, -dy);
-  });
-  for (const name of ["pointerup", "pointercancel"]) addEventListener(name, (event) => fingers.delete(event.pointerId));
+  // ---------------------------------------------------------------- what is chosen, and details
 
-  // ---------------------------------------------------------------- details, and what hangs together
-
-  const told = (id) => data.boxes[id] || data.frames[id];
-  const tell = (id) => {
-    get("name").textContent = id ? told(id).title : data.title || document.title;
-    get("text").textContent = id ? told(id).text : data.about + (matchMedia("(max-width: 700px)").matches ? "" : "\n\n" + data.keys);
+  let alone = null; // the chosen box, where it shows no node: a result, a closed module
+  const kinOf = (numbers) => {
+    const own = new Set(numbers), found = new Set();
+    for (const number of numbers) for (const other of [nodes[number].parent, ...(children.get(number) || [])]) if (other !== undefined && !own.has(other)) found.add(other);
+    return [...found];
   };
-  const walk = (from, near, end, lit) => {
-    const met = new Set(from), waiting = [...from];
-    while (waiting.length) {
-      for (const arrow of near.get(waiting.pop())) {
-        for (const part of arrow.parts) lit.add(part);
-        if (!met.has(arrow[end])) { met.add(arrow[end]); waiting.push(arrow[end]); }
-      }
-    }
-    return met;
+  const told = (id) => page.view.told.boxes[id] || page.view.told.frames[id];
+  const tellBox = (id) => {
+    const box = told(id), node = box.node === undefined || box.text ? null : nodes[box.node];
+    get("name").textContent = box.title;
+    get("text").textContent = node ? node.text : box.text;
   };
-  /** A closed module looks as what is in it: lit if some of that is, still to come if all is. */
-  const mark = () => {
-    for (const { shut, top, boxes: inside, id } of modules.frames) {
-      if (!top || top.id !== id) continue;
-      for (const name of ["lit", "linked", "found", "now", "ran", "later"]) {
-        const has = (box) => boxes.get(box).classList.contains(name);
-        shut.classList.toggle(name, name === "later" ? inside.every(has) : inside.some(has));
-      }
-      shut.classList.toggle("chosen", chosen === id);
-    }
-  };
-  let chosen = null;
-  const choose = (id) => {
-    clear("lit", "chosen", "linked");
-    chosen = id;
-    svg.classList.toggle("picked", id !== null);
-    tell(id);
-    const module = modules.frameOf.get(id);
+  const tell = () => {
+    const { chosen } = page, module = alone && page.view.modules.frameOf.get(alone), one = chosen.length === 1;
     get("toggle").hidden = !module;
-    get("toggle").textContent = "Open the module";
-    get("look").hidden = !(id in data.insides);
-    get("hangs").textContent = "";
-    if (id !== null) {
-      const from = module ? module.boxes : [id], lit = new Set();
-      const after = walk(from, ahead, "head", lit), before = walk(from, behind, "tail", lit);
-      for (const other of [...after, ...before]) lit.add(boxes.get(other));
-      const linked = new Set(from.flatMap((box) => data.links[box] || []).filter((box) => !from.includes(box)));
-      for (const other of linked) { lit.add(boxes.get(other)); boxes.get(other).classList.add("linked"); }
-      for (const element of lit) element.classList.add("lit");
-      if (!module) boxes.get(id).classList.add("chosen");
-      get("hangs").textContent = `${before.size - from.length} above, ${after.size - from.length} below` + (linked.size ? `, ${linked.size} linked in other orders` : "");
+    get("toggle").textContent = module && module.closed ? "Open the module" : "Close the module";
+    get("look").hidden = insideOf() === undefined;
+    get("kin").replaceChildren();
+    if (alone) return tellBox(alone);
+    get("name").textContent = one ? nodes[chosen[0]].title : chosen.length ? `${chosen.length} nodes` : data.title;
+    if (chosen.length > 1) get("text").textContent = chosen.slice(0, 40).map((number) => nodes[number].text.split("\n")[0]).join("\n") + (chosen.length > 40 ? "\n…" : "");
+    else if (one) get("text").textContent = nodes[chosen[0]].text;
+    else get("text").textContent = page.view.told.about + (small() ? "" : "\n\n" + KEYS);
+    if (!one) return;
+    for (const number of kinOf(chosen).slice(0, 20)) {
+      const made = nodes[number].parent === chosen[0], title = nodes[number].text.split("\n")[0].replace(/^%\d+ /, "");
+      const button = make("button", get("kin"), { type: "button", title: made ? "What its backward made: one order higher" : "What it is a derivative of" }, (made ? "∂ → " : "∂ of ") + title);
+      button.addEventListener("click", () => page.choose([number], true));
     }
-    mark();
   };
-  const name = (element, id) => {
-    element.addEventListener("pointerenter", () => { if (chosen === null) tell(id); });
-    element.addEventListener("pointerleave", () => { if (chosen === null) tell(null); });
-    element.addEventListener("focus", () => { if (element.matches(":focus-visible")) keep(element); if (chosen === null) tell(id); });
+  page.point = (id) => { if (page.chosen.length || alone) return; if (id === null) tell(); else tellBox(id); };
+  /** Choose nodes, in every view; `go` to the first of them that this view shows. */
+  page.choose = (numbers, go = false, box = null) => {
+    page.chosen = numbers;
+    alone = box;
+    const { view } = page, kin = kinOf(numbers), shown = (its) => its.flatMap((number) => view.boxesOf.get(number) || []);
+    const own = box ? (view.modules.frameOf.get(box) || { boxes: [box] }).boxes : shown(numbers);
+    const { above, below } = view.light(own, shown(kin).filter((id) => !own.includes(id)));
+    get("hangs").textContent = "";
+    if (own.length) get("hangs").textContent = `${above} above, ${below} below` + (kin.length && !box ? `, ${kin.length} linked in other orders` : "");
+    else if (numbers.length) get("hangs").textContent = `not in this view; see ${places(numbers[0]).map((key) => tabs.get(key).textContent).join(", ") || "none, it is folded"}`;
+    panes.choose(numbers, kin);
+    steps.choose(numbers, kin);
+    if (go && own.length && current !== STEPS) {
+      if (view.modules.reveal(own[0])) arrange();
+      page.camera.goTo(view.seenOf(own[0]));
+    }
+    tell();
+    link();
   };
-  for (const [id, element] of boxes) {
-    element.classList.add("box");
-    element.setAttribute("tabindex", "0");
-    element.setAttribute("role", "button");
-    element.setAttribute("aria-label", data.boxes[id].title);
-    name(element, id);
-    element.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(chosen === id ? null : id); });
-  }
+  /** The views that show a node. */
+  const places = (number) => data.views.filter((its) => Object.entries(its.boxes).some(([id, box]) => box.node === number && id[0] !== "r")).map((its) => its.key);
+  page.chooseBox = (id) => {
+    const { node } = told(id) || {}, same = alone === id || (!alone && page.chosen.length === 1 && page.chosen[0] === node && id[0] !== "r");
+    if (same) page.choose([]);
+    else if (node === undefined || id[0] === "r" || told(id).text) page.choose(node === undefined ? [] : [node], false, id);
+    else page.choose([node]);
+  };
   frame.addEventListener("click", (event) => {
-    if (moved > 6 || event.target.closest(".sign, .module > text")) return;
-    const box = event.target.closest(".box"), id = box && box.id.replace("shut_", "");
-    choose(box && id !== chosen ? id : null);
+    if (page.camera.moved > 6 || event.target.closest(".sign, .module > text")) return;
+    const box = event.target.closest(".box");
+    if (box) page.chooseBox(box.id.replace("shut_", "")); else page.choose([]);
   });
-  frame.addEventListener("scroll", () => frame.scrollTo(0, 0));
 
   // ---------------------------------------------------------------- modules
 
-  const arrange = () => {
-    full = modules.arrange();
-    svg.setAttribute("viewBox", `0 0 ${full.w} ${full.h}`);
-    svg.style.width = full.w + "px";
-    svg.style.height = full.h + "px";
-    mark();
-  };
-  const toggle = (module) => {
+  page.toggle = (module) => {
     const of = () => (module.closed ? module.shut : module.element).getBoundingClientRect();
     const before = of();
     module.closed = !module.closed;
-    choose(null);
+    page.choose([]);
     arrange();
     const after = of();
-    move((after.left + after.right - before.left - before.right) / 2, after.top - before.top);
+    page.camera.move((after.left + after.right - before.left - before.right) / 2, after.top - before.top);
     (module.closed ? module.shut : module.sign).focus({ preventScroll: true });
   };
-  for (const module of modules.frames) {
-    name(module.shut, module.id);
-    module.element.addEventListener("pointerenter", () => { if (chosen === null) tell(module.id); });
-    module.element.addEventListener("pointerleave", () => { if (chosen === null) tell(null); });
-    for (const element of [module.sign, module.text]) element.addEventListener("click", () => { if (moved <= 6) toggle(module); });
-    module.shut.addEventListener("dblclick", () => toggle(module));
-    for (const element of [module.sign, module.shut]) {
-      element.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); toggle(module); } });
-    }
-  }
   const level = (close) => {
-    if (!modules.frames.length) return;
-    modules.all(close);
-    choose(null);
+    if (!page.view.modules.frames.length) return;
+    page.view.modules.all(close);
+    page.choose([]);
     arrange();
-    start();
+    page.camera.fit();
   };
-  for (const id of ["close", "open"]) { get(id).hidden = !modules.frames.length; get(id).addEventListener("click", () => level(id === "close")); }
-  get("toggle").addEventListener("click", () => toggle(modules.frameOf.get(chosen)));
+  for (const id of ["close", "open"]) get(id).addEventListener("click", () => level(id === "close"));
+  get("toggle").addEventListener("click", () => page.toggle(page.view.modules.frameOf.get(alone)));
 
   // ---------------------------------------------------------------- inside a backward
 
-  const inside = get("inside"), pictures = document.querySelectorAll("template");
+  const inside = get("inside");
+  const insideOf = () => {
+    const [box] = page.chosen.length === 1 ? page.view.boxesOf.get(page.chosen[0]) || [] : [];
+    return page.view.told.insides[box];
+  };
   const open = () => {
-    if (!(chosen in data.insides)) return;
-    const picture = pictures[data.insides[chosen]].content.cloneNode(true);
+    if (insideOf() === undefined) return;
+    const picture = insides[insideOf()].content.cloneNode(true);
     for (const element of picture.querySelectorAll("[id]")) element.removeAttribute("id");
     get("ran").replaceChildren(picture);
     inside.showModal();
@@ -221,106 +165,51 @@
   get("look").addEventListener("click", open);
   get("back").addEventListener("click", () => inside.close());
 
-  // ---------------------------------------------------------------- search
+  // ---------------------------------------------------------------- links: #view=backward&node=12
 
-  let found = [], at = -1;
-  const search = get("search"), hits = get("hits");
-  const seek = () => {
-    const words = search.value.trim().toLowerCase();
-    clear("found");
-    found = words ? [...boxes.keys()].filter((id) => (data.boxes[id].title + "\n" + data.boxes[id].text).toLowerCase().includes(words)) : [];
-    for (const id of found) boxes.get(id).classList.add("found");
-    at = -1;
-    hits.textContent = words ? String(found.length) : "";
-    mark();
+  const link = () => {
+    const parts = [`view=${current}`];
+    if (page.chosen.length === 1) parts.push(`node=${page.chosen[0]}`);
+    if (location.protocol !== "about:") history.replaceState(null, "", "#" + parts.join("&"));
   };
-  const next = (step) => {
-    if (!found.length) return;
-    at = (at + step + found.length) % found.length;
-    hits.textContent = `${at + 1}/${found.length}`;
-    goTo(found[at]);
-    tell(found[at]);
+  const follow = () => {
+    const asked = new URLSearchParams(location.hash.slice(1)), key = asked.get("view"), number = Number(asked.get("node"));
+    const chosen = asked.has("node") && nodes[number] ? [number] : [];
+    show(tabs.has(key) ? key : current || data.first);
+    if (chosen.length || page.chosen.length) page.choose(chosen, chosen.length > 0);
   };
-  search.addEventListener("input", seek);
-  search.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") next(event.shiftKey ? -1 : 1);
-    if (event.key === "Escape") { search.value = ""; seek(); search.blur(); }
-  });
-
-  // ---------------------------------------------------------------- in order of execution
-
-  const slider = get("slider"), label = get("step"), steps = data.steps;
-  let timer = 0;
-  /** What flows in a step: data to what is made; gradients from what runs, or in a picture of data to what it was made from. */
-  const flowing = ([, , runs, its]) => {
-    for (const id of its) {
-      for (const arrow of (data.data ? behind : ahead).get(id)) {
-        if (runs && arrow.still) continue;
-        const against = Boolean(runs) === Boolean(data.data);
-        arrow.element.classList.add(runs ? "gradient" : "flow");
-        arrow.element.classList.toggle("against", against);
-      }
-    }
-  };
-  const run = () => {
-    const to = Number(slider.value), off = to === 0;
-    clear("now", "ran", "flow", "gradient", "against");
-    for (const [id, element] of boxes) element.classList.toggle("later", !off && data.when[id] > to);
-    for (const arrow of arrows) {
-      const later = !off && Math.max(data.when[arrow.tail], data.when[arrow.head]) > to;
-      for (const part of arrow.parts) part.classList.toggle("later", later);
-    }
-    label.textContent = "";
-    if (!off) {
-      const [phase, title, runs, its] = steps[to - 1], pass = data.phases[phase].replace(" makes", "");
-      for (let i = to - 1; i >= 0 && data.phases[steps[i][0]].replace(" makes", "") === pass; i -= 1) {
-        if (steps[i][2]) for (const id of steps[i][3]) boxes.get(id).classList.add("ran");
-      }
-      for (const id of its) boxes.get(id).classList.add("now");
-      flowing(steps[to - 1]);
-      keep(seenOf(its[0]));
-      label.textContent = `${to}/${steps.length} ${data.phases[phase]}: ${title}`;
-    }
-    mark();
-  };
-  const step = (by) => { slider.value = Number(slider.value) + by; run(); };
-  const halt = () => { clearInterval(timer); timer = 0; get("play").textContent = "▶"; };
-  const play = () => {
-    if (timer) return halt();
-    if (Number(slider.value) === steps.length) slider.value = 0;
-    get("play").textContent = "⏸";
-    timer = setInterval(() => {
-      step(1);
-      if (Number(slider.value) === steps.length) halt();
-    }, Math.max(60, Math.min(400, 60000 / steps.length)));
-  };
-  slider.max = steps.length;
-  slider.addEventListener("input", () => { halt(); run(); });
-  get("play").addEventListener("click", play);
+  addEventListener("hashchange", follow);
 
   // ---------------------------------------------------------------- buttons and keys
 
-  get("fit").addEventListener("click", fit);
-  get("in").addEventListener("click", () => zoom(1.3));
-  get("out").addEventListener("click", () => zoom(1 / 1.3));
+  const panes = panesOf(page), steps = stepsOf(page), search = searchOf(page), play = playOf(page), colour = colourOf(page), map = minimapOf(page);
+  copyOf(page);
+  page.sourceAt = panes.at;
+  page.camera.onmove = map.moved;
+  const fold = (open) => { get("side").hidden = !open; get("panes").setAttribute("aria-expanded", String(open)); dispatchEvent(new Event("resize")); };
+  get("panes").addEventListener("click", () => fold(get("side").hidden));
+  get("fit").addEventListener("click", page.camera.fit);
+  get("in").addEventListener("click", () => page.camera.zoom(1.3));
+  get("out").addEventListener("click", () => page.camera.zoom(1 / 1.3));
   get("dark").addEventListener("click", () => {
     const root = document.documentElement;
     const dark = root.classList.contains("dark") || (!root.classList.contains("light") && matchMedia("(prefers-color-scheme: dark)").matches);
     root.classList.toggle("dark", !dark);
     root.classList.toggle("light", dark);
+    map.moved();
   });
-  const keys = {
-    "/": () => search.focus(), "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), "0": fit, " ": play,
+  const { move, zoom } = page.camera;
+  const acts = {
+    "/": search.focus, "+": () => zoom(1.3), "=": () => zoom(1.3), "-": () => zoom(1 / 1.3), "0": page.camera.fit, " ": play.toggle,
     ArrowLeft: () => move(-60, 0), ArrowRight: () => move(60, 0), ArrowUp: () => move(0, -60), ArrowDown: () => move(0, 60),
-    n: () => next(1), p: () => next(-1), ",": () => { halt(); step(-1); }, ".": () => { halt(); step(1); },
-    "[": () => level(true), "]": () => level(false), i: open, Escape: () => choose(null),
+    n: () => search.next(1), p: () => search.next(-1), ",": () => play.step(-1), ".": () => play.step(1),
+    "[": () => level(true), "]": () => level(false), "\\": () => fold(get("side").hidden), i: open, Escape: () => page.choose([]),
   };
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || inside.open || event.target.matches("input, button")) return;
-    const act = keys[event.key];
-    if (act) { event.preventDefault(); act(); }
+    if (event.ctrlKey || event.metaKey || event.altKey || inside.open || event.target.matches("input, select") || (event.target.matches("button, summary") && [" ", "Enter"].includes(event.key))) return;
+    const act = acts[event.key] || (keys[Number(event.key) - 1] && (() => show(keys[Number(event.key) - 1])));
+    if (act && !(current === STEPS && event.key.startsWith("Arrow"))) { event.preventDefault(); act(); }
   });
-  arrange();
-  start();
-  tell(null);
+  if (small()) fold(false);
+  follow();
 })();

@@ -214,7 +214,7 @@ def _forward(op: Operation, operator: bool = False) -> str:
         f"    if {no_edge} or process_state.without_grad and not thread_state.grad:",
         f"        {_without_edge(op)}",
     ]
-    lines += [f"        {line}" for line in finish] + [f"        return {_returned(op)}"]
+    lines += [f"        {line}" for line in (*finish, *_untracked(op, every))] + [f"        return {_returned(op)}"]
     if op.inputs:
         lines += _record(op, every)
     return "\n".join(lines) + "\n"
@@ -236,6 +236,13 @@ def _new(made: str, raw: str) -> list[str]:
 
 def _without_edge(op: Operation) -> str:
     return f"{' = '.join(f'{made}._edge' for made, _ in _made(op))} = None"
+
+
+def _untracked(op: Operation, every: list[str]) -> list[str]:
+    """Tells the observer of what left no node."""
+    made = "".join(f"{made}, " for made, _ in _made(op))
+    told = f"process_state.observer.untracked(OP.name, OP, ({', '.join(every)},), ({made}))"
+    return ["if process_state.observer is not None:", f"    {told}"]
 
 
 def _returned(op: Operation) -> str:
@@ -396,6 +403,7 @@ def _record(op: Operation, every: list[str]) -> list[str]:
         f"    if {none} and not ({asked}):",
         f"        {_without_edge(op)}",
         f"        {hang}",
+        *(f"        {line}" for line in _untracked(op, every)),
         f"        return {_returned(op)}",
     ]
     for name, (made, raw) in zip(op.schema.outputs, _made(op), strict=True):

@@ -70,8 +70,11 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     if op.view:
         for output in outputs:
             make_view(output, args[0], output._edge, multiple=op.multiple, op=op if op.rereads else None)
-    if node is not None and process_state.observer is not None:
-        process_state.observer.created(node, args, tuple(outputs))
+    observer = process_state.observer
+    if observer is not None and node is not None:
+        observer.created(node, args, tuple(outputs))
+    elif observer is not None:
+        observer.untracked(op.name, op, args, tuple(outputs))
     if watcher is not None:
         watcher.made(op, args, outputs)
     return pack_outputs(op, outputs)

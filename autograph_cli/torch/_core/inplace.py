@@ -75,6 +75,8 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         if process_state.observer is not None:
             process_state.observer.created(node, args, (target,))
         rebase(target, node)
+    elif process_state.observer is not None and target._edge is None:
+        process_state.observer.untracked(f"{op.name.rstrip('_')}_", op, args, (target._base or target,))
     return target
 
 

@@ -14,6 +14,7 @@ from .interrupts import uninterruptible
 
 if TYPE_CHECKING:
     from .node import Node
+    from .operation import Operation
     from .tensor import Tensor
 
 
@@ -22,6 +23,9 @@ class Observer(Protocol):
 
     def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """`node` was made by an operation on `inputs`, within the calls of modules `thread_state.calls`."""
+
+    def untracked(self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """An operation ran that left no node; `op` tells the names of its arguments, unless it is `detach`."""
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""

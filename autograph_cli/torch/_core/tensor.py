@@ -286,7 +286,10 @@ class Tensor(Methods, metaclass=Named):
             found: Tensor | None = thread_state.watcher.detached(self)
             if found is not None:
                 return found
-        return share(self, counts=True)
+        made = share(self, counts=True)
+        if process_state.observer is not None:
+            process_state.observer.untracked("detach", None, (self,), (made,))
+        return made
 
     def detach_(self) -> Tensor:
         """Leave the graph; a view cannot."""

@@ -128,7 +128,10 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
         raw = without_memory(raw)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return inference_result(make(raw[()] if raw.ndim == 0 else raw, LEAF if requires_grad else None))
+    made = inference_result(make(raw[()] if raw.ndim == 0 else raw, LEAF if requires_grad else None))
+    if process_state.observer is not None and not requires_grad:
+        process_state.observer.untracked(name, None, (), (made,))
+    return made
 
 
 # ---------------------------------------------------------------- from data

@@ -13,7 +13,7 @@ from .._core.device_dispatch import kernels
 from .._core.docstrings import documented, in_place
 from .._core.operation import operation
 from .._core.registry import composite, functions
-from .._core.state import thread_state
+from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
@@ -86,7 +86,10 @@ def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
     if thread_state.levels:
         nothing = lambda size: Meta(size, input._raw.dtype)  # noqa: E731
         return randomness.drawn(like.shape, nothing if input.is_meta else draw)
-    return make(in_memory_order(draw, like)[()])
+    made = make(in_memory_order(draw, like)[()])
+    if process_state.observer is not None:
+        process_state.observer.untracked("bernoulli", None, (), (made,))
+    return made
 
 
 def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:

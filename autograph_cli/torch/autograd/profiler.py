@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core.node import Node
+from .._core.operation import Operation
 from .._core.state import BackwardCall, process_state
 from .._core.tensor import Tensor
 from .grad_mode import ContextDecorator, count_special
@@ -157,6 +158,11 @@ class _Followed:
         """A node was made."""
         if self._inner is not None:
             self._inner.created(node, inputs, outputs)
+
+    def untracked(self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+        """An operation ran that left no node."""
+        if self._inner is not None:
+            self._inner.untracked(name, op, inputs, outputs)
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""

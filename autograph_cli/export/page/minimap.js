@@ -1,0 +1,32 @@
+// A map of the whole picture in its corner, with what is seen of it; a click or a drag moves there.
+const minimapOf = (page) => {
+  const map = get("map"), frame = get("picture"), ink = map.getContext("2d");
+  let drawn = [], scale = 1;
+  const paint = () => {
+    const { camera } = page, dark = getComputedStyle(map).color;
+    ink.clearRect(0, 0, map.width, map.height);
+    for (const [x, y, width, height, colour] of drawn) { ink.fillStyle = colour; ink.fillRect(x * scale, y * scale, Math.max(1, width * scale), Math.max(1, height * scale)); }
+    ink.strokeStyle = dark;
+    ink.lineWidth = 1.5;
+    ink.strokeRect(camera.eye.x * scale, camera.eye.y * scale, frame.clientWidth / camera.eye.scale * scale, frame.clientHeight / camera.eye.scale * scale);
+  };
+  const survey = () => {
+    const { w, h } = page.camera.full();
+    const ratio = devicePixelRatio || 1, [wide, high] = matchMedia("(max-width: 700px)").matches ? [70, 80] : [150, 110], room = Math.min(wide / w, high / h);
+    map.width = Math.max(24, w * room) * ratio; map.height = Math.max(24, h * room) * ratio;
+    map.style.width = map.width / ratio + "px"; map.style.height = map.height / ratio + "px";
+    scale = room * ratio;
+    const shown = [...page.view.modules.frames.filter((frame) => frame.top === frame).map((frame) => frame.shut)];
+    for (const [id, element] of page.view.boxes) if (!page.view.modules.topOf(id)) shown.push(element);
+    drawn = shown.map((element) => { const shape = element.firstElementChild, { x, y, width, height } = shape.getBBox(); return [x, y, width, height, shape.getAttribute("stroke") || "#888"]; });
+    paint();
+  };
+  const go = (event) => {
+    const at = map.getBoundingClientRect(), ratio = map.width / at.width;
+    page.camera.look((event.clientX - at.left) * ratio / scale, (event.clientY - at.top) * ratio / scale);
+  };
+  map.addEventListener("pointerdown", (event) => { map.setPointerCapture(event.pointerId); go(event); });
+  map.addEventListener("pointermove", (event) => { if (map.hasPointerCapture(event.pointerId)) go(event); });
+  let waiting = false;
+  return { survey, moved: () => { if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; paint(); }); } } };
+};

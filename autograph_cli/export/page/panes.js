@@ -1,0 +1,100 @@
+// Beside the picture: the source with marked lines, the tree of modules, and the results and leaves.
+const panesOf = (page) => {
+  const { nodes, sources, calls, roots, formulas } = page.data;
+  const MOST = 400;
+  const byLine = new Map(), byCall = new Map(), rows = new Map();
+  nodes.forEach((node, number) => {
+    if (node.line) (byLine.get(node.line) || byLine.set(node.line, []).get(node.line)).push(number);
+    if (node.call !== undefined) (byCall.get(node.call) || byCall.set(node.call, []).get(node.call)).push(number);
+  });
+  const row = (inside, its, attributes = {}) => {
+    const button = make("button", inside, { type: "button", ...attributes });
+    button.addEventListener("click", () => page.choose(button.classList.contains("chosen") ? [] : its, true));
+    return button;
+  };
+
+  const lineRows = new Map();
+  for (const [file, lines] of Object.entries(sources)) {
+    make("h3", get("source"), {}, file);
+    const code = make("ol", get("source"), { class: "code" });
+    let before = 0;
+    for (const [number, text] of lines) {
+      const item = make("li", code), its = byLine.get(`${file}:${number}`);
+      if (before && number > before + 1) item.classList.add("gap");
+      before = number;
+      const line = its ? row(item, its, { title: `${its.length} ${its.length === 1 ? "node" : "nodes"}: ${its.slice(0, 6).map((node) => nodes[node].title).join(", ")}${its.length > 6 ? ", …" : ""}` }) : make("span", item);
+      make("small", line, {}, String(number));
+      make("code", line, {}, text || " ");
+      if (its) lineRows.set(`${file}:${number}`, line);
+    }
+  }
+  get("source-pane").hidden = !Object.keys(sources).length;
+
+  /** The nodes of a call and of those in it. */
+  const inCall = (number) => {
+    const its = new Set([number]), found = [];
+    for (let at = number; at < calls.length; at += 1) if (at === number || its.has(calls[at].parent)) { its.add(at); found.push(...(byCall.get(at) || [])); }
+    return found;
+  };
+  const children = new Map();
+  calls.forEach((call, number) => { const key = call.parent === null ? -1 : call.parent; (children.get(key) || children.set(key, []).get(key)).push(number); });
+  const callRows = new Map();
+  /** The branches of a call are made when it is opened. */
+  const grow = (inside, parent) => {
+    const its = children.get(parent) || [];
+    for (const number of its.slice(0, MOST)) {
+      const call = calls[number], branch = children.has(number) ? make("details", inside) : make("div", inside, { class: "twig" });
+      const head = children.has(number) ? make("summary", branch) : branch;
+      const button = row(head, [], { title: call.parameters ? `${call.parameters.toLocaleString("en")} parameters` : "No parameters" });
+      button.textContent = call.title;
+      button.addEventListener("click", (event) => { event.preventDefault(); }, true);
+      button.onclick = () => page.choose(inCall(number), true);
+      callRows.set(number, button);
+      if (children.has(number)) {
+        let grown = false;
+        branch.addEventListener("toggle", () => { if (branch.open && !grown) { grown = true; grow(branch, number); } });
+      }
+    }
+    if (its.length > MOST) make("p", inside, {}, `and ${(its.length - MOST).toLocaleString("en")} more`);
+  };
+  grow(get("tree"), -1);
+  for (const branch of get("tree").children) if (branch.localName === "details" && get("tree").children.length < 4) branch.open = true;
+  get("modules-pane").hidden = !calls.length;
+
+  const named = (title, its) => {
+    if (!its.length) return;
+    make("h3", get("names"), {}, title);
+    for (const [name, number] of its.slice(0, MOST)) {
+      const button = row(get("names"), [number]);
+      make("b", button, {}, name);
+      make("small", button, {}, nodes[number].shape || "");
+      (rows.get(number) || rows.set(number, []).get(number)).push(button);
+    }
+    if (its.length > MOST) make("p", get("names"), {}, `and ${(its.length - MOST).toLocaleString("en")} more`);
+  };
+  const all = [...nodes.entries()], listed = (kind) => all.filter(([, node]) => node.kind === kind).map(([number, node]) => [(node.names || [])[0] || node.title, number]);
+  named("Results", roots);
+  named("Leaves, with a gradient", listed("leaf"));
+  named("Inputs, without one", listed("input"));
+  for (const formula of formulas) make("p", get("formulas"), { class: "formula" }, formula);
+  get("formulas-pane").hidden = !formulas.length;
+
+  const lines = (numbers) => new Set(numbers.map((number) => nodes[number].line).filter((line) => lineRows.has(line)));
+  const at = (number) => {
+    for (const line of lineRows.values()) line.classList.remove("now");
+    const line = number === undefined ? null : lineRows.get(nodes[number].line);
+    if (line) { line.classList.add("now"); line.scrollIntoView({ block: "nearest" }); }
+  };
+  return {
+    at,
+    /** Mark what is chosen here as in the picture. */
+    choose: (numbers, kin) => {
+      const own = lines(numbers), its = lines(kin), call = numbers.length === 1 ? nodes[numbers[0]].call : undefined;
+      for (const [key, line] of lineRows) { line.classList.toggle("chosen", own.has(key)); line.classList.toggle("linked", its.has(key) && !own.has(key)); }
+      for (const [number, buttons] of rows) for (const button of buttons) { button.classList.toggle("chosen", numbers.includes(number)); button.classList.toggle("linked", kin.includes(number)); }
+      for (const [number, button] of callRows) button.classList.toggle("chosen", number === call);
+      const first = [...own][0];
+      if (first && matchMedia("(min-width: 701px)").matches) lineRows.get(first).scrollIntoView({ block: "nearest" });
+    },
+  };
+};
