@@ -292,3 +292,11 @@ class Trace:
     """The exception that ended the script, in one line; empty when it ended well."""
     failed_at: Source | None = None
     """The script's line that raised it."""
+
+    def _repr_html_(self) -> str | None:
+        """The page that a notebook shows, once `autograph_cli.export` has been imported."""
+        return None if paged_by is None else paged_by(self)
+
+
+paged_by: Callable[[Trace], str | None] | None = None
+"""What shows a trace in a notebook; `autograph_cli.export` puts it here."""
