@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from autograph_cli.cli.options import SCRIPTS, Opened, StepType, choose, engine_option, open_trace
+from autograph_cli.cli.options import StepType, choose, engine_option, open_trace, script_of
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import Graph, GraphError, Node, paths as ways
 from autograph_cli.graph.cuts import reasons
@@ -54,17 +52,12 @@ def why(
         ctx.exit(opened.exit_code)
     graph = choose(opened.trace, step).graph
     starts = _positions(graph, loss)
-    scripts = read_scripts(graph, _script_of(opened, source))
+    scripts = read_scripts(graph, script_of(opened.trace, source))
     ends = [] if _is_of_script(scripts, graph, leaf) else _positions(graph, leaf)
     found = ways.paths(graph, starts, ends, limit)
     lines = _told(graph, found, loss, leaf) if found else _cut(graph, starts, ends, (loss, leaf), scripts)
     say("\n".join(lines))
     ctx.exit(0 if found else NO_PATH)
-
-
-def _script_of(opened: Opened, source: str | None) -> Path:
-    """Where the script of a trace is expected: the one that was run, or one of that name in this folder."""
-    return Path(source if source is not None and source.endswith(SCRIPTS) else opened.trace.script)
 
 
 def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:
@@ -127,7 +120,7 @@ def _cut(
 ) -> list[str]:
     loss, leaf = names
     found = causes(graph, starts, ends, leaf, scripts)
-    told = reasons(graph, starts, ends) if ends else unused(leaf, scripts)
+    told = reasons(graph, starts, ends, untracked=not found) if ends else unused(leaf, scripts)
     told += origins(graph, ends, scripts)
     if not scripts:
         told.append("The script as it was recorded is not in this folder, so which of its lines cut is not told.")

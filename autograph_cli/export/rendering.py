@@ -17,6 +17,7 @@ from autograph_cli.export.graphml import to_graphml
 from autograph_cli.export.html import Page, Sheet, to_html
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
+from autograph_cli.export.levels import Fold, levels
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.modules import framed
 from autograph_cli.export.parameters import inline, inline_if_many
@@ -77,6 +78,15 @@ class Job:
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
+        scene = self._whole(limit)
+        opened = self._opened(scene)
+        if limit is None or len(opened.boxes) <= limit:
+            return bundled(opened)
+        scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
+        return bundled(cut_across(close_to(fold(scene, limit), self.graph, limit), limit))
+
+    def _whole(self, limit: int | None = None) -> Scene:
+        """The scene with everything open; where there is a limit, loops are rolled if that makes it much smaller."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
         scene = build(self.graph, self.title, data=self.data, shown=self.shown, tags=self.tags)
@@ -94,11 +104,7 @@ class Job:
         scene = framed(scene, self.graph)
         if self.inline is not False:
             scene = inline(scene) if self.inline else inline_if_many(scene)
-        opened = self._opened(scene)
-        if limit is None or len(opened.boxes) <= limit:
-            return bundled(opened)
-        scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
-        return bundled(cut_across(close_to(fold(scene, limit), self.graph, limit), limit))
+        return scene
 
     def _opened(self, scene: Scene) -> Scene:
         """The scene with modules open as deep as is asked for."""
@@ -118,6 +124,14 @@ class Job:
     def paged(self) -> Placed:
         """The same, broken into columns where it is tall."""
         return in_columns(self.placed()) if self.columns and not self.formulas else self.placed()
+
+    def levels(self) -> list[Fold]:
+        """Of a scene that is too much for a page at once, the levels that are opened one at a time; else none."""
+        if self.max_nodes is None:
+            return []
+        if len(self._whole(self.max_nodes).boxes) <= max(self.max_nodes, OPENABLE):
+            return []
+        return levels(split(self._whole()))
 
     def openable(self) -> tuple[Placed, Collection[str]]:
         """The same with modules that can be opened, as far as that is not too much, and those closed at first."""
@@ -181,9 +195,10 @@ def _png(job: Job) -> bytes:
 
 
 def _sheet(job: Job, key: str) -> Sheet:
-    placed, closed = job.openable()
+    folds = job.levels()
+    placed, closed = (folds[0].placed, ()) if folds else job.openable()
     whole, numbers = (job.graph, range(len(job.graph))) if job.whole is None else (job.whole, job.numbers)
-    return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key)
+    return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key, folds[1:])
 
 
 def _html(job: Job) -> str:

@@ -290,3 +290,5 @@ class Trace:
     engine: str = "autograph"
     failure: str = ""
     """The exception that ended the script, in one line; empty when it ended well."""
+    failed_at: Source | None = None
+    """The script's line that raised it."""

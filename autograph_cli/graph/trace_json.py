@@ -344,6 +344,7 @@ _read_trace = _record(
         "engine": _text,
         "total_steps": _count,
         "failure": _text,
+        "failed_at": _optional(_read_source),
         "steps": _list(
             _record(
                 Step,

@@ -46,6 +46,8 @@ def to_json(trace: Trace) -> str:
     """
     head = [f'"version": {VERSION}', f'"script": {_encode(trace.script)}', f'"engine": {_encode(trace.engine)}']
     head += [f'"total_steps": {trace.total_steps}', f'"failure": {_encode(trace.failure)}']
+    if trace.failed_at is not None:
+        head.append(f'"failed_at": {_source(trace.failed_at)}')
     steps = ",\n".join(_step(step) for step in trace.steps)
     return _escaped(f'{HEADER}, {", ".join(head)},\n"steps": [\n{steps}\n]}}\n')
 

@@ -1,0 +1,5 @@
+"""Parameters that no gradient reaches."""
+
+from __future__ import annotations
+
+RULES = ()
