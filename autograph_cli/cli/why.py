@@ -120,7 +120,7 @@ def _cut(
 ) -> list[str]:
     loss, leaf = names
     found = causes(graph, starts, ends, leaf, scripts)
-    told = reasons(graph, starts, ends) if ends else unused(leaf, scripts)
+    told = reasons(graph, starts, ends, untracked=not found) if ends else unused(leaf, scripts)
     told += origins(graph, ends, scripts)
     if not scripts:
         told.append("The script as it was recorded is not in this folder, so which of its lines cut is not told.")

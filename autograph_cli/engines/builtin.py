@@ -88,6 +88,8 @@ class Builtin:
 
     def created(self, node: Node, inputs: Iterable[Any], outputs: tuple[Tensor, ...]) -> None:
         """A node was made: by far the most frequent event."""
+        if thread_state.unobserved:
+            return
         listener, known, lock = self.listener, self.known, self.listener.lock
         lock.acquire()
         try:
@@ -192,6 +194,8 @@ class Builtin:
         self._tell(self.listener.ends, call)
 
     def _tell(self, event: Callable[[BackwardCall], None], call: BackwardCall) -> None:
+        if thread_state.unobserved:
+            return
         with self.listener.lock:
             try:
                 event(call)

@@ -14,9 +14,10 @@ from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
 from autograph_cli.export.formula_lines import to_latex, with_formulas
 from autograph_cli.export.graphml import to_graphml
-from autograph_cli.export.html import Page, Sheet, to_html
+from autograph_cli.export.html import Page, Sheet, in_frame, to_html
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
+from autograph_cli.export.levels import Fold, levels
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.modules import framed
 from autograph_cli.export.parameters import inline, inline_if_many
@@ -29,7 +30,18 @@ from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.formulas import Formula, formulas_of
-from autograph_cli.graph import Graph, GraphError, Slice, Step, backward, double_backward, forward, open_node, tracked
+from autograph_cli.graph import (
+    Graph,
+    GraphError,
+    Slice,
+    Step,
+    Trace,
+    backward,
+    double_backward,
+    forward,
+    open_node,
+    tracked,
+)
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.names import told_apart, visible, visible_lines
@@ -42,6 +54,8 @@ DEEPEST = 64
 """Frames within one another, at most: what is deeper is drawn in the innermost of these."""
 OPENABLE = 1_000
 """Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
+READABLE = 200
+"""Boxes that a person still finds the way among."""
 MOST_TABS = 6
 """Orders of derivative that have a tab of their own."""
 
@@ -75,6 +89,15 @@ class Job:
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
+        scene = self._whole(limit)
+        opened = self._opened(scene)
+        if limit is None or len(opened.boxes) <= limit:
+            return bundled(opened)
+        scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
+        return bundled(cut_across(close_to(fold(scene, limit), self.graph, limit), limit))
+
+    def _whole(self, limit: int | None = None) -> Scene:
+        """The scene with everything open; where there is a limit, loops are rolled if that makes it much smaller."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
         scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown, tags=self.tags)
@@ -92,11 +115,7 @@ class Job:
         scene = framed(scene, self.graph)
         if self.inline is not False:
             scene = inline(scene) if self.inline else inline_if_many(scene)
-        opened = self._opened(scene)
-        if limit is None or len(opened.boxes) <= limit:
-            return bundled(opened)
-        scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
-        return bundled(cut_across(close_to(fold(scene, limit), self.graph, limit), limit))
+        return scene
 
     def _opened(self, scene: Scene) -> Scene:
         """The scene with modules open as deep as is asked for."""
@@ -116,6 +135,14 @@ class Job:
     def paged(self) -> Placed:
         """The same, broken into columns where it is tall."""
         return in_columns(self.placed()) if self.columns and not self.formulas else self.placed()
+
+    def levels(self) -> list[Fold]:
+        """Of a scene that is too much for a page at once, the levels that are opened one at a time; else none."""
+        if self.max_nodes is None:
+            return []
+        if len(self._whole(self.max_nodes).boxes) <= max(self.max_nodes, OPENABLE):
+            return []
+        return levels(split(self._whole()))
 
     def openable(self) -> tuple[Placed, Collection[str]]:
         """The same with modules that can be opened, as far as that is not too much, and those closed at first."""
@@ -175,9 +202,10 @@ def _png(job: Job) -> bytes:
 
 
 def _sheet(job: Job, key: str) -> Sheet:
-    placed, closed = job.openable()
+    folds = job.levels()
+    placed, closed = (folds[0].placed, ()) if folds else job.openable()
     whole, numbers = (job.graph, range(len(job.graph))) if job.whole is None else (job.whole, job.numbers)
-    return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key)
+    return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key, folds[1:])
 
 
 def _html(job: Job) -> str:
@@ -354,3 +382,11 @@ def notebook_svg(graph: Graph) -> str | None:
     if not shown.nodes or len(shown) > LARGEST:
         return None
     return to_svg(lay_out(split(framed(build(shown, "", data=data), shown))))
+
+
+def notebook_html(trace: Trace) -> str | None:
+    """The page of a trace in a notebook, of its last step that has a graph; None if none has."""
+    steps = [step for step in trace.steps if len(step.graph)]
+    if not steps:
+        return None
+    return in_frame(render(steps[-1], "forward", "html", title=trace.script, max_nodes=READABLE).decode())

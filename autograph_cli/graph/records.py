@@ -306,3 +306,11 @@ class Trace:
     failed_at: Source | None = None
     """The script's line that raised it."""
     notices: tuple[Notice, ...] = ()
+
+    def _repr_html_(self) -> str | None:
+        """The page that a notebook shows, once `autograph_cli.export` has been imported."""
+        return None if paged_by is None else paged_by(self)
+
+
+paged_by: Callable[[Trace], str | None] | None = None
+"""What shows a trace in a notebook; `autograph_cli.export` puts it here."""

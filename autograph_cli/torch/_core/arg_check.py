@@ -8,6 +8,7 @@ Whatever else goes wrong inside the engine leaves it as an error that names the 
 from __future__ import annotations
 
 import dis
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ import numpy as np
 
 from .class_names import type_name
 from .overrides import unasked
-from .parsing import Parser, Signature, asked, parser, takes
+from .parsing import Parameter, Parser, Signature, asked, parser, takes
 from .tensor import Tensor
 from .user_warnings import warn_once
 
@@ -32,7 +33,6 @@ QUICK = frozenset(
         "bmm",
         "cat",
         "clamp",
-        "clamp_min",
         "clone",
         "contiguous",
         "copy_",
@@ -40,7 +40,6 @@ QUICK = frozenset(
         "detach",
         "dim",
         "div_",
-        "dropout",
         "embedding",
         "eq",
         "expand",
@@ -49,16 +48,13 @@ QUICK = frozenset(
         "gelu",
         "gt",
         "item",
-        "layer_norm",
         "le",
         "leaky_relu",
         "linear",
         "log_softmax",
         "lt",
         "matmul",
-        "max",
         "mean",
-        "min",
         "mm",
         "mse_loss",
         "mul_",
@@ -445,7 +441,7 @@ class Delegate(Check):
 
     def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         self._ask(args, kwargs)
-        if self.parser is None:
+        if self.parser is None or hasattr(self.run, "hands"):
             return self._handed_on(args, kwargs)
         given = {**dict(zip(_parameters(self.run), args, strict=False)), **kwargs}
         wrong = ""
@@ -460,6 +456,11 @@ class Delegate(Check):
     def _in_python(self) -> bool:
         return True
 
+    def _may_be_none(self, parameter: Parameter) -> bool:
+        """Whether None is taken: by the other function, or by this one, whose default it is."""
+        name = self.renamed.get(parameter.name, parameter.name)
+        return parameter.none or inspect.signature(_innermost(self.run)).parameters[name].default is None
+
     def _fits(self, read: Parser, signature: Signature, given: Mapping[str, Any], args: tuple[Any, ...]) -> bool:
         by_type = True
         for position, parameter in enumerate(signature.parameters):
@@ -467,7 +468,7 @@ class Delegate(Check):
             if (
                 name in (*WORKED_OUT, "out")
                 or name not in given
-                or (given[name] is None and (parameter.none or name != "input"))
+                or (given[name] is None and self._may_be_none(parameter))
             ):
                 continue
             taken = takes(parameter, given[name], False)
@@ -475,6 +476,32 @@ class Delegate(Check):
                 raise TypeError(read.wrong(parameter, given[name], args, position))
             by_type = by_type and taken is True
         return by_type
+
+
+class ByIndices(Delegate):
+    """What is known of a pooling: where its indices are asked for, another function gets the arguments."""
+
+    __slots__ = ("plain", "with_indices")
+
+    def __init__(self, name: str, run: Callable[..., Any]) -> None:
+        super().__init__("functional", name, run)
+        self.plain = Delegate("functional", name, run)
+        inner = f"{name}_with_indices"
+        self.with_indices = Delegate("functional", inner if parser("functional", inner) else name, run)
+        self.plain.public, self.with_indices.public = f"_{name}", inner
+
+    def _chosen(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Delegate:
+        position = _parameters(self.run).index("return_indices")
+        wanted = args[position] if len(args) > position else kwargs.get("return_indices", False)
+        return self.with_indices if wanted is True else self.plain
+
+    def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        self._ask(args, kwargs)
+        return self._chosen(args, kwargs)._taken(args, kwargs) and "return_indices" not in kwargs
+
+    def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
+        self._ask(args, kwargs)
+        self._chosen(args, kwargs).explain(args, kwargs, error)
 
 
 def _parameters(run: Any) -> tuple[str, ...]:

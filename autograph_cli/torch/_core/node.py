@@ -14,7 +14,7 @@ from .device import CPU, META
 from .dtypes import FROM_NUMPY
 from .op_namespace import operations
 from .size import of_shape
-from .state import next_sequence_nr, thread_state
+from .state import next_sequence_nr, process_state, thread_state
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -140,6 +140,7 @@ class Node(metaclass=NodeType):
 
     def _set_sequence_nr(self, number: int) -> None:
         self._seq = number
+        process_state.disordered = True
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.class_names import type_name
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from . import arithmetic, linear, views
@@ -36,6 +37,11 @@ def einsum(*args: Any) -> Tensor:
         operands = list(operands[0])
     if not operands:
         raise ValueError(NOTHING)
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}")
+    for i, x in enumerate(operands):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type_name(x)}")
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = [_labels(part, f"operand {i}") for i, part in enumerate(left.split(","))]
     if len(inputs) != len(operands):

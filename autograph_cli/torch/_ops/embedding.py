@@ -13,6 +13,7 @@ from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
+from .._core.user_warnings import warn
 from .._core.views import bump, changes
 from . import views
 from .arithmetic import no_derivative
@@ -201,8 +202,14 @@ def embedding_bag(
 ) -> Tensor:
     """The sum, mean or maximum of bags of rows: the rows of a 2-D `input`, or parts of a 1-D one that start at
     `offsets`."""
+    if weight._raw.dtype == np.int64 and input._raw.dtype.kind in "fc":
+        warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
+        )
+        input, weight = weight, input
     _dense(sparse, "embedding_bag")
-    if mode not in _BAG_MODES:
+    if not isinstance(mode, str) or mode not in _BAG_MODES:
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and per_sample_weights._raw.shape != input._raw.shape:
         raise ValueError(
@@ -214,6 +221,8 @@ def embedding_bag(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
             f"mode='{mode}'). Please open a feature request on GitHub."
         )
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(

@@ -120,6 +120,10 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
             f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
             f"input.ndim is equal to {input.ndim}"
         )
+    if tau._raw.dtype != input._raw.dtype:
+        raise RuntimeError(
+            f"{name}: tau dtype {cpp_name(tau._raw.dtype)} does not match input dtype {cpp_name(input._raw.dtype)}"
+        )
     return householder_product_op(input, tau)
 
 

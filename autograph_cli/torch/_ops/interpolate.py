@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import NoneType
 from typing import Any
 
 from .._core import batching
@@ -178,8 +179,8 @@ def interpolate(
     if mode == "area":
         return _area(input, given)
     kind = _MODES[mode][0] + "_aa" * antialias
-    if not all(type(n) in (int, float) for n in given or scales):
-        corners = () if kind.startswith("nearest") else (bool(align_corners),)
+    if not all(type(n) in (int, float) for n in given or scales) or not isinstance(align_corners, (bool, NoneType)):
+        corners = () if kind.startswith("nearest") else (False if align_corners is None else align_corners,)
         compiled = parser("nn", _COMPILED[kind, dims])
         assert compiled is not None
         compiled.check((input, given, *corners, scales), {})

@@ -222,12 +222,15 @@ def _check(
 ) -> None:
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
-    if any(k <= 0 for k in kernel):
-        raise RuntimeError(f"kernel size should be greater than zero, but got {_shown('k', kernel)}")
-    if any(s <= 0 for s in stride):
-        raise RuntimeError(f"stride should be greater than zero, but got {_shown('d', stride)}")
-    if any(d <= 0 for d in dilation):
-        raise RuntimeError("dilation should be greater than zero, but got dilation: " + str(list(dilation)))
+    if 0 in stride and name.startswith("max"):
+        raise RuntimeError("stride should not be zero")
+    for letter, what, sizes in (
+        ("k", "kernel size", kernel),
+        ("d", "stride", stride),
+        ("dilation", "dilation", dilation),
+    ):
+        if any(n <= 0 for n in sizes):
+            raise RuntimeError(f"{what} should be greater than zero, but got {_shown(letter, sizes)}")
     if any(p < 0 for p in padding):
         raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
     if any(p > ((k - 1) * d + 1) // 2 for p, k, d in zip(padding, kernel, dilation, strict=True)):

@@ -104,7 +104,7 @@ def linspace(
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    start, end = _bound("linspace", "start", 1, start), _bound("linspace", "end", 2, end)
+    start, end = _line_ends("linspace", start, end)
     steps = _count("linspace", steps)
     wanted = placed("linspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
     if wanted.kind == "b":
@@ -127,7 +127,7 @@ def logspace(
     out: Any = None,
 ) -> Tensor:
     """`base` to the power of each of `linspace(start, end, steps)`."""
-    start, end = _bound("logspace", "start", 1, start), _bound("logspace", "end", 2, end)
+    start, end = _line_ends("logspace", start, end)
     steps = _count("logspace", steps)
     wanted = placed("logspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
     exact = wanted if wanted.kind == "c" else np.dtype(np.float64)
@@ -222,12 +222,13 @@ def _require_real(kernel: str, dtype: np.dtype[Any]) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(dtype)}'")
 
 
-def _bound(name: str, argument: str, position: int, x: Any) -> Any:
-    if isinstance(x, Tensor) and x.ndim:
-        raise RuntimeError(
-            f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {x.ndim} dimension(s)."
-        )
-    return number(name, argument, position, x)
+def _line_ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
+    given = {"start": start, "end": end}
+    many = {what: x.ndim for what, x in given.items() if isinstance(x, Tensor)}
+    if any(many.values()):
+        shown = " and ".join(f"{what} with {n} dimension(s)" for what, n in many.items())
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {shown}.")
+    return number(name, "start", 1, start), number(name, "end", 2, end)
 
 
 def _count(name: str, steps: Any) -> int:

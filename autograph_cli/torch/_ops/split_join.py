@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core import batching, dims, dims as d
+from .._core.class_names import type_name
 from .._core.device_dispatch import kernels
 from .._core.dispatch import put
 from .._core.dtypes import cpp_name, result_dtype
@@ -316,6 +317,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             [1, 1]])
     """
     given = list(all_tensors(tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors))
+    if indexing is not None and not isinstance(indexing, str):
+        raise TypeError(f"meshgrid(): argument 'indexing' must be str, not {type_name(indexing)}")
     _check_grid(given, indexing)
     if indexing is None:
         warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")

@@ -156,7 +156,8 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """`softmax` of -x."""
-    return _softmax(-input, _implicit(input, "softmin") if dim is None else dim, dtype)
+    axis = _implicit(input, "softmin") if dim is None else dim
+    return (-input).softmax(axis) if dtype is None else (-input).softmax(axis, dtype=dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
@@ -166,7 +167,7 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 def _implicit(input: Any, name: str) -> int:
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
-    return 0 if input.ndim in (0, 1, 3) else 1
+    return 0 if input.dim() in (0, 1, 3) else 1
 
 
 def _with_indices(pool: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from .._core import dtypes, layout
@@ -41,6 +42,16 @@ def _period(m: int, sym: bool) -> int:
     return m if not sym and m > 1 else m - 1
 
 
+def _positive(what: str, x: Any) -> None:
+    if x <= 0:
+        raise ValueError(f"{what} must be positive, got: {x} instead.")
+
+
+def _not_negative(what: str, x: Any) -> None:
+    if x < 0:
+        raise ValueError(f"{what} must be non-negative, got: {x} instead.")
+
+
 _PLACED = {"dtype": None, "layout": layout.strided, "device": None, "requires_grad": False}
 
 
@@ -48,6 +59,14 @@ def _fitting(name: str) -> Parser:
     found = parser("torch", name)
     assert found is not None
     return found
+
+
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    "tau": partial(_positive, "Tau"),
+    "std": partial(_positive, "Standard deviation"),
+    "beta": partial(_not_negative, "beta"),
+}
+"""What is asked of a parameter, even where the window has no element."""
 
 
 def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -72,6 +91,9 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
         dtype = dtypes.FROM_NUMPY[process_state.default_dtype] if dtype is None else dtype
         _check(name, M, dtype, layout)
         given["dtype"] = dtype
+        for parameter, check in _CHECKS.items():
+            if parameter in named:
+                check(named[parameter])
         placement = {k: given[k] for k in ("dtype", "device", "requires_grad")}
         if M == 0:
             _fitting("empty").check(((0,),), given)
@@ -94,8 +116,6 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
 @_window
 def exponential(m: int, sym: bool, row: Any, *, center: float | None = None, tau: float = 1.0) -> Any:
     """exp(-|n - center| / tau)."""
-    if tau <= 0:
-        raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
     middle = _period(m, sym) / 2.0 if center is None else center
@@ -112,8 +132,6 @@ def cosine(m: int, sym: bool, row: Any) -> Any:
 @_window
 def gaussian(m: int, sym: bool, row: Any, *, std: float = 1.0) -> Any:
     """exp(-(n / std)**2 / 2) around the middle."""
-    if std <= 0:
-        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     start, scale = -_period(m, sym) / 2.0, 1 / (std * math.sqrt(2))
     return (-(row(start * scale, (start + (m - 1)) * scale) ** 2)).exp()
 
@@ -121,8 +139,6 @@ def gaussian(m: int, sym: bool, row: Any, *, std: float = 1.0) -> Any:
 @_window
 def kaiser(m: int, sym: bool, row: Any, *, beta: float = 12.0) -> Any:
     """The window of Kaiser and Bessel."""
-    if beta < 0:
-        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     if m == 1:
         return None
     scale = 2.0 * beta / (m if not sym else m - 1)
