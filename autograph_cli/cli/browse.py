@@ -11,8 +11,8 @@ from autograph_cli import export
 from autograph_cli.cli.exit_codes import CommandError
 from autograph_cli.cli.options import RECORDABLE, RecordType, StepType, choose, engine_option, open_trace, say_derived
 from autograph_cli.cli.printing import say
-from autograph_cli.cli.render import READABLE, script_texts
-from autograph_cli.export import RenderOptions
+from autograph_cli.cli.render import script_texts
+from autograph_cli.export import READABLE, RenderOptions
 from autograph_cli.record.store import FOLDER, write
 
 

@@ -26,12 +26,10 @@ from autograph_cli.cli.options import (
 )
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import Remembered
-from autograph_cli.export import FLOWS, FORMATS, PARAMETERS, VIEWS, RenderOptions
+from autograph_cli.export import FLOWS, FORMATS, PARAMETERS, READABLE, VIEWS, RenderOptions
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
-READABLE = 200
-"""Boxes that a person still finds the way among."""
 SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
 BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
 

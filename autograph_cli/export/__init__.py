@@ -6,14 +6,29 @@ from autograph_cli.export.rendering import (
     FLOWS,
     FORMATS,
     PARAMETERS,
+    READABLE,
     VIEWS,
     Format,
     RenderOptions,
+    notebook_html,
     notebook_svg,
     render,
 )
 from autograph_cli.graph import records
 
-__all__ = ["FLOWS", "FORMATS", "LAYOUTS", "PARAMETERS", "VIEWS", "ExportError", "Format", "RenderOptions", "render"]
+__all__ = [
+    "FLOWS",
+    "FORMATS",
+    "LAYOUTS",
+    "PARAMETERS",
+    "READABLE",
+    "VIEWS",
+    "ExportError",
+    "Format",
+    "RenderOptions",
+    "notebook_html",
+    "render",
+]
 
 records.pictured_by = notebook_svg
+records.paged_by = notebook_html

@@ -102,6 +102,15 @@ def to_html(page: Page) -> str:
     return head + "".join(found[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
 
 
+def in_frame(page: str) -> str:
+    """The page within another, such as a notebook, where it can run its script and reach nothing around it."""
+    source = html.escape(page)
+    return (
+        f'<iframe title="autograph" sandbox="allow-scripts allow-downloads" srcdoc="{source}" '
+        'width="100%" height="600" style="border: 1px solid #ccc; border-radius: 6px"></iframe>'
+    )
+
+
 def _template(picture: str) -> str:
     """SVG to be taken when it is shown, without the line that says that it is XML."""
     return f"<template>\n{picture.partition(chr(10))[2]}</template>\n"

@@ -14,7 +14,7 @@ from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
 from autograph_cli.export.formula_lines import to_latex, with_formulas
 from autograph_cli.export.graphml import to_graphml
-from autograph_cli.export.html import Page, Sheet, to_html
+from autograph_cli.export.html import Page, Sheet, in_frame, to_html
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
 from autograph_cli.export.levels import Fold, levels
@@ -30,7 +30,18 @@ from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.formulas import Formula, formulas_of
-from autograph_cli.graph import Graph, GraphError, Slice, Step, backward, double_backward, forward, open_node, tracked
+from autograph_cli.graph import (
+    Graph,
+    GraphError,
+    Slice,
+    Step,
+    Trace,
+    backward,
+    double_backward,
+    forward,
+    open_node,
+    tracked,
+)
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.names import told_apart, visible, visible_lines
@@ -43,6 +54,8 @@ DEEPEST = 64
 """Frames within one another, at most: what is deeper is drawn in the innermost of these."""
 OPENABLE = 1_000
 """Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
+READABLE = 200
+"""Boxes that a person still finds the way among."""
 MOST_TABS = 6
 """Orders of derivative that have a tab of their own."""
 
@@ -380,3 +393,11 @@ def notebook_svg(graph: Graph) -> str | None:
     if not shown.nodes or len(shown) > LARGEST:
         return None
     return to_svg(lay_out(split(framed(build(shown, "", data=data), shown))))
+
+
+def notebook_html(trace: Trace) -> str | None:
+    """The page of a trace in a notebook, of its last step that has a graph; None if none has."""
+    steps = [step for step in trace.steps if len(step.graph)]
+    if not steps:
+        return None
+    return in_frame(render(steps[-1], "forward", "html", title=trace.script, max_nodes=READABLE).decode())

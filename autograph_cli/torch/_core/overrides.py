@@ -15,6 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from . import tensor
+from .errors import refused
 from .state import thread_state
 from .tensor import Tensor, disabled, subclassed
 from .user_warnings import warn
@@ -218,11 +219,12 @@ def ask(
             return found
     if python:
         text = f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
-        raise TypeError(text + (f" nor in mode {mode}" if thread_state.function_modes else ""))
+        raise refused(TypeError, text + (f" nor in mode {mode}" if thread_state.function_modes else ""))
     lines = "".join(f"\n  - tensor subclass {type(x)!r}" for x in asked)
-    raise TypeError(
+    raise refused(
+        TypeError,
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n{lines}\n\n"
-        "For more information, try re-running with TORCH_LOGS=not_implemented"
+        "For more information, try re-running with TORCH_LOGS=not_implemented",
     )
 
 
@@ -366,6 +368,6 @@ def unknown_operand(op: Any, first: Any, second: Any) -> Any:
     A TypeError where what it is called on is no tensor, as in `Tensor.__radd__(2, 3)`.
     """
     if not isinstance(first, Tensor):
-        raise TypeError(f"descriptor requires a 'torch.Tensor' object but received a '{type(first).__name__}'")
+        raise refused(TypeError, f"descriptor requires a 'torch.Tensor' object but received a '{type(first).__name__}'")
     func = unasked(f"torch.Tensor.{op.name}", (first, second), {})
     return NotImplemented if func is None else func(first, second)

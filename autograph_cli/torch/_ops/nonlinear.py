@@ -13,6 +13,7 @@ from .._core import batching, dims, generator
 from .._core.autocast import autocasts
 from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
+from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.operation import Formula, OperationFunction, operation, operations
 from .._core.registry import composite, functions, methods, with_out
@@ -409,7 +410,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x kept between min_val and max_val."""
     if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
+        raise refused(ValueError, "min_val cannot be greater than max_val")
     if input._raw.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
     return _apply(hardtanh_op, hardtanh_op, input, min_val, max_val, inplace=inplace)
