@@ -7,7 +7,6 @@ Whatever else goes wrong inside the engine leaves it as an error that names the 
 
 from __future__ import annotations
 
-import dis
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .class_names import type_name
+from .errors import is_refusal
 from .overrides import unasked
 from .parsing import Parameter, Parser, Signature, asked, parser, takes
 from .tensor import Tensor
@@ -133,7 +133,6 @@ _UNFIT = re.compile(r"([\w.<>]+)\(\)( (?:got an unexpected|got multiple|missing 
 """How Python refuses a call whose arguments do not go with the parameters."""
 PUBLIC = __name__.partition("._core")[0]
 """The module of `torch`, as a script's functions name it."""
-_RAISE = dis.opmap["RAISE_VARARGS"]
 _ENGINE = str(Path(__file__).parents[1])
 
 
@@ -421,19 +420,16 @@ def _code(run: Any) -> CodeType:
 
 
 def _internal(error: Exception) -> bool:
-    """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor from a line that
-    says `raise`."""
+    """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor on purpose."""
+    if is_refusal(error):
+        return False
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None or isinstance(error, Warning):
+    if trace is None:
         return False
-    code = trace.tb_frame.f_code
-    if code.co_filename == __file__:
-        return False
-    if not code.co_filename.startswith((_ENGINE, "<")):
-        return "numpy" in code.co_filename
-    return code.co_code[trace.tb_lasti] != _RAISE
+    file = trace.tb_frame.f_code.co_filename
+    return file != __file__ and (file.startswith((_ENGINE, "<")) or "numpy" in file)
 
 
 WORKED_OUT = frozenset(("reduction", "output_size", "mode"))
