@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Edge, Graph, Pass, Source
+from autograph_cli.graph.cuts import LISTED
 
 FEWEST = 4
 """So many steps or calls are a loop."""
@@ -84,6 +85,17 @@ def _takes(args: Iterable[Edge], nodes: set[int]) -> bool:
     return any(edge.node in nodes for edge in args)
 
 
+def _stale(seen: Seen) -> Iterator[Found]:
+    notices = [notice for notice in seen.trace.notices if notice.kind == "stale"] if seen.is_last else []
+    by_line: dict[Source | None, list[str]] = {}
+    for notice in notices:
+        by_line.setdefault(notice.source, []).append(notice.name)
+    for source, names in by_line.items():
+        said = f"the gradient of {', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''} adds up over steps"
+        fact = f"step {notices[0].step} adds to what was there before the parameters were changed"
+        yield Found(said, source, (fact,))
+
+
 RULES = (
     Rule(
         "AG401",
@@ -106,5 +118,12 @@ RULES = (
         "The gradients keep the graph that made them, and each turn of the loop keeps one more.",
         "Leave create_graph out where no derivative of a gradient is taken.",
         _never_differentiated,
+    ),
+    Rule(
+        "AG404",
+        "gradients add up over steps",
+        "backward adds to .grad: each step goes along the sum of all gradients since the beginning.",
+        "Call optimizer.zero_grad(), or set .grad to None, before each backward.",
+        _stale,
     ),
 )

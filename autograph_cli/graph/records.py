@@ -281,6 +281,19 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """Something about a parameter that was seen while the script ran and that no graph tells."""
+
+    kind: str
+    """`unused`: an optimizer has it and no operation took it. `stale`: a backward call added to a gradient that was
+    there before the parameter was changed."""
+    name: str
+    source: Source | None = None
+    """The line of the backward call."""
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """One run of one script: the steps that were kept."""
 
@@ -292,6 +305,7 @@ class Trace:
     """The exception that ended the script, in one line; empty when it ended well."""
     failed_at: Source | None = None
     """The script's line that raised it."""
+    notices: tuple[Notice, ...] = ()
 
     def _repr_html_(self) -> str | None:
         """The page that a notebook shows, once `autograph_cli.export` has been imported."""

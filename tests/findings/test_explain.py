@@ -86,6 +86,14 @@ class F(torch.autograd.Function):
         {backward}
 (g,) = torch.autograd.grad(F.apply(w).sum(), w, create_graph=True)
 """
+TRAINED = """
+net = torch.nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(6):
+    {before}
+    net(x).sum().backward()
+    {after}
+"""
 RIGHT = {
     "accumulation over micro-batches": "for i in range(4):\n    (w * x[i]).sum().backward()\nw.grad = None\n",
     "hidden state detached": "h = torch.zeros(3)\nfor t in range(6):\n    h = torch.tanh(h.detach() + w)\n    h.sum().backward()\n",
@@ -98,6 +106,33 @@ RIGHT = {
     "where on a safe input": "v = torch.where(x > 0, x * w, 1.0)\ntorch.where(x > 0, v, 1.0).sqrt().sum().backward()\n",
     "relu with some zeros": "torch.relu(x * w).sum().backward()\n",
     "one deep graph": "h = x\nfor i in range(3):\n    h = torch.tanh(h * w)\nh.sum().backward()\n",
+    "gradients zeroed in place": TRAINED.format(
+        before="optimizer.zero_grad(set_to_none=False)", after="optimizer.step()"
+    ),
+    "gradients zeroed after the step": TRAINED.format(before="pass", after="optimizer.step(); optimizer.zero_grad()"),
+    "one step for two batches": TRAINED.format(
+        before="pass", after="if step % 2:\n        optimizer.step()\n        optimizer.zero_grad()"
+    ),
+    "two networks in turn": """
+a, b = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+first, second = torch.optim.SGD(a.parameters(), 0.1), torch.optim.SGD(b.parameters(), 0.1)
+for step in range(5):
+    second.zero_grad()
+    b(a(x).detach()).sum().backward()
+    second.step()
+    first.zero_grad()
+    b(a(x)).sum().backward()
+    first.step()
+""",
+    "frozen layers": """
+net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
+net[0].requires_grad_(False)
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    net(x).sum().backward()
+    optimizer.step()
+""",
     "mask kept on ctx": FUNCTION.format(
         forward="ctx.mask = (x > 0).float()\n        return x * ctx.mask", backward="return g * ctx.mask"
     ),

@@ -7,7 +7,6 @@ Whatever else goes wrong inside the engine leaves it as an error that names the 
 
 from __future__ import annotations
 
-import dis
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .class_names import type_name
+from .errors import is_refusal
 from .overrides import unasked
 from .parsing import Parameter, Parser, Signature, asked, parser, takes
 from .tensor import Tensor
@@ -133,7 +133,6 @@ _UNFIT = re.compile(r"([\w.<>]+)\(\)( (?:got an unexpected|got multiple|missing 
 """How Python refuses a call whose arguments do not go with the parameters."""
 PUBLIC = __name__.partition("._core")[0]
 """The module of `torch`, as a script's functions name it."""
-_RAISE = dis.opmap["RAISE_VARARGS"]
 _ENGINE = str(Path(__file__).parents[1])
 
 
@@ -187,8 +186,12 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
 
     def checked(*args: Any, **kwargs: Any) -> Any:
         try:
-            if kwargs or kinds(args) not in known:
+            if kwargs:
                 check(args, kwargs)
+            else:
+                holds_integers = known.get(kinds(args))
+                if holds_integers is None or (holds_integers and not _of_64_bits(args)):
+                    check(args, kwargs)
             return run(*args, **kwargs) if kwargs else plain(*args)
         except Exception as error:
             again = check.again(args, kwargs, error)
@@ -221,6 +224,14 @@ def kinds(args: Any) -> tuple[Any, ...]:
     return found
 
 
+def _of_64_bits(args: Iterable[Any]) -> bool:
+    """Whether all integers among the arguments have as many bits as a kernel takes."""
+    for x in args:  # noqa: SIM110  (as `all(...)` it takes three times as long)
+        if x.__class__ is int and not -9223372036854775808 <= x <= 9223372036854775807:
+            return False
+    return True
+
+
 Handed = tuple[str, str, tuple[Any, ...], Mapping[str, Any]]
 """Arguments of a compiled function: its part of the namespace, its name, and those by position and by name."""
 
@@ -246,8 +257,9 @@ class Check:
         self.name = self.public = name
         self.run = run
         self.home = ""
-        self.known: set[Any] = set()
-        """Types of arguments that were taken before, where the types alone decide."""
+        self.known: dict[Any, bool] = {}
+        """Types of arguments that were taken before, where the types alone decide, but for the size of integers; and
+        whether there are integers among them."""
         self._parser: Parser | bool | None = False
 
     @property
@@ -259,13 +271,15 @@ class Check:
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise PyTorch's TypeError for a call that it would not take."""
         key = (*kinds(args), *kwargs, *kinds(kwargs.values())) if kwargs else kinds(args)
-        if key not in self.known and self._taken(args, kwargs):
-            self.known.add(key)
+        if key in self.known and _of_64_bits(args) and _of_64_bits(kwargs.values()):
+            return
+        if self._taken(args, kwargs):
+            self.known[key] = int in key
 
     def look_at_names(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """`self(...)`, of which only what came by name is remembered."""
         if self._taken(args, kwargs):
-            self.known.add((*kwargs, *map(type, kwargs.values())))
+            self.known[(*kwargs, *map(type, kwargs.values()))] = False
 
     def _ask(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Ask what is no tensor for what PyTorch's own Python code asks it for: the error is Python's."""
@@ -406,19 +420,16 @@ def _code(run: Any) -> CodeType:
 
 
 def _internal(error: Exception) -> bool:
-    """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor from a line that
-    says `raise`."""
+    """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor on purpose."""
+    if is_refusal(error):
+        return False
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None or isinstance(error, Warning):
+    if trace is None:
         return False
-    code = trace.tb_frame.f_code
-    if code.co_filename == __file__:
-        return False
-    if not code.co_filename.startswith((_ENGINE, "<")):
-        return "numpy" in code.co_filename
-    return code.co_code[trace.tb_lasti] != _RAISE
+    file = trace.tb_frame.f_code.co_filename
+    return file != __file__ and (file.startswith((_ENGINE, "<")) or "numpy" in file)
 
 
 WORKED_OUT = frozenset(("reduction", "output_size", "mode"))

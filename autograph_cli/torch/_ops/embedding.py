@@ -10,6 +10,7 @@ from .._arrays.meta import readable
 from .._arrays.stand_in import cannot_batch, whole
 from .._core import batching, batching_layers
 from .._core.dtypes import cpp_name
+from .._core.errors import refused
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
@@ -210,11 +211,12 @@ def embedding_bag(
         input, weight = weight, input
     _dense(sparse, "embedding_bag")
     if not isinstance(mode, str) or mode not in _BAG_MODES:
-        raise ValueError("mode has to be one of sum, mean or max")
+        raise refused(ValueError, "mode has to be one of sum, mean or max")
     if per_sample_weights is not None and per_sample_weights._raw.shape != input._raw.shape:
-        raise ValueError(
+        raise refused(
+            ValueError,
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
-            f"same shape as the input ({input.shape})"
+            f"same shape as the input ({input.shape})",
         )
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
@@ -222,12 +224,13 @@ def embedding_bag(
             f"mode='{mode}'). Please open a feature request on GitHub."
         )
     if weight.ndim != 2:
-        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+        raise refused(ValueError, f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if input.ndim == 2:
         if offsets is not None:
-            raise ValueError(
+            raise refused(
+                ValueError,
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                f"sequences. However, found offsets of type {type(offsets)}"
+                f"sequences. However, found offsets of type {type(offsets)}",
             )
         bags, length = input._raw.shape
         offsets = arange(0, bags * length, length) if length else make(input._raw[:, :0].sum(1))
@@ -235,11 +238,11 @@ def embedding_bag(
         if per_sample_weights is not None:
             per_sample_weights = views.reshape(per_sample_weights, (bags * length,))
     elif input.ndim != 1:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+        raise refused(ValueError, f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     elif offsets is None:
-        raise ValueError("offsets has to be a 1D Tensor but got None")
+        raise refused(ValueError, "offsets has to be a 1D Tensor but got None")
     elif offsets.ndim != 1:
-        raise ValueError("offsets has to be a 1D Tensor")
+        raise refused(ValueError, "offsets has to be a 1D Tensor")
     if include_last_offset and offsets._raw.size == 0:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
     if readable(offsets._raw) and offsets._raw[0] != 0:

@@ -9,6 +9,7 @@ from typing import Any
 from .._arrays.meta import readable
 from .._core import batching, dims as dim_sizes
 from .._core.autocast import autocasts
+from .._core.errors import refused
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.memory_format import suggests_channels_last
 from .._core.operation import operation, operations
@@ -383,7 +384,7 @@ def _adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     if dims == 1 and len(given) != 1:
         raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")
     if dims > 1 and input.ndim <= len(given):
-        raise ValueError(f"Input dimension should be at least {len(given) + 1}")
+        raise refused(ValueError, f"Input dimension should be at least {len(given) + 1}")
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input._raw.shape)}")
     if len(given) != dims:
@@ -429,7 +430,7 @@ def _fractional(
 ) -> Any:
     name = f"fractional_max_pool{dims}d"
     if size is None and ratio is None:
-        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        raise refused(ValueError, f"{name} requires specifying either an output_size or an output_ratio")
     if size is None:
         ratio = (ratio,) * dims if isinstance(ratio, float) else ratio
         size = tuple(int(n * r) for n, r in zip(input._raw.shape[-dims:], ratio, strict=True))
@@ -492,14 +493,15 @@ def _unpooled_size(input: Tensor, kernel: Any, stride: Any, padding: Any, given:
     if len(given) == dims + 2:
         given = given[2:]
     if len(given) != dims:
-        raise ValueError(
+        raise refused(
+            ValueError,
             f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of "
-            f"'{len(given)}'"
+            f"'{len(given)}'",
         )
     for d in range(dims):
         low, high = usual[d] - stride[d], usual[d] + stride[d]
         if not low < given[d] < high:
-            raise ValueError(f'invalid output_size "{given}" (dim {d} must be between {low} and {high})')
+            raise refused(ValueError, f'invalid output_size "{given}" (dim {d} must be between {low} and {high})')
     return given
 
 

@@ -16,6 +16,7 @@ from .._core.batching import expanded, value_of
 from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
 from .._core.docstrings import documented
+from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import below
 from .._core.interrupts import contextmanager
@@ -70,7 +71,7 @@ class Generator(metaclass=Named):
     def set_state(self, new_state: Tensor) -> Generator:
         """Go on from the state that `get_state` returned; TypeError or RuntimeError for anything else."""
         if not isinstance(new_state, Tensor):
-            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+            raise refused(TypeError, f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         self.stream.set_state(new_state._raw)
         return self
 
@@ -205,7 +206,7 @@ def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
     ) -> Tensor:
         given = more.pop("size", None)
         if more:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
+            raise refused(TypeError, f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
         return _new(name, shape, lambda size: sampler(stream_of(generator), size, wanted), requires_grad, out)
 
@@ -253,12 +254,13 @@ def randint(
         size = given.pop()
     if size is None:
         if len(args) in (2, 3):
-            raise TypeError(
+            raise refused(
+                TypeError,
                 f"randint(): argument 'size' (position {len(args)}) must be tuple of ints, "
-                f"not {type(args[-1]).__name__}"
+                f"not {type(args[-1]).__name__}",
             )
         kinds = ", ".join(type(x).__name__ for x in args)
-        raise TypeError(f"randint() received an invalid combination of arguments - got ({kinds})")
+        raise refused(TypeError, f"randint() received an invalid combination of arguments - got ({kinds})")
     first, last = _range("randint", given, low, high)
     wanted = placed("randint", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
     draw = lambda shape: samplers.integers(stream_of(generator), shape, wanted, first, last)  # noqa: E731
@@ -271,7 +273,7 @@ def _range(name: str, given: list[Any], low: Any, high: Any) -> tuple[int, int]:
     elif len(given) == 1:
         low, high = (low, given[0]) if high is None else (given[0], high)
     if high is None:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "high"')
+        raise refused(TypeError, f'{name}() missing 1 required positional arguments: "high"')
     return 0 if low is None else int(low), int(high)
 
 
@@ -382,14 +384,14 @@ def _fills(
 
 def _bound(name: str, defaults: dict[str, Any], args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
     if len(args) > len(defaults):
-        raise TypeError(f"{name}() takes {len(defaults)} positional arguments but {len(args)} were given")
+        raise refused(TypeError, f"{name}() takes {len(defaults)} positional arguments but {len(args)} were given")
     given = dict(zip(defaults, args, strict=False)) | named
     for key in given:
         if key not in defaults:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+            raise refused(TypeError, f"{name}() got an unexpected keyword argument '{key}'")
     missing = [key for key, value in defaults.items() if value is _REQUIRED and key not in given]
     if missing:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "{missing[0]}"')
+        raise refused(TypeError, f'{name}() missing 1 required positional arguments: "{missing[0]}"')
     return list((defaults | given).values())
 
 
@@ -575,8 +577,10 @@ def normal(
         (isinstance(mean, Tensor), isinstance(std, Tensor))
     )
     if run is None:
-        raise TypeError(
-            f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, {type(std).__name__})"
+        raise refused(
+            TypeError,
+            "normal() received an invalid combination of arguments - "
+            f"got ({type(mean).__name__}, {type(std).__name__})",
         )
     made: Tensor = run(mean, std, generator)
     if out is None:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from .._core import dtypes, layout
+from .._core.errors import refused
 from .._core.parsing import Parser, parser
 from .._core.registry import functions
 from .._core.state import process_state
@@ -31,11 +32,11 @@ __all__ = [
 
 def _check(name: str, m: int, dtype: Any, how: Any) -> None:
     if m < 0:
-        raise ValueError(f"{name} requires non-negative window length, got M={m}")
+        raise refused(ValueError, f"{name} requires non-negative window length, got M={m}")
     if how is not None and how is not layout.strided:
-        raise ValueError(f"{name} is implemented for strided tensors only, got: {how}")
+        raise refused(ValueError, f"{name} is implemented for strided tensors only, got: {how}")
     if dtype not in (dtypes.float32, dtypes.float64):
-        raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
+        raise refused(ValueError, f"{name} expects float32 or float64 dtypes, got: {dtype}")
 
 
 def _period(m: int, sym: bool) -> int:
@@ -44,12 +45,12 @@ def _period(m: int, sym: bool) -> int:
 
 def _positive(what: str, x: Any) -> None:
     if x <= 0:
-        raise ValueError(f"{what} must be positive, got: {x} instead.")
+        raise refused(ValueError, f"{what} must be positive, got: {x} instead.")
 
 
 def _not_negative(what: str, x: Any) -> None:
     if x < 0:
-        raise ValueError(f"{what} must be non-negative, got: {x} instead.")
+        raise refused(ValueError, f"{what} must be non-negative, got: {x} instead.")
 
 
 _PLACED = {"dtype": None, "layout": layout.strided, "device": None, "requires_grad": False}
@@ -81,13 +82,13 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
                 if named
                 else ""
             )
-            raise TypeError(f"{name}() takes 1 positional argument but {1 + len(args)}{beside} were given")
+            raise refused(TypeError, f"{name}() takes 1 positional argument but {1 + len(args)}{beside} were given")
         given = {k: named.pop(k, default) for k, default in _PLACED.items()}
         sym, dtype, layout = named.pop("sym", True), given["dtype"], given["layout"]
         try:
             signature.bind(M, sym, None, **named)
         except TypeError as error:
-            raise TypeError(f"{name}() {error}") from None
+            raise refused(TypeError, f"{name}() {error}") from None
         dtype = dtypes.FROM_NUMPY[process_state.default_dtype] if dtype is None else dtype
         _check(name, M, dtype, layout)
         given["dtype"] = dtype
@@ -117,7 +118,7 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
 def exponential(m: int, sym: bool, row: Any, *, center: float | None = None, tau: float = 1.0) -> Any:
     """exp(-|n - center| / tau)."""
     if sym and center is not None:
-        raise ValueError("Center must be None for symmetric windows")
+        raise refused(ValueError, "Center must be None for symmetric windows")
     middle = _period(m, sym) / 2.0 if center is None else center
     return (-row(-middle / tau, (-middle + (m - 1)) / tau).abs()).exp()
 
@@ -161,9 +162,9 @@ def _cosines(m: int, sym: bool, row: Any, a: Any) -> Any:
 def general_cosine(m: int, sym: bool, row: Any, a: Any) -> Any:
     """A sum of cosines with alternating signs and the weights `a`."""
     if not isinstance(a, Iterable):
-        raise TypeError("Coefficients must be a list/tuple")
+        raise refused(TypeError, "Coefficients must be a list/tuple")
     if not a:
-        raise ValueError("Coefficients cannot be empty")
+        raise refused(ValueError, "Coefficients cannot be empty")
     return _cosines(m, sym, row, list(a))
 
 
