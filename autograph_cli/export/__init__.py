@@ -3,6 +3,7 @@
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.layout import LAYOUTS
 from autograph_cli.export.rendering import (
+    FLOWS,
     FORMATS,
     PARAMETERS,
     READABLE,
@@ -16,6 +17,7 @@ from autograph_cli.export.rendering import (
 from autograph_cli.graph import records
 
 __all__ = [
+    "FLOWS",
     "FORMATS",
     "LAYOUTS",
     "PARAMETERS",

@@ -86,6 +86,8 @@ class Job:
     columns: bool = True
     formulas: tuple[Formula, ...] = ()
     """What stands beside the bands, or is written alone."""
+    data: bool = False
+    """Whether arrows follow the data."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
@@ -100,7 +102,7 @@ class Job:
         """The scene with everything open; where there is a limit, loops are rolled if that makes it much smaller."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
-        scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown, tags=self.tags)
+        scene = build(self.graph, self.title, data=self.data, shown=self.shown, tags=self.tags)
         if self.flattened:
             scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
         if self.formulas:
@@ -157,7 +159,9 @@ class Job:
             ran = None if node.measured is None else node.measured.inside
             if ran is not None and ran.nodes:
                 title, shown = inside_words(node), (*self.shown, "formula")
-                found[node.id] = to_svg(Job(ran, "forward", title, None, shown=shown, inside=True).placed(), page=True)
+                found[node.id] = to_svg(
+                    Job(ran, "forward", title, None, shown=shown, inside=True, data=True).placed(), page=True
+                )
         return found
 
 
@@ -176,11 +180,13 @@ class Format:
 
 PARAMETERS = {None: None, "inline": True, "boxes": False}
 """How the leaves of a picture are drawn, and the default."""
-View = Callable[[Graph, "tuple[str, ...] | None", "int | None"], Graph]
+FLOWS = ("gradient", "data")
+"""What the arrows between derivatives follow: the default first."""
+View = Callable[[Graph, "tuple[str, ...] | None", "int | None", bool], Graph]
 VIEWS: dict[str, View] = {
-    "forward": lambda graph, roots, order: forward(graph, roots),
-    "backward": lambda graph, roots, order: backward(graph, roots),
-    "double-backward": lambda graph, roots, order: double_backward(graph, roots, order),
+    "forward": lambda graph, roots, order, data: forward(graph, roots),
+    "backward": lambda graph, roots, order, data: backward(graph, roots),
+    "double-backward": lambda graph, roots, order, data: double_backward(graph, roots, order, data=data),
 }
 
 
@@ -220,7 +226,7 @@ FORMATS: dict[str, Format] = {
     "html": Format(".html", _html),
     "dot": Format(".dot", lambda job: to_dot(job.scene())),
     "mermaid": Format(".mmd", lambda job: to_mermaid(job.scene(job.max_nodes))),
-    "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.view == "forward")),
+    "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.data)),
     "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown)),
     "latex": Format(".tex", lambda job: to_latex(job.formulas, job.title)),
     "json": Format(".json", lambda job: job.graph.to_json().encode()),
@@ -257,6 +263,9 @@ class RenderOptions:
     number of operations."""
     columns: bool = True
     """Break a tall picture."""
+    flow: str = FLOWS[0]
+    """`data` to draw in the double-backward view how derivatives are computed, or `gradient` for their grad_fn chains.
+    A page has the latter."""
     tracked_only: bool = False
     """Leave out the operations that autograd did not record."""
     formula: bool = False
@@ -286,7 +295,7 @@ def render(
     b'{"nodes": '
     """
     asked = replace(options or RenderOptions(), **changes)
-    for what, name, known in (("view", view, VIEWS), ("format", format, FORMATS)):
+    for what, name, known in (("view", view, VIEWS), ("format", format, FORMATS), ("flow", asked.flow, FLOWS)):
         if name not in known:
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
     if asked.layout is not None:
@@ -300,7 +309,8 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
     """What a format is made from, of one view of a graph whose names are told apart."""
     shown, part = asked.shown, asked.part
     names, title = None if asked.roots is None else tuple(asked.roots), visible(asked.title)
-    cut = VIEWS[view](graph, names, asked.order)
+    flows = view == "double-backward" and asked.flow == "data" and format != "html"
+    cut = VIEWS[view](graph, names, asked.order, flows)
     whole, numbers = None, None
     if asked.inside is not None:
         cut, words = open_node(cut, asked.inside, title or "FILE.py")
@@ -308,7 +318,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
     else:
         check_recorded(graph, shown, title or "FILE.py")
         if format == "html":
-            whole, numbers = graph, VIEWS[view](_numbered(graph), names, asked.order)
+            whole, numbers = graph, VIEWS[view](_numbered(graph), names, asked.order, False)
     if part:
         title = f"{title} · {part.words()} ({len(part.of(cut))} of {len(cut)} nodes)".removeprefix(" · ")
         numbers = numbers and part.of(numbers)
@@ -332,6 +342,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         inline=False if format == "html" else PARAMETERS[asked.parameters],
         columns=asked.columns,
         formulas=formulas_of(graph) if asked.formula or format == "latex" else (),
+        data=flows or view == "forward",
     )
 
 
