@@ -21,6 +21,10 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "saved": ("(", ")"),
     "result": ("(", ")"),
     "module": ("(", ")"),
+    "folded": ("(", ")"),
+    "added": ("[", "]"),
+    "removed": ("[", "]"),
+    "changed": ("[", "]"),
 }
 _SPECIAL = re.compile(r"""["#<>&`\\;|_*$]|^(?=[\d+-])""")
 
