@@ -10,6 +10,7 @@ from autograph_cli.cli.options import no_graph
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import Graph, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_of, bytes_text
+from autograph_cli.graph.marks import marks_of, marks_text
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.saved_memory import kept_tensors, retained, total_bytes
 from autograph_cli.record.store import has_graph
@@ -58,6 +59,8 @@ def _step(step: Step, *, alone: bool) -> list[tuple[str, str]]:
     lines = [] if alone else [("step", str(step.number))]
     lines.append(("roots", _listed(_roots(step.graph)) or "none"))
     lines.append(("leaves", _listed(_leaves(nodes)) or "none"))
+    seen = marks_text(marks_of(step.graph))
+    lines += [("wrong", f"{seen}: marked in the pictures")] if seen else []
     orders = Counter(node.order for node in nodes if node.kind == "operation")
     lines.append(("nodes", ", ".join(f"order {order}: {orders[order]}" for order in sorted(orders)) or "none"))
     lines += _memory(step, nodes)
