@@ -14,6 +14,7 @@ from autograph_cli.cli.options import RECORDABLE, RecordType, StepsType, engine_
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
 from autograph_cli.record import runner, store
+from autograph_cli.record.steps import Selection
 
 
 @click.command(
@@ -91,8 +92,9 @@ def run(
     try:
         where = store.keep(trace, folder) if output is None else store.save(trace, output)
     except store.StoreError as error:
-        say(f"Error: {error}", err=True)
+        elsewhere = " To keep the trace elsewhere: autograph run -o FILE." if output is None else ""
+        say(f"Error: {error}{elsewhere}", err=True)
         return result.exit_code or error.exit_code
     if not quiet:
-        print_report(trace, where, folder)
+        print_report(trace, where, folder, Selection.parse(steps).last)
     return result.exit_code

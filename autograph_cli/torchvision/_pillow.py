@@ -15,7 +15,7 @@ def pillow(part: str = "Image") -> Any:
         if error.name not in ("PIL", f"PIL.{part}"):
             raise
         raise ModuleNotFoundError(
-            "torchvision needs Pillow for pictures: pip install 'autograph-cli[vision]'", name="PIL"
+            "torchvision needs Pillow for pictures: pip install pillow", name="PIL"
         ) from None
 
 

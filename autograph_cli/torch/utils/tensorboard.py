@@ -306,7 +306,7 @@ def _png(pixels: Any) -> bytes:
         pillow = importlib.import_module("PIL.Image")
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "SummaryWriter needs Pillow for pictures: pip install 'autograph-cli[vision]'", name="PIL"
+            "SummaryWriter needs Pillow for pictures: pip install pillow", name="PIL"
         ) from None
     file = io.BytesIO()
     pillow.fromarray(pixels).save(file, format="PNG")
