@@ -63,6 +63,11 @@ class Recording:
         """Keep the trace in a file that every command of `autograph` takes."""
         store.save(self.trace, Path(path))
 
+    def _repr_html_(self) -> str | None:
+        from autograph_cli import export
+
+        return export.notebook_html(self.trace)
+
     def _repr_svg_(self) -> str:
         return self.render().decode()
 

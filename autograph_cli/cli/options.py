@@ -205,6 +205,11 @@ def open_trace(
     return Opened(trace, _stem(trace.script), result.exit_code)
 
 
+def script_of(trace: Trace, source: str | None) -> Path:
+    """Where the script of a trace is expected: the one that was run, or one of that name in this folder."""
+    return Path(source if source is not None and source.endswith(SCRIPTS) else trace.script)
+
+
 def choose(trace: Trace, wanted: str | None) -> Step:
     """The step that is asked for; by default the last one in which autograd recorded something.
 

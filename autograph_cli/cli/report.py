@@ -17,7 +17,9 @@ from autograph_cli.record.store import has_graph
 
 MOST = 12
 """So many leaves or roots are named; of more, their number is told."""
-NOT_FOLLOWED = f", the last one that was followed: the first {ALL_UNTIL} are, then each {EACH}th (--steps all keeps all)"
+NOT_FOLLOWED = (
+    f", the last one that was followed: the first {ALL_UNTIL} are, then each {EACH}th (--steps all keeps all)"
+)
 
 
 def print_report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from autograph_cli.cli.exit_codes import as_command_error
-from autograph_cli.cli.options import SCRIPTS, Opened, StepType, choose, engine_option, open_trace
+from autograph_cli.cli.options import StepType, choose, engine_option, open_trace, script_of
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import Graph, GraphError, Node, Step, paths as ways
 from autograph_cli.graph.cuts import reasons
@@ -55,7 +55,7 @@ def why(
         opened = open_trace(source, args, step, quiet_stdout=True, engine=engine)
         if opened.failed_early:
             ctx.exit(2)
-        lines, code = _answer(choose(opened.trace, step), loss, leaf, limit, _script_of(opened, source))
+        lines, code = _answer(choose(opened.trace, step), loss, leaf, limit, script_of(opened.trace, source))
         say("\n".join(lines))
     ctx.exit(code)
 
@@ -72,11 +72,6 @@ def _answer(step: Step, loss: str, leaf: str, limit: int, script: Path) -> tuple
     if found:
         return _told(graph, found, loss, leaf), 0
     return _cut(graph, starts, ends, (loss, leaf), scripts), NO_PATH
-
-
-def _script_of(opened: Opened, source: str | None) -> Path:
-    """Where the script of a trace is expected: the one that was run, or one of that name in this folder."""
-    return Path(source if source is not None and source.endswith(SCRIPTS) else opened.trace.script)
 
 
 def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:
@@ -139,7 +134,7 @@ def _cut(
 ) -> list[str]:
     loss, leaf = names
     found = causes(graph, starts, ends, leaf, scripts)
-    told = reasons(graph, starts, ends) if ends else unused(leaf, scripts)
+    told = reasons(graph, starts, ends, untracked=not found) if ends else unused(leaf, scripts)
     told += origins(graph, ends, scripts)
     if not scripts:
         told.append("The script as it was recorded is not in this folder, so which of its lines cut is not told.")

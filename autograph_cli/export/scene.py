@@ -9,6 +9,8 @@ from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style, is_code
 from autograph_cli.graph import Edge, Graph, Node
+from autograph_cli.graph.cuts import UNGRADED
+from autograph_cli.graph.derivatives import derivatives_text
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
@@ -84,7 +86,7 @@ class Band:
     @property
     def order(self) -> int:
         """The order of all that is in it."""
-        return 0 if self.number % 2 else self.number // 2
+        return order_of(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,11 @@ class Scene:
     """Whether arrows follow the data; else they follow the gradient, from the roots down."""
     frames: tuple[Frame, ...] = ()
     """The modules, each after the one that it is in."""
+
+    @property
+    def stacked(self) -> tuple[Band, ...]:
+        """The bands from the top: the roots are below where arrows follow the data."""
+        return self.bands if self.data else self.bands[::-1]
 
 
 def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL, tags: bool = True) -> Scene:
@@ -171,7 +178,7 @@ class _Builder:
             title,
             tuple(self.boxes),
             tuple(self.arrows),
-            tuple(Band(number, band_title(number)) for number in bands) if len(bands) > 1 else (),
+            tuple(Band(number, band_title(number, self.graph)) for number in bands) if len(bands) > 1 else (),
             tuple((style, words[style]) for style in LEGEND if style in styles),
             self._notes(),
             self._links(),
@@ -189,7 +196,7 @@ class _Builder:
         dashed = [arrow.label.startswith(DETACH) for arrow in self.arrows if arrow.dashed]
         notes.append("" if all(dashed) else "dashed: into another order")
         notes.append(f"dashed, {DETACH}: no gradient goes back" if any(dashed) else "")
-        notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
+        notes.append("∂ f: from the backward of f" if any("∂ " in box.subtitle for box in self.boxes) else "")
         notes.append("fine dashes: kept for backward" if any(arrow.keeps for arrow in self.arrows) else "")
         notes.append("thin: a derivative and what it differentiates" if self._links() else "")
         notes.append(kept_words(self.kept) if "saved" in self.labels.shown else "")
@@ -235,7 +242,19 @@ class _Builder:
         for user, used in sorted(edges, key=lambda edge: height[edge[0]]):
             if self.graph.nodes[user].order == 0 and bands[used]:
                 bands[user] = max(bands[user], bands[used] | 1)
+        lowest: dict[int, int] = {}
+        for user, used in sorted(edges, key=lambda edge: -height[edge[0]]):
+            if self.graph.nodes[user].kind in UNGRADED:  # stands where it is used
+                bands[user] = max(bands[user], lowest.get(user, 0))
+            lowest[used] = min(lowest.get(used, bands[user]), bands[user])
+        for node in self.graph:
+            if node.kind in UNGRADED:
+                bands[node.id] = max(bands[node.id], lowest.get(node.id, 0))
         return bands
+
+    def _order(self, node: int) -> int:
+        """The order of the band that a node is in."""
+        return order_of(self.band[node])
 
     def _repeated(self) -> set[int]:
         """Leaves and inputs whose edges would be long if they were drawn once: over many ranks, or into other bands."""
@@ -279,7 +298,7 @@ class _Builder:
                 self.arrows.append(Arrow(f"n{saver}", f"s{number}", short(name), tooltip=visible(words), keeps=True))
 
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
-        here, nodes, band = f"n{node.id}", self.graph.nodes, self.band[node.id]
+        here, band = f"n{node.id}", self.band[node.id]
         if node.id in self.detached:
             return
         for position, given in enumerate(node.args if self.data else node.next):
@@ -287,7 +306,7 @@ class _Builder:
                 continue
             edge = self._source(given)
             far = f"n{edge.node}"
-            dashed = nodes[edge.node].order != node.order
+            dashed = self._order(edge.node) != self._order(node.id)
             if edge.node in tags:
                 far = f"t{node.id}_{position}"
                 kind, title, tip = tags[edge.node]
@@ -317,10 +336,16 @@ class _Builder:
         return self.told[key]
 
 
-def band_title(number: int) -> str:
-    """The name of a band."""
+def order_of(band: int) -> int:
+    """The order of all that is in a band of this number."""
+    return 0 if band % 2 else band // 2
+
+
+def band_title(number: int, graph: Graph | None = None) -> str:
+    """The name of a band, and the derivatives of a graph that are in it."""
     if number % 2:
         return "order 0 · made from gradients"
     words = {0: "forward", 1: "backward", 2: "double backward", 3: "triple backward"}
     order = number // 2
-    return f"order {order}" + (f" · {words[order]}" if order in words else "")
+    made = derivatives_text(graph, order) if graph is not None and order else ""
+    return " · ".join(filter(None, (f"order {order}", words.get(order), made)))
