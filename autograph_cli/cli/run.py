@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from autograph_cli import engines
-from autograph_cli.cli import check, live
+from autograph_cli.cli import lacking, live
 from autograph_cli.cli.finding_formats import brief
 from autograph_cli.cli.options import RECORDABLE, RecordType, StepsType, engine_of, engine_option
 from autograph_cli.cli.printing import say
@@ -82,11 +82,11 @@ def run(
     folder = Path.cwd()
     target = runner.Target.of(file, args, module=module)
     if check_only:
-        return check.tell_all(target, quiet)
+        return lacking.tell_all(target, quiet)
     target = replace(target, source=runner.read(target))
     engine = engine_of(engine)
     if not quiet and engine == "builtin":
-        check.warn(target)
+        lacking.warn(target)
     # Relative to where the command was given: the script may go elsewhere.
     output = None if output is None else folder / output
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
