@@ -57,7 +57,7 @@ class Commands(click.Group):
         return command
 
 
-_COMMANDS = ("run", "render", "open", "show", "why", "explain", "snapshot", "diff", "info")
+_COMMANDS = ("run", "render", "open", "show", "why", "explain", "check", "snapshot", "diff", "info")
 """In the order in which help lists them; each is a file beside this one."""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from autograph_cli import engines
-from autograph_cli.cli import check, live
+from autograph_cli.cli import lacking, live
 from autograph_cli.cli.finding_formats import brief
 from autograph_cli.cli.options import RECORDABLE, RecordType, StepsType, engine_of, engine_option
 from autograph_cli.cli.printing import say
@@ -18,6 +18,7 @@ from autograph_cli.findings import explain
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Trace
 from autograph_cli.record import runner, store
+from autograph_cli.record.steps import Selection
 
 FAILURES = ("AG0",)
 """The findings that explain an exception."""
@@ -82,11 +83,11 @@ def run(
     folder = Path.cwd()
     target = runner.Target.of(file, args, module=module)
     if check_only:
-        return check.tell_all(target, quiet)
+        return lacking.tell_all(target, quiet)
     target = replace(target, source=runner.read(target))
     engine = engine_of(engine)
     if not quiet and engine == "builtin":
-        check.warn(target)
+        lacking.warn(target)
     # Relative to where the command was given: the script may go elsewhere.
     output = None if output is None else folder / output
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
@@ -98,12 +99,13 @@ def run(
     try:
         where = store.keep(trace, folder) if output is None else store.save(trace, output)
     except store.StoreError as error:
-        say(f"Error: {error}", err=True)
+        elsewhere = " To keep the trace elsewhere: autograph run -o FILE." if output is None else ""
+        say(f"Error: {error}{elsewhere}", err=True)
         return result.exit_code or error.exit_code
     if not quiet:
         if trace.failure:
             _explain_failure(trace, folder / target.name)
-        print_report(trace, where, folder)
+        print_report(trace, where, folder, Selection.parse(steps).last)
     return result.exit_code
 
 

@@ -22,6 +22,10 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "mark": ("(", ")"),
     "result": ("(", ")"),
     "module": ("(", ")"),
+    "folded": ("(", ")"),
+    "added": ("[", "]"),
+    "removed": ("[", "]"),
+    "changed": ("[", "]"),
 }
 _SPECIAL = re.compile(r"""["#<>&`\\;|_*$]|^(?=[\d+-])""")
 

@@ -186,8 +186,12 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
 
     def checked(*args: Any, **kwargs: Any) -> Any:
         try:
-            if kwargs or kinds(args) not in known:
+            if kwargs:
                 check(args, kwargs)
+            else:
+                holds_integers = known.get(kinds(args))
+                if holds_integers is None or (holds_integers and not _of_64_bits(args)):
+                    check(args, kwargs)
             return run(*args, **kwargs) if kwargs else plain(*args)
         except Exception as error:
             again = check.again(args, kwargs, error)
@@ -220,6 +224,14 @@ def kinds(args: Any) -> tuple[Any, ...]:
     return found
 
 
+def _of_64_bits(args: Iterable[Any]) -> bool:
+    """Whether all integers among the arguments have as many bits as a kernel takes."""
+    for x in args:  # noqa: SIM110  (as `all(...)` it takes three times as long)
+        if x.__class__ is int and not -9223372036854775808 <= x <= 9223372036854775807:
+            return False
+    return True
+
+
 Handed = tuple[str, str, tuple[Any, ...], Mapping[str, Any]]
 """Arguments of a compiled function: its part of the namespace, its name, and those by position and by name."""
 
@@ -245,8 +257,9 @@ class Check:
         self.name = self.public = name
         self.run = run
         self.home = ""
-        self.known: set[Any] = set()
-        """Types of arguments that were taken before, where the types alone decide."""
+        self.known: dict[Any, bool] = {}
+        """Types of arguments that were taken before, where the types alone decide, but for the size of integers; and
+        whether there are integers among them."""
         self._parser: Parser | bool | None = False
 
     @property
@@ -258,13 +271,15 @@ class Check:
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise PyTorch's TypeError for a call that it would not take."""
         key = (*kinds(args), *kwargs, *kinds(kwargs.values())) if kwargs else kinds(args)
-        if key not in self.known and self._taken(args, kwargs):
-            self.known.add(key)
+        if key in self.known and _of_64_bits(args) and _of_64_bits(kwargs.values()):
+            return
+        if self._taken(args, kwargs):
+            self.known[key] = int in key
 
     def look_at_names(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """`self(...)`, of which only what came by name is remembered."""
         if self._taken(args, kwargs):
-            self.known.add((*kwargs, *map(type, kwargs.values())))
+            self.known[(*kwargs, *map(type, kwargs.values()))] = False
 
     def _ask(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Ask what is no tensor for what PyTorch's own Python code asks it for: the error is Python's."""

@@ -323,6 +323,11 @@ subclassed.append(_subclassed)
 
 
 def _activate(entries: list[Overridable]) -> None:
+    """Replace the code of each function, so that one which nobody overrides looks at nothing.
+
+    A standing look at classes would make a multiplication of two numbers (1.2 us) 7 % slower with the function's own
+    signature, 34 % with `*args, **kwargs`.
+    """
     for entry in entries:
         if not {"__wrapped__", "__signature__"} & entry.function.__dict__.keys():
             vars(entry.function)["__signature__"] = inspect.signature(entry.body)
@@ -343,7 +348,10 @@ _ENTRY = "<entry>"
 
 @functools.cache
 def _looking(free: int) -> CodeType:
-    """The code of a function that looks first; it names as many variables from outside as the code that it replaces."""
+    """The code of a function that looks first; it names as many variables from outside as the code that it replaces.
+
+    It is compiled, for how many that are is known only then, and Python takes no other code in place of another.
+    """
     names = "".join(f"v{i:03}, " for i in range(free))
     used = f"        ({names})\n" if free else ""
     body = f"        entry = {_ENTRY!r}\n        return entry(args, kwargs)\n{used}"

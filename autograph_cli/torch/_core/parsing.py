@@ -112,14 +112,12 @@ class Signature:
 class Parser:
     """All signatures of one function."""
 
-    __slots__ = ("known", "name", "numbers", "signatures")
+    __slots__ = ("name", "numbers", "signatures")
 
     def __init__(self, name: str, signatures: tuple[Signature, ...]) -> None:
         self.name = name
         self.signatures = signatures
         self.numbers = name in TAKE_NUMBERS
-        self.known: set[Any] = set()
-        """Types of arguments that were taken before, where the types alone decide."""
 
     def check(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether the types alone decided that the call is taken; a TypeError in PyTorch's words if it is not."""

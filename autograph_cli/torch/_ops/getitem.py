@@ -12,7 +12,7 @@ from .._core.class_names import type_name
 from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
-from .._core.registry import composite, methods
+from .._core.registry import composite
 from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn
@@ -284,6 +284,3 @@ def _copy_to(target: Tensor, value: Tensor) -> None:
         if shape != target._raw.shape:
             value = views.expand(value, target._raw.shape)
         indexing.copy_(target, value)
-
-
-methods["__contains__"] = lambda self, element: bool((self == element).any())
