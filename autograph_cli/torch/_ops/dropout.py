@@ -20,7 +20,8 @@ from .._core.transforms import beside
 from .._core.user_warnings import warn
 from . import arithmetic, views
 from .arithmetic import no_derivative
-from .random import in_memory_order, stream_of
+from .generators import stream_of
+from .random import in_memory_order
 
 ALPHA = 1.7580993408473766
 """The negative limit of `selu`, whose outputs alpha dropout keeps at mean 0 and variance 1."""

@@ -18,7 +18,7 @@ from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
 from .._kernels.interpolate import RESIZINGS
-from . import pooling
+from . import average_pooling
 from .arithmetic import no_derivative
 from .convolution import wanted
 
@@ -204,7 +204,11 @@ def interpolate(
 
 
 def _area(input: Tensor, size: Sizes) -> Tensor:
-    pools = {1: pooling.adaptive_avg_pool1d, 2: pooling.adaptive_avg_pool2d, 3: pooling.adaptive_avg_pool3d}
+    pools = {
+        1: average_pooling.adaptive_avg_pool1d,
+        2: average_pooling.adaptive_avg_pool2d,
+        3: average_pooling.adaptive_avg_pool3d,
+    }
     return pools[len(size)](input, size)
 
 

@@ -22,7 +22,7 @@ from .._core.tensor import Tensor, make
 from . import activations, views
 from .arithmetic import no_derivative
 from .comparison import finfo
-from .random import stream_of
+from .generators import stream_of
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 

@@ -19,10 +19,10 @@ from .._core.transforms import Batched
 from .._core.views import bump, changes
 from . import reductions, unary, views
 from .arithmetic import no_derivative
+from .average_pooling import avg_pool2d, avg_pool3d
 from .comparison import finfo
 from .convolution import wanted
 from .padding import pad
-from .pooling import avg_pool2d, avg_pool3d
 
 layer_norm_op = operation(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "

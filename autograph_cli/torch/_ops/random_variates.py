@@ -15,7 +15,7 @@ from .._core.registry import publish
 from .._kernels import random_variates
 from ..autograd.function import Function, once_differentiable
 from .arithmetic import no_derivative
-from .random import stream_of
+from .generators import stream_of
 
 
 def _each(variate: Any, generator: Any, *arrays: Any) -> Any:
