@@ -21,7 +21,9 @@ def tell_all(target: Target, quiet: bool) -> int:
     """
     try:
         missing = _scan(target, packages=True)
-    except (OSError, SyntaxError, ValueError, RecursionError) as error:
+    except SyntaxError as error:
+        raise TargetError(f"Cannot read {target.name}: line {error.lineno}: {error.msg}.") from None
+    except (OSError, ValueError, RecursionError) as error:
         raise TargetError(f"Cannot read {target.name}: {error}.") from None
     if not quiet:
         for lack in missing:

@@ -18,6 +18,7 @@ from autograph_cli.findings import explain
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Trace
 from autograph_cli.record import runner, store
+from autograph_cli.record.steps import Selection
 
 FAILURES = ("AG0",)
 """The findings that explain an exception."""
@@ -98,12 +99,13 @@ def run(
     try:
         where = store.keep(trace, folder) if output is None else store.save(trace, output)
     except store.StoreError as error:
-        say(f"Error: {error}", err=True)
+        elsewhere = " To keep the trace elsewhere: autograph run -o FILE." if output is None else ""
+        say(f"Error: {error}{elsewhere}", err=True)
         return result.exit_code or error.exit_code
     if not quiet:
         if trace.failure:
             _explain_failure(trace, folder / target.name)
-        print_report(trace, where, folder)
+        print_report(trace, where, folder, Selection.parse(steps).last)
     return result.exit_code
 
 
