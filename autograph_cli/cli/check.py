@@ -1,77 +1,113 @@
-"""What a script uses and the engine lacks, told before the script runs."""
+"""`autograph check`: the derivatives of custom Functions against finite differences, where the script used them."""
 
 from __future__ import annotations
 
-import os
+import contextlib
+import difflib
+import importlib
+import json
+import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import click
+
+from autograph_cli.cli.options import SCRIPTS, UsageError, engine_of, engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.record import runner
-from autograph_cli.record.runner import Target, TargetError
-from autograph_cli.record.scan import Missing, scan
+from autograph_cli.testing import derivatives
+from autograph_cli.testing.derivatives import CannotCheck, Checked
 
-_NAMED = 3
-"""How many names the short warning has room for."""
+WRONG = 1
+"""The exit code where a derivative is wrong."""
+Applied = dict[str, tuple[Any, tuple[Any, ...]]]
+"""The custom Functions that were applied, by name: the class, and the arguments of the first call."""
 
 
-def tell_all(target: Target, quiet: bool) -> int:
-    """List what is missing on stdout, a line each, and return the exit code: 1 if something is certainly missing.
+@click.command(short_help="Compare the derivatives of custom Functions with finite differences.")
+@click.argument("file")
+@click.argument("name", required=False)
+@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
+@click.option("--order", type=click.IntRange(1, 4), default=2, show_default=True, help="Derivatives up to this one.")
+@click.option("--json", "as_json", is_flag=True, help="A list of objects on stdout.")
+@engine_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    file: str,
+    name: str | None,
+    args: tuple[str, ...],
+    order: int,
+    as_json: bool,
+    engine: str | None,
+) -> None:
+    """Run FILE, and check each custom Function that it applied, or NAME alone: in float64, at the first point where it
+    was used.
 
-    Raises `TargetError` for a script that cannot be found or is not Python.
+    The first derivative is compared with differences of the values, the second with differences of the first. Where
+    the derivative from the left is not that from the right, there is a kink, which is counted and not compared. The
+    exit code is 1 where a derivative is wrong.
+
+    \b
+      autograph check expr.py
+      autograph check expr.py Sinh --order 3
     """
-    try:
-        missing = _scan(target, packages=True)
-    except (OSError, SyntaxError, ValueError, RecursionError) as error:
-        raise TargetError(f"Cannot read {target.name}: {error}.") from None
-    if not quiet:
-        for lack in missing:
-            say(_line(lack))
-        if not missing:
-            say(f"{target.label} uses nothing that autograph's engine lacks.")
-    return int(any(lack.certain for lack in missing))
+    if not file.endswith(SCRIPTS):
+        raise UsageError(f"{file} is no script: its name does not end in .py.")
+    applied: Applied = {}
+    found: list[Checked] = []
+    skipped: dict[str, str] = {}
+
+    def after(result: runner.Result) -> None:
+        torch = sys.modules["torch"]
+        for label, (cls, given) in applied.items():
+            if name in (None, label):
+                try:
+                    found.extend(derivatives.check(torch, label, cls.apply, given, order))
+                except CannotCheck as error:
+                    skipped[label] = str(error)
+
+    served = engine_of(engine) == "builtin"
+    with contextlib.ExitStack() as stack, contextlib.redirect_stdout(sys.stderr):
+        result = runner.run(
+            runner.Target.of(file, args), before=lambda: _listen(stack, applied), after=after, served=served
+        )
+    if name is not None and name not in applied:
+        near = ", ".join(difflib.get_close_matches(name, applied) or applied) or "none"
+        raise UsageError(f"{Path(file).name} applied no custom Function {name}; there are: {near}.")
+    say(json.dumps([{**asdict(one), "good": one.good} for one in found], indent=2) if as_json else _table(found))
+    for label, why in skipped.items():
+        say(f"{label} is not checked: {why}.", err=True)
+    ctx.exit(result.exit_code or (WRONG if any(not one.good for one in found) else 0))
 
 
-def warn(target: Target) -> None:
-    """Say on stderr, in a sentence, that names are missing; what cannot be read is for the run to tell."""
-    try:
-        missing = _scan(target)
-    except (OSError, SyntaxError, ValueError, RecursionError, TargetError):
-        return
-    names = {lack.name: lack for lack in missing if lack.certain}
-    if not names:
-        return
-    told = ", ".join(f"{name} ({_position(lack, target)})" for name, lack in list(names.items())[:_NAMED])
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    say(
-        f"autograph: {target.label} uses what the engine lacks: {told}{more}; it runs as far as it can. "
-        "The option --check-only lists all.",
-        err=True,
-    )
+def _listen(stack: contextlib.ExitStack, applied: Applied) -> None:
+    """Note the first call of each custom Function until the stack is closed."""
+    torch: Any = importlib.import_module("torch")
+    base = torch.autograd.Function
+    original = base.__dict__["apply"]
+
+    def apply(cls: Any, *args: Any, **words: Any) -> Any:
+        wanted = any(isinstance(x, torch.Tensor) and x.requires_grad for x in args)
+        if wanted and not words and cls.__name__ not in applied:
+            copies = (
+                x.detach().clone().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x for x in args
+            )
+            applied[cls.__name__] = cls, tuple(copies)
+        return original.__get__(None, cls)(*args, **words)
+
+    base.apply = classmethod(apply)
+    stack.callback(setattr, base, "apply", original)
 
 
-def _scan(target: Target, packages: bool = False) -> list[Missing]:
-    if target.kind == "module":
-        path = _module_file(target.name)
-        return scan(path.read_bytes(), os.fspath(path), Path(), packages=packages)
-    folder = Path(target.name).parent if target.kind == "file" else Path()
-    name = runner.STDIN if target.kind == "stdin" else target.name
-    return scan(runner.read(target), name, folder, packages=packages)
-
-
-def _module_file(name: str) -> Path:
-    """The file of a module below this folder; finding it by import would run the package around it."""
-    inner = Path(*name.split("."))
-    for path in (inner.with_suffix(".py"), inner / "__main__.py"):
-        if path.is_file():
-            return path
-    raise TargetError(f"There is no module named {name} in this folder.")
-
-
-def _position(lack: Missing, target: Target) -> str:
-    where = f"line {lack.line}" if os.path.basename(lack.file) == target.label else f"{lack.file}:{lack.line}"
-    return f"{where}; {lack.advice}" if lack.advice else where
-
-
-def _line(lack: Missing) -> str:
-    what = f"{lack.name} is missing" if lack.certain else f"{lack.name} may be missing: tensors lack it"
-    return f"{lack.file}:{lack.line}: {what}{f'; {lack.advice}' if lack.advice else ''}"
+def _table(found: list[Checked]) -> str:
+    if not found:
+        return "No custom Function was applied to a tensor that requires grad."
+    width = max(len(one.name) for one in found)
+    lines = []
+    for one in found:
+        said = f"right to {one.error:.1e}" if one.good else f"WRONG by {one.error:.1e}: {one.worst}"
+        kinks = f", {one.kinks} kink{'s' * (one.kinks != 1)} left out" if one.kinks else ""
+        lines.append(f"{one.name:<{width}}  order {one.order}  {said}{kinks}")
+    return "\n".join(lines)

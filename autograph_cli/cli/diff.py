@@ -19,6 +19,7 @@ from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError
 from autograph_cli.cli.printing import put
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
 from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff
+from autograph_cli.export.comparison_report import REPORTS
 from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
 from autograph_cli.record import store
@@ -26,7 +27,7 @@ from autograph_cli.record.store import write
 from autograph_cli.testing import files, scripts
 from autograph_cli.testing.settings import VIEWS, Settings, load
 
-FORMATS = ("text", "json", *PICTURES)
+FORMATS = ("text", "json", *PICTURES, *REPORTS)
 
 
 @click.command(short_help="Say how the graphs of two scripts, traces, snapshots or revisions differ.")
@@ -116,9 +117,11 @@ def _format(format_: str | None, output: Path | None) -> str:
     if format_ is not None or output is None:
         return format_ or "text"
     named = output.suffix.lstrip(".").lower()
-    found = {"txt": "text"}.get(named, named)
+    found = {"txt": "text", "md": "markdown"}.get(named, named)
     if found not in FORMATS:
-        raise UsageError(f"The name {output} does not say the format: end it in .txt, .json, .svg, .png or .dot.")
+        raise UsageError(
+            f"The name {output} does not say the format: end it in .txt, .json, .svg, .png, .dot, .html or .md."
+        )
     return found
 
 
@@ -186,6 +189,9 @@ def _content(found: SnapshotDiff, format_: str, title: str) -> bytes:
         return (json.dumps({**whole, "sections": sections}, indent=1) + "\n").encode()
     if format_ == "text":
         return "".join([f"{line}\n" for line in found.sentences] + ["\n", found.to_text()] * bool(found)).encode()
+    if format_ in REPORTS:
+        one, _, other = title.partition(" - ")
+        return REPORTS[format_](found, (one, other))
     if not found.graphs:
         raise CommandError("There is nothing to draw: the graphs are the same.")
     name, first = found.graphs[0]

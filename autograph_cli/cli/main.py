@@ -52,11 +52,12 @@ class Commands(click.Group):
         """The command of this name, whose file is imported only then: what draws, or shows, takes a while."""
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"autograph_cli.cli.{cmd_name}"), cmd_name)
+        file = {"open": "browse"}.get(cmd_name, cmd_name)  # `open` is a function of Python's own
+        command: click.Command = getattr(importlib.import_module(f"autograph_cli.cli.{file}"), file)
         return command
 
 
-_COMMANDS = ("run", "render", "show", "why", "snapshot", "diff", "info")
+_COMMANDS = ("run", "render", "open", "show", "why", "explain", "check", "snapshot", "diff", "info")
 """In the order in which help lists them; each is a file beside this one."""
 
 
@@ -76,7 +77,9 @@ def main() -> None:
       autograph render --backward                ... the grad_fn chain
       autograph render --double-backward         ... the orders 0, 1 and 2, apart and linked
       autograph render expr.py --backward -o graph.svg      run and draw in one go
+      autograph open expr.py                     explore all views on a page in the browser
       autograph show expr.py                     the graph as text
+      autograph explain expr.py                  what is wrong with its gradients, and what to change
       autograph snapshot expr.py                 keep the graph as a text file beside it
       autograph snapshot --check expr.py         ... and see that it is the same still
       autograph diff --rev main expr.py          how the graph differs from that of another revision

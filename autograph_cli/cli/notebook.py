@@ -1,4 +1,4 @@
-"""`%%autograph`: in a notebook, run a cell, record it, and show its graph below.
+"""`%%autograph`: in a notebook, run a cell, record it, and show its page below; `%autograph loss`: that of tensors.
 
     %load_ext autograph_cli
 
@@ -7,7 +7,10 @@
     x = torch.ones(3, requires_grad=True)
     loss = (x ** 2).sum()
 
-The options are those of `autograph render`. Where PyTorch is loaded already, the cell uses it, recorded as
+    %autograph loss
+
+The options are those of `autograph render`; with `-f svg` or another format, a cell shows that in the
+place of the page. Where PyTorch is loaded already, the cell uses it, recorded as
 `autograph run --engine torch` does; else autograph's engine.
 """
 
@@ -21,6 +24,7 @@ import itertools
 import linecache
 import shlex
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +35,8 @@ from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli.options import to_record
 from autograph_cli.cli.render import render
 from autograph_cli.engines.protocol import Connect
-from autograph_cli.graph import GraphError, Trace
+from autograph_cli.export.html import in_frame
+from autograph_cli.graph import GraphError, Step, Trace
 from autograph_cli.record import imports, pytorch, store
 
 _cells = itertools.count(1)
@@ -39,7 +44,14 @@ _cells = itertools.count(1)
 
 def load(shell: Any) -> None:
     """Give an IPython shell the cell magic; without PyTorch, all cells may import the engine as torch."""
-    shell.register_magic_function(lambda line, cell: run(shell, line, cell), "cell", "autograph")
+
+    def autograph(line: str, cell: str | None = None) -> None:
+        if cell is None:
+            show(shell, line)
+        else:
+            run(shell, line, cell)
+
+    shell.register_magic_function(autograph, "line_cell", "autograph")
     if "torch" not in sys.modules and importlib.util.find_spec("torch") is None:
         imports.serve_in_child()
 
@@ -50,7 +62,6 @@ def run(shell: Any, line: str, cell: str) -> None:
     What the cell raises is raised, and there is no picture. A wrong option, or a cell that builds no graph, is told
     in a sentence, and a cell that is no Python as the shell tells it.
     """
-    notebook: Any = importlib.import_module("IPython.display")
     options = shlex.split(line)
     try:
         ast.parse(shell.transform_cell(cell))
@@ -62,7 +73,29 @@ def run(shell: Any, line: str, cell: str) -> None:
     except AutographError as error:
         print(f"%%autograph: {error}", file=sys.stderr)
         return
-    trace = _record(shell, cell, _to_record(options), engine)
+    _display(_record(shell, cell, _to_record(options), engine), options)
+
+
+def show(shell: Any, line: str) -> None:
+    """Display what the tensors of these names hang on."""
+    options = shlex.split(line)
+    names = [word for word in options if word in shell.user_ns]
+    if not names:
+        print("%autograph: name the tensors to show, as in `%autograph loss`.", file=sys.stderr)
+        return
+    tensors = ", ".join(f"{name!r}: {name}" for name in names)
+    try:
+        graph = shell.ev(f"__import__('autograph_cli').capture({{{tensors}}})")
+    except (AutographError, GraphError, TypeError) as error:
+        print(f"%autograph: {error}", file=sys.stderr)
+        return
+    _display(Trace("cell", (Step(0, graph),), 1), [word for word in options if word not in names])
+
+
+def _display(trace: Trace, options: list[str]) -> None:
+    notebook: Any = importlib.import_module("IPython.display")
+    if not {"-f", "--format"} & {word.partition("=")[0] for word in options}:
+        options = [*options, "-f", "html"]
     with temporary_folder() as folder:
         file = store.save(trace, Path(folder, "cell.json"))
         pictures = Path(folder, "pictures")
@@ -75,6 +108,10 @@ def run(shell: Any, line: str, cell: str) -> None:
                 notebook.display(notebook.SVG(data=data.decode()))
             elif picture.suffix == ".png":
                 notebook.display(notebook.Image(data=data))
+            elif picture.suffix == ".html":
+                with warnings.catch_warnings():  # IPython would have an IFrame, which cannot be given a page
+                    warnings.simplefilter("ignore", UserWarning)
+                    notebook.display(notebook.HTML(in_frame(data.decode())))
             else:
                 print(data.decode(errors="replace"))
 

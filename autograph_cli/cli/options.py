@@ -198,8 +198,16 @@ def open_trace(
         result, trace = runner.record(
             target, _steps_for(step), until_exit=True, record=record, engine=engine_of(engine)
         )
-    store.keep(trace, folder)
+    try:
+        store.keep(trace, folder)
+    except store.StoreError as error:  # a folder that is read only: what was asked for can be shown all the same
+        say(f"The trace is not kept. {error}", err=True)
     return Opened(trace, _stem(trace.script), result.exit_code)
+
+
+def script_of(trace: Trace, source: str | None) -> Path:
+    """Where the script of a trace is expected: the one that was run, or one of that name in this folder."""
+    return Path(source if source is not None and source.endswith(SCRIPTS) else trace.script)
 
 
 def choose(trace: Trace, wanted: str | None) -> Step:
@@ -244,7 +252,7 @@ def no_graph(trace: Trace) -> str:
         return f"{trace.script} failed before autograd recorded anything: {trace.failure}"
     if trace.total_steps and not trace.steps:
         many = f"{trace.total_steps} step{'s' * (trace.total_steps != 1)}"
-        return f"{trace.script} made {many}, and none of those asked for is among them."
+        return f"{trace.script} made {many}, numbered from 0, and none of those asked for is among them."
     return (
         f"{trace.script} built no graph, for no tensor required grad: make the tensors to differentiate by "
         "with requires_grad=True, such as torch.ones(3, requires_grad=True)."

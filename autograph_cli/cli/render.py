@@ -26,12 +26,10 @@ from autograph_cli.cli.options import (
 )
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import Remembered
-from autograph_cli.export import FORMATS, PARAMETERS, VIEWS, RenderOptions
+from autograph_cli.export import FLOWS, FORMATS, PARAMETERS, READABLE, VIEWS, RenderOptions
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
-READABLE = 200
-"""Boxes that a person still finds the way among."""
 SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
 BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
 
@@ -76,6 +74,13 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
 @click.option(
     "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
 )
+@click.option(
+    "--flow",
+    type=click.Choice(FLOWS),
+    default=FLOWS[0],
+    show_default=True,
+    help="--double-backward as the gradient graph of each order, or as the data flow that computed it.",
+)
 @click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Write the derivatives as formulas beside the picture (needs sympy).")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
@@ -105,6 +110,7 @@ def render(
     opened_node: str | None,
     parameters: str | None,
     columns: bool,
+    flow: str,
     no_arguments: bool,
     tracked_only: bool,
     formula: bool,
@@ -149,6 +155,7 @@ def render(
         inside=opened_node,
         parameters=parameters,
         columns=columns,
+        flow=flow,
         tracked_only=tracked_only,
         formula=formula,
         sources=script_texts(source, chosen) if position.format == "html" else {},

@@ -10,6 +10,7 @@ from autograph_cli.cli.options import no_graph
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import Graph, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_of, bytes_text
+from autograph_cli.graph.marks import marks_of, marks_text
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.saved_memory import kept_tensors, retained, total_bytes
 from autograph_cli.record.steps import ALL_UNTIL, EACH
@@ -17,6 +18,9 @@ from autograph_cli.record.store import has_graph
 
 MOST = 12
 """So many leaves or roots are named; of more, their number is told."""
+NOT_FOLLOWED = (
+    f", the last one that was followed: the first {ALL_UNTIL} are, then each {EACH}th (--steps all keeps all)"
+)
 
 
 _UNTOLD = {
@@ -27,22 +31,24 @@ _UNTOLD = {
 """What PyTorch does not tell, by the nodes that stand for it."""
 
 
-def print_report(trace: Trace, where: Path | None, folder: Path, *, last: bool = False) -> None:
-    """Print the report on stderr: with colours in a terminal, as plain lines elsewhere; `last`: the last step was
-    asked for."""
+def print_report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -> None:
+    """Print the report on stderr: with colours in a terminal, as plain lines elsewhere."""
     title = f"{trace.script}, {_steps(trace)}" if has_graph(trace) else no_graph(trace)
     say(f"autograph: {title}", err=True, style="bold")
-    for label, text in [*report(trace, where, folder), *untold(trace, last=last)]:
+    for label, text in [*report(trace, where, folder, last), *untold(trace)]:
         say(f"  {label:<9}", err=True, style="cyan", end="")
         say(text, err=True)
 
 
-def report(trace: Trace, where: Path | None, folder: Path) -> list[tuple[str, str]]:
-    """The lines of the report below its title, each with its label."""
+def report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -> list[tuple[str, str]]:
+    """The lines of the report below its title, each with its label; `last`: the last step was asked for."""
     lines: list[tuple[str, str]] = []
     if has_graph(trace):
         for step in trace.steps:
-            lines += _step(step, alone=len(trace.steps) == 1)
+            if trace.total_steps > 1:
+                missed = last and step is trace.steps[-1] and step.number < trace.total_steps - 1
+                lines.append(("step", f"{step.number}{NOT_FOLLOWED if missed else ''}"))
+            lines += _step(step)
         if trace.failure:
             lines.append(("failed", f"{trace.failure}; what was recorded before is kept"))
     if where is not None:
@@ -51,19 +57,12 @@ def report(trace: Trace, where: Path | None, folder: Path) -> list[tuple[str, st
     return [(label, visible(text)) for label, text in lines]
 
 
-def untold(trace: Trace, *, last: bool) -> list[tuple[str, str]]:
-    """What a trace of PyTorch lacks, a line for each."""
-    if trace.engine != "pytorch" or not trace.steps:
+def untold(trace: Trace) -> list[tuple[str, str]]:
+    """What PyTorch did not tell of the operations in a trace, a line for each."""
+    if trace.engine != "pytorch":
         return []
     names = {node.name for step in trace.steps for node in step.graph}
-    lines = [text for name, text in _UNTOLD.items() if name in names]
-    newest, final = trace.steps[-1].number, trace.total_steps - 1
-    if last and newest < final:
-        lines.append(
-            f"step {final}: after step {ALL_UNTIL - 1} each {EACH}th is followed, so that the others cost nothing, "
-            f"and {newest} was the last of them; --steps all follows every one"
-        )
-    return [("untold", line) for line in lines]
+    return [("untold", text) for name, text in _UNTOLD.items() if name in names]
 
 
 def kept_bytes(nodes: Iterable[Node]) -> int:
@@ -77,12 +76,13 @@ def _steps(trace: Trace) -> str:
     return text if total == kept else f"{text}, {kept} kept"
 
 
-def _step(step: Step, *, alone: bool) -> list[tuple[str, str]]:
+def _step(step: Step) -> list[tuple[str, str]]:
     # What the recorder derived is not the script's, and is told apart.
     nodes = [node for node in step.graph if not (step.derived and node.order)]
-    lines = [] if alone else [("step", str(step.number))]
-    lines.append(("roots", _listed(_roots(step.graph)) or "none"))
+    lines = [("roots", _listed(_roots(step.graph)) or "none")]
     lines.append(("leaves", _listed(_leaves(nodes)) or "none"))
+    seen = marks_text(marks_of(step.graph))
+    lines += [("wrong", f"{seen}: marked in the pictures")] if seen else []
     orders = Counter(node.order for node in nodes if node.kind == "operation")
     lines.append(("nodes", ", ".join(f"order {order}: {orders[order]}" for order in sorted(orders)) or "none"))
     lines += _memory(step, nodes)

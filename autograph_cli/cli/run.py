@@ -9,11 +9,19 @@ from pathlib import Path
 import click
 
 from autograph_cli import engines
-from autograph_cli.cli import check, live
+from autograph_cli.cli import lacking, live
+from autograph_cli.cli.finding_formats import brief
 from autograph_cli.cli.options import RECORDABLE, RecordType, StepsType, engine_of, engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
+from autograph_cli.findings import explain
+from autograph_cli.findings.read import scripts_of
+from autograph_cli.graph import Trace
 from autograph_cli.record import runner, store
+from autograph_cli.record.steps import Selection
+
+FAILURES = ("AG0",)
+"""The findings that explain an exception."""
 
 
 @click.command(
@@ -75,11 +83,11 @@ def run(
     folder = Path.cwd()
     target = runner.Target.of(file, args, module=module)
     if check_only:
-        return check.tell_all(target, quiet)
+        return lacking.tell_all(target, quiet)
     target = replace(target, source=runner.read(target))
     engine = engine_of(engine)
     if not quiet and engine == "builtin":
-        check.warn(target)
+        lacking.warn(target)
     # Relative to where the command was given: the script may go elsewhere.
     output = None if output is None else folder / output
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
@@ -91,8 +99,18 @@ def run(
     try:
         where = store.keep(trace, folder) if output is None else store.save(trace, output)
     except store.StoreError as error:
-        say(f"Error: {error}", err=True)
+        elsewhere = " To keep the trace elsewhere: autograph run -o FILE." if output is None else ""
+        say(f"Error: {error}{elsewhere}", err=True)
         return result.exit_code or error.exit_code
     if not quiet:
-        print_report(trace, where, folder, last=recorder.selection.last)
+        if trace.failure:
+            _explain_failure(trace, folder / target.name)
+        print_report(trace, where, folder, Selection.parse(steps).last)
     return result.exit_code
+
+
+def _explain_failure(trace: Trace, script: Path) -> None:
+    """Below the traceback: the finding that explains the exception, in two lines, and the command for more."""
+    for finding in explain(trace, scripts_of(trace, script), select=FAILURES)[:1]:
+        command = "autograph explain" if store.has_graph(trace) else f"autograph explain {trace.script}"
+        say(f"autograph: {brief(finding)} More: {command}", err=True)

@@ -115,7 +115,8 @@ def _tell(result: Result) -> None:
     if outcome.status in ("written", "updated"):
         say(f"{outcome.path}: {outcome.status}")
     elif outcome.status in ("failed", "missing"):
-        say(f"{result.script}: {outcome.error}", style="red")
+        # What failed often begins with the name of the script, which stands here already.
+        say(f"{result.script}: {outcome.error.removeprefix(f'{result.script} ')}", style="red")
     if outcome.diff:
         if outcome.status == "different":
             say(f"{outcome.path}: the graph is different", style="bold")

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from autograph_cli.cli.options import SCRIPTS, Opened, StepType, choose, engine_option, open_trace
+from autograph_cli.cli.exit_codes import as_command_error
+from autograph_cli.cli.options import StepType, choose, engine_option, open_trace, script_of
 from autograph_cli.cli.printing import say
-from autograph_cli.graph import Graph, GraphError, Node, paths as ways
+from autograph_cli.graph import Graph, GraphError, Node, Step, paths as ways
 from autograph_cli.graph.cuts import reasons
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.record.bindings import Script
-from autograph_cli.record.causes import causes, first_binding, origins, read_scripts, unused
+from autograph_cli.record.causes import causes, first_binding, nameless, origins, read_scripts, unused
 
 NO_PATH = 1
 """The exit code where no gradient goes from the first name to the second."""
@@ -43,28 +44,34 @@ def why(
 
     Names are those of variables, of operations (tanh, TanhBackward0), or numbers as `show` prints them (%7). Of many
     paths the shortest and the longest are printed, and how many there are. Where there is none, the answer says what
-    cuts the way, as far as the trace and the script beside it tell. The exit code is 0 where there is a path, else 1.
+    cuts the way, as far as the trace and the script beside it tell. The exit code is 0 where there is a path, 1 where
+    there is none, 2 for an error.
 
     \b
       autograph why loss w
       autograph why loss model.fc1.weight train.py
     """
-    opened = open_trace(source, args, step, quiet_stdout=True, engine=engine)
-    if opened.failed_early:
-        ctx.exit(opened.exit_code)
-    graph = choose(opened.trace, step).graph
+    with as_command_error():
+        opened = open_trace(source, args, step, quiet_stdout=True, engine=engine)
+        if opened.failed_early:
+            ctx.exit(2)
+        lines, code = _answer(choose(opened.trace, step), loss, leaf, limit, script_of(opened.trace, source))
+        say("\n".join(lines))
+    ctx.exit(code)
+
+
+def _answer(step: Step, loss: str, leaf: str, limit: int, script: Path) -> tuple[list[str], int]:
+    """What is printed, and the exit code."""
+    graph = step.graph
+    scripts = read_scripts(graph, script)
+    if _is_of_script(scripts, graph, loss):
+        return [visible(line) for line in nameless(loss, scripts, step)], NO_PATH
     starts = _positions(graph, loss)
-    scripts = read_scripts(graph, _script_of(opened, source))
     ends = [] if _is_of_script(scripts, graph, leaf) else _positions(graph, leaf)
     found = ways.paths(graph, starts, ends, limit)
-    lines = _told(graph, found, loss, leaf) if found else _cut(graph, starts, ends, (loss, leaf), scripts)
-    say("\n".join(lines))
-    ctx.exit(0 if found else NO_PATH)
-
-
-def _script_of(opened: Opened, source: str | None) -> Path:
-    """Where the script of a trace is expected: the one that was run, or one of that name in this folder."""
-    return Path(source if source is not None and source.endswith(SCRIPTS) else opened.trace.script)
+    if found:
+        return _told(graph, found, loss, leaf), 0
+    return _cut(graph, starts, ends, (loss, leaf), scripts), NO_PATH
 
 
 def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:
@@ -80,7 +87,7 @@ def _positions(graph: Graph, name: str) -> list[ways.Position]:
     try:
         return ways.find_positions(graph, name)
     except GraphError:
-        known = ways.known_names(graph)
+        known = [other for other in ways.known_names(graph) if other.endswith(f".{name}")] or ways.known_names(graph)
         more = f" and {len(known) - LINES} more" if len(known) > LINES else ""
         listed = ", ".join(map(repr, known[:LINES])) or "none"
         raise GraphError(f"There is no {name!r} here; known names: {listed}{more}.") from None
@@ -127,7 +134,7 @@ def _cut(
 ) -> list[str]:
     loss, leaf = names
     found = causes(graph, starts, ends, leaf, scripts)
-    told = reasons(graph, starts, ends) if ends else unused(leaf, scripts)
+    told = reasons(graph, starts, ends, untracked=not found) if ends else unused(leaf, scripts)
     told += origins(graph, ends, scripts)
     if not scripts:
         told.append("The script as it was recorded is not in this folder, so which of its lines cut is not told.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 NAMES = ("builtin", "torch", "auto")
 """What `--engine` takes: the engine of this package, the PyTorch that is installed, or that one where there is one."""
-_NOT_INSTALLED = "PyTorch is not installed here: pip install 'autograph-cli[torch]', or take --engine builtin."
+_NOT_INSTALLED = "PyTorch is not installed here: pip install torch, or take --engine builtin."
 
 
 class EngineError(AutographError):

@@ -13,6 +13,7 @@ from autograph_cli.engines.builtin_inside import Inside
 from autograph_cli.engines.builtin_saved import (
     bytes_of,
     constants,
+    forgets_plain,
     kept_outputs,
     leaf_bytes,
     look,
@@ -87,6 +88,8 @@ class Builtin:
 
     def created(self, node: Node, inputs: Iterable[Any], outputs: tuple[Tensor, ...]) -> None:
         """A node was made: by far the most frequent event."""
+        if thread_state.unobserved:
+            return
         listener, known, lock = self.listener, self.known, self.listener.lock
         lock.acquire()
         try:
@@ -127,8 +130,6 @@ class Builtin:
                     for item in x:
                         if isinstance(item, Tensor):
                             self._take(item, args)
-                elif x is not None:
-                    plain = True
             if first is not None:
                 edge = first._edge
                 if op:  # the tensor may have its new history already
@@ -152,7 +153,7 @@ class Builtin:
                 None if current is None else current._seq,
                 thread_state.calls,
                 constants(node),
-                plain_arguments(inputs) if plain else None,
+                plain_arguments(inputs) if plain or forgets_plain(node.__class__) else None,
             )
             if self.measured:
                 listener.made(node._seq, node, outputs, newest)
@@ -193,6 +194,8 @@ class Builtin:
         self._tell(self.listener.ends, call)
 
     def _tell(self, event: Callable[[BackwardCall], None], call: BackwardCall) -> None:
+        if thread_state.unobserved:
+            return
         with self.listener.lock:
             try:
                 event(call)

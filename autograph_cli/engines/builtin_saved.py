@@ -40,12 +40,13 @@ def look(nodes: Iterable[Node | None]) -> list[Any]:
     """
     found: list[Any] = []
     for node in nodes:
-        items = None if node is None else node._saved
-        if node is None or not items:
+        items = None if node is None else node._saved or ()
+        if node is None or items is None or not (items or hasattr(node, "__dict__")):
             found.append(None)
         elif not _is_simple(node.__class__):
             ends = None if node._operation is not None else (node._item_edges, node._item_results)
-            found.append((None, _items_seen(node), ends))
+            seen = _items_seen(node)
+            found.append((None, seen, ends) if seen else None)
         else:
             extra = node._extra
             kept = [
@@ -72,6 +73,16 @@ def constants(node: Node) -> Any:
 def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
     """What an operation was given that is no tensor, in its place; None for the rest."""
     return tuple([number_of(x) if isinstance(x, Tensor) else x if _is_constant(x) else None for x in inputs])
+
+
+@functools.cache
+def forgets_plain(cls: type[Node]) -> bool:
+    """Whether operations that leave such nodes take arguments that are no tensors and that the node does not keep."""
+    operation = cls._operation
+    return operation is not None and any(
+        not parameter.is_tensor and not parameter.is_list and parameter.name not in operation.saved_names
+        for parameter in operation.schema.parameters
+    )
 
 
 @functools.cache
@@ -165,7 +176,15 @@ def _items(node: Node) -> list[tuple[str, Any, int]]:
             found += [(f"{label}[{number}]", part, version) for number, (part, version) in parts if part is not None]
         else:
             found.append((label, item, versions.get(position, 0) if versions else 0))
-    return found
+    return found + _attributes(node)
+
+
+def _attributes(node: Node) -> list[tuple[str, Any, int]]:
+    """The tensors without a history that a custom Function has put on its `ctx`."""
+    own = getattr(node, "__dict__", None)
+    if not own:
+        return []
+    return [(f"ctx.{name}", x, 0) for name, x in own.items() if isinstance(x, Tensor) and not x.requires_grad]
 
 
 def _is_size(item: Any) -> bool:

@@ -33,6 +33,9 @@ def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
             _note(found, f"saved_tensors[{place}]", item, output_of)
         if packed and node._raw_saved_tensors:
             found.append(("saved_tensors", None, PACKED, 0, 0, 0, None))
+        for name, item in vars(node).items():
+            if isinstance(item, torch.Tensor) and not item.requires_grad:
+                _note(found, f"ctx.{name}", item, output_of)
         return found or None
     for name, holds_tensors in _names(node.__class__):
         if holds_tensors and packed:

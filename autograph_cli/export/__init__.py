@@ -2,9 +2,33 @@
 
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.layout import LAYOUTS
-from autograph_cli.export.rendering import FORMATS, PARAMETERS, VIEWS, Format, RenderOptions, notebook_svg, render
+from autograph_cli.export.rendering import (
+    FLOWS,
+    FORMATS,
+    PARAMETERS,
+    READABLE,
+    VIEWS,
+    Format,
+    RenderOptions,
+    notebook_html,
+    notebook_svg,
+    render,
+)
 from autograph_cli.graph import records
 
-__all__ = ["FORMATS", "LAYOUTS", "PARAMETERS", "VIEWS", "ExportError", "Format", "RenderOptions", "render"]
+__all__ = [
+    "FLOWS",
+    "FORMATS",
+    "LAYOUTS",
+    "PARAMETERS",
+    "READABLE",
+    "VIEWS",
+    "ExportError",
+    "Format",
+    "RenderOptions",
+    "notebook_html",
+    "render",
+]
 
 records.pictured_by = notebook_svg
+records.paged_by = notebook_html

@@ -22,8 +22,8 @@ from autograph_cli.graph.names import visible
 
 SMALL_GRAPH = 24
 """Up to so many nodes nothing is folded."""
-_DIFFERENT: tuple[Style, ...] = ("added", "removed", "changed")
-_WORDS: dict[Style, str] = {**LEGEND, **{style: style for style in _DIFFERENT}, "folded": "unchanged"}
+DIFFERENT: tuple[Style, ...] = ("added", "removed", "changed")
+_WORDS: dict[Style, str] = {**LEGEND, **{style: style for style in DIFFERENT}, "folded": "unchanged"}
 _SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)pt" height="([\d.]+)pt"')
 _HEAD = re.compile(r"^<\?xml[^>]*\?>\s*")
 
@@ -43,12 +43,17 @@ def render_diff(diff: GraphDiff, format: str = "svg", *, title: str = "") -> byt
         raise ExportError(f"There is no format {format!r} for a diff; known ones: {', '.join(FORMATS)}.")
     if not diff:
         raise ExportError("There is nothing to draw: the graphs are the same.")
-    scene = _Union(diff).scene(visible(title))
+    scene = union_scene(diff, title)
     if len(scene.boxes) > LARGEST:
         raise ExportError(
             f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): choose text or json."
         )
     return FORMATS[format](scene)
+
+
+def union_scene(diff: GraphDiff, title: str) -> Scene:
+    """What differs, with its neighbours, and the rest folded."""
+    return _Union(diff).scene(visible(title))
 
 
 def side_by_side(old: Graph, new: Graph, view: str = "graph") -> bytes:

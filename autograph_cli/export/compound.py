@@ -167,7 +167,7 @@ class Plan:
             return [(-1, len(self.levels[0].wires) - 1)]
         level = self.level(frame)
         if self.band[tail] != self.band[head]:
-            up = self.band[tail] < self.band[head]
+            up = (self.band[tail] < self.band[head]) != self.scene.data
         else:
             up = arrow.back and level.row[a] > level.row[b]
         source = tail if self.scene.data else head

@@ -6,7 +6,8 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Collection, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 from autograph_cli.export.closing import told_closed
 from autograph_cli.export.labels import Labels
 from autograph_cli.export.layered import size_of
+from autograph_cli.export.levels import Fold
+from autograph_cli.export.modules import shown_by
 from autograph_cli.export.node_table import told_modules, told_nodes, told_sources, told_steps
 from autograph_cli.export.placed import Placed, links
 from autograph_cli.export.playback import Playing
@@ -24,7 +27,9 @@ from autograph_cli.graph import Graph
 _SCRIPTS = (
     "dom.js",
     "camera.js",
+    "geometry.js",
     "closing.js",
+    "folds.js",
     "view.js",
     "play.js",
     "search.js",
@@ -55,6 +60,8 @@ class Sheet:
     """Pictures of what the backward of nodes ran, as SVG, by their number in the view."""
     key: str = ""
     """What links name it by; unless told, the view."""
+    folds: Sequence[Fold] = ()
+    """What its closed boxes have in them, where all of it at once is too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,15 @@ def to_html(page: Page) -> str:
     return head + "".join(found[name] + rest for name, _, rest in (part.partition("}}") for part in parts))
 
 
+def in_frame(page: str) -> str:
+    """The page within another, such as a notebook, where it can run its script and reach nothing around it."""
+    source = html.escape(page)
+    return (
+        f'<iframe title="autograph" sandbox="allow-scripts allow-downloads" srcdoc="{source}" '
+        'width="100%" height="600" style="border: 1px solid #ccc; border-radius: 6px"></iframe>'
+    )
+
+
 def _template(picture: str) -> str:
     """SVG to be taken when it is shown, without the line that says that it is XML."""
     return f"<template>\n{picture.partition(chr(10))[2]}</template>\n"
@@ -127,7 +143,8 @@ def _view(sheet: Sheet, pictures: Mapping[str, int]) -> dict[str, Any]:
 
     def told_box(box: Box) -> dict[str, Any]:
         """The number of the node that a box shows, and its tooltip unless that is what is told of the node."""
-        number = played.node_of.get(box.id)
+        shown = shown_by(box, sheet.graph, scene.data)
+        number = played.node_of.get(box.id) if shown is None else shown.id
         if number is None:
             return {"text": box.tooltip}
         same = box.tooltip == labels.tooltip(sheet.graph[number])
@@ -136,12 +153,7 @@ def _view(sheet: Sheet, pictures: Mapping[str, int]) -> dict[str, Any]:
     return {
         "key": sheet.key or sheet.view,
         "about": "\n".join(notes),
-        "boxes": {
-            box.id: {"title": box.title, "at": _rounded(at.x, at.y, at.width, at.height)}
-            | ({"frame": box.frame} if box.frame else {})
-            | told_box(box)
-            for box, at in zip(scene.boxes, placed.positions, strict=True)
-        },
+        "boxes": _boxes(placed, told_box),
         "frames": _frames(placed, sheet.graph),
         "closed": sorted(sheet.closed),
         "arrows": [[arrow.tail, arrow.head] for arrow in scene.arrows],
@@ -153,8 +165,47 @@ def _view(sheet: Sheet, pictures: Mapping[str, int]) -> dict[str, Any]:
         "bows": [list(ends) for ends, _, _ in links(placed)],
         "insides": {f"n{number}": pictures[picture] for number, picture in sheet.insides.items()},
         "data": scene.data,
+        "folds": {fold.key: _fold(sheet, fold, told_box) for fold in sheet.folds},
         **played.told(),
     }
+
+
+def _boxes(placed: Placed, told_box: Callable[[Box], dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        box.id: {"title": box.title, "at": _rounded(at.x, at.y, at.width, at.height)}
+        | ({"frame": box.frame} if box.frame else {})
+        | told_box(box)
+        for box, at in zip(placed.scene.boxes, placed.positions, strict=True)
+    }
+
+
+def _fold(sheet: Sheet, fold: Fold, told_box: Callable[[Box], dict[str, Any]]) -> dict[str, Any]:
+    """A level: what must be known of it before it is opened, and the rest, packed."""
+    numbers = [int(key[1:]) for key in fold.members if key[0] == "n"]
+    level = {
+        "svg": to_svg(fold.placed, page=True).partition("\n")[2],
+        "boxes": _boxes(fold.placed, told_box),
+        "arrows": [[arrow.tail, arrow.head] for arrow in fold.placed.scene.arrows],
+        "stubs": fold.stubs,
+        "size": _rounded(fold.placed.width, fold.placed.height),
+    }
+    packed = zlib.compress(json.dumps(level, separators=(",", ":")).encode(), 6)
+    return {
+        "parent": fold.parent,
+        "nodes": _runs(sorted(sheet.numbers[number] for number in numbers)),
+        "level": base64.b64encode(packed).decode(),
+    }
+
+
+def _runs(numbers: Sequence[int]) -> list[int]:
+    """Rising numbers as pairs of the first of a run, and how many there are in it."""
+    runs: list[int] = []
+    for number in numbers:
+        if runs and runs[-2] + runs[-1] == number:
+            runs[-1] += 1
+        else:
+            runs += [number, 1]
+    return runs
 
 
 def _frames(placed: Placed, graph: Graph) -> dict[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
 from autograph_cli.graph.arguments import arguments_text
+from autograph_cli.graph.derivatives import incoming_gradients
 from autograph_cli.graph.facts import FACTS, RECORDED, USUAL, bytes_text, facts_of
 from autograph_cli.graph.names import output_names, shown_name, visible
 from autograph_cli.graph.saved_memory import Kept, origin_words
@@ -36,6 +37,7 @@ class Labels:
         self.graph, self.data, self.several, self.shown = graph, data, several, frozenset(shown)
         self.asked = self.shown.intersection(FACTS) - {"saved"}
         self.names = output_names(graph)
+        self.incoming = incoming_gradients(graph) if data else {}
         types = Counter((output.type.dtype, output.type.device) for node in graph for output in node.outputs)
         self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
 
@@ -43,7 +45,7 @@ class Labels:
         """The label of a node; names that `rooted` has for its outputs stand beside it already."""
         own = [shown_name(name) for output in node.outputs for name in output.names]
         if not node.computes:
-            title = short(own[0] if own else node.op or self.names[node.id][0])
+            title = short(own[0] if own else node.op or self.incoming.get(node.id) or self.names[node.id][0])
             subtitle = "" if self.data or node.kind != "leaf" else short(node.name)
             return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
         subtitle = ""
@@ -53,6 +55,8 @@ class Labels:
         if node.parent is not None:
             parent = self.graph.nodes[node.parent]
             of = f"∂ {what_was_cut(parent) or parent.name}"
+            if node.op and node.op != node.name and not is_cut(node):
+                of = f"{node.name} · {of}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of)
         title = self._title(node)
         style: Style = "cut" if is_cut(node) else "derivative" if node.order else node.kind
@@ -61,8 +65,8 @@ class Labels:
         return Label(style, short(title), subtitle, () if style == "cut" else self.lines(node), self.tooltip(node))
 
     def _title(self, node: Node) -> str:
-        """The operation with its plain arguments in a forward picture, else the name of its node."""
-        if not node.op or not (self.data or node.kind == "untracked"):
+        """What is computed, with plain arguments, in a forward picture or by a derivative, else the node's name."""
+        if not node.op or not (self.data or node.order or node.kind == "untracked"):
             return node.name
         if "arguments" not in self.shown:
             return node.op

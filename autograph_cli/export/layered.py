@@ -152,7 +152,7 @@ def _lanes(
     """The bands, from the highest to the lowest, wide enough for what is written in them; the graph ends at `graph`."""
     labels = [arrow.label for arrow in scene.arrows]
     titles = []
-    for band, (top, _) in zip(reversed(scene.bands), bounds, strict=True):
+    for band, (top, _) in zip(scene.stacked, bounds, strict=True):
         width = text_width(band.title) * BAND
         titles.append(_free(lines, labels, EDGE_OF_PAPER + PAD, width, top))
         right, graph = max(right, titles[-1] + width + PAD), max(graph, titles[-1] + width)
@@ -163,7 +163,7 @@ def _lanes(
         Lane(
             band, EDGE_OF_PAPER, top, right, bottom, (title, top + 15), beside=(beside, _first_line(band, top, bottom))
         )
-        for band, (top, bottom), title in zip(reversed(scene.bands), bounds, titles, strict=True)
+        for band, (top, bottom), title in zip(scene.stacked, bounds, titles, strict=True)
     )
 
 
@@ -176,9 +176,9 @@ def roomy(bounds: Sequence[tuple[float, float]], scene: Scene) -> Scene:
     """The scene with as many lines beside each band as it is high."""
     bands = [
         replace(band, beside=_fitting(band.beside, int((bottom - top) // BESIDE)))
-        for band, (top, bottom) in zip(reversed(scene.bands), bounds, strict=True)
+        for band, (top, bottom) in zip(scene.stacked, bounds, strict=True)
     ]
-    return replace(scene, bands=tuple(reversed(bands)))
+    return replace(scene, bands=tuple(bands if scene.data else reversed(bands)))
 
 
 def _fitting(lines: tuple[str, ...], most: int) -> tuple[str, ...]:

@@ -19,8 +19,13 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "derivative": ("[", "]"),
     "cut": ("[", "]"),
     "saved": ("(", ")"),
+    "mark": ("(", ")"),
     "result": ("(", ")"),
     "module": ("(", ")"),
+    "folded": ("(", ")"),
+    "added": ("[", "]"),
+    "removed": ("[", "]"),
+    "changed": ("[", "]"),
 }
 _SPECIAL = re.compile(r"""["#<>&`\\;|_*$]|^(?=[\d+-])""")
 
@@ -35,7 +40,7 @@ def to_mermaid(scene: Scene) -> str:
     lines = ["flowchart TD"]
     if scene.title:
         lines = ["---", f"title: {_quoted(scene.title)}", "---", *lines]
-    for band in reversed(scene.bands):
+    for band in scene.stacked:
         lines.append(f'  subgraph band_{band.number}["{_escaped(" · ".join((band.title, *band.beside)))}"]')
         lines += [f"  {line}" for line in _inside(scene, "", band.number)]
         lines.append("  end")

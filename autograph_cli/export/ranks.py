@@ -10,7 +10,7 @@ Edge = tuple[int, int]
 
 
 def rows_of(count: int, edges: Sequence[Edge], band: Sequence[int], *, root_below: bool) -> list[int]:
-    """The row of each of `count` boxes, 0 on top; edges inside a band lead down, and higher bands are above.
+    """The row of each of `count` boxes, 0 on top; edges inside a band lead down; the root's side has higher bands.
 
     Boxes stand as near to the roots as edges let them, then move to where their own edges are shortest.
     """
@@ -20,7 +20,7 @@ def rows_of(count: int, edges: Sequence[Edge], band: Sequence[int], *, root_belo
     else:
         row = heights(count, [(head, tail) for tail, head in inner])
     _shorten(row, inner, root_below)
-    return _stacked(row, band)
+    return _stacked(row, band if root_below else [-number for number in band])
 
 
 def heights(count: int, edges: Sequence[Edge]) -> list[int]:
@@ -68,7 +68,7 @@ def _shorten(row: list[int], edges: Sequence[Edge], root_below: bool) -> None:
 
 
 def _stacked(row: Sequence[int], band: Sequence[int]) -> list[int]:
-    """Number the rows in use from 0, those of the highest band first."""
-    used = sorted({(-band[number], level) for number, level in enumerate(row)})
+    """Number the rows in use from 0, those of the lowest number of a band first."""
+    used = sorted({(band[number], level) for number, level in enumerate(row)})
     position = {key: number for number, key in enumerate(used)}
-    return [position[-band[number], level] for number, level in enumerate(row)]
+    return [position[band[number], level] for number, level in enumerate(row)]

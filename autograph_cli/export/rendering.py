@@ -14,9 +14,10 @@ from autograph_cli.export.errors import ExportError
 from autograph_cli.export.folding import fold
 from autograph_cli.export.formula_lines import to_latex, with_formulas
 from autograph_cli.export.graphml import to_graphml
-from autograph_cli.export.html import Page, Sheet, to_html
+from autograph_cli.export.html import Page, Sheet, in_frame, to_html
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
+from autograph_cli.export.levels import Fold, levels
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.modules import framed
 from autograph_cli.export.parameters import inline, inline_if_many
@@ -29,9 +30,21 @@ from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.export.svg import to_svg
 from autograph_cli.formulas import Formula, formulas_of
-from autograph_cli.graph import Graph, GraphError, Slice, Step, backward, double_backward, forward, open_node, tracked
+from autograph_cli.graph import (
+    Graph,
+    GraphError,
+    Slice,
+    Step,
+    Trace,
+    backward,
+    double_backward,
+    forward,
+    open_node,
+    tracked,
+)
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
+from autograph_cli.graph.marks import Mark, marks_of
 from autograph_cli.graph.names import told_apart, visible, visible_lines
 from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.opened import inside_words
@@ -42,6 +55,8 @@ DEEPEST = 64
 """Frames within one another, at most: what is deeper is drawn in the innermost of these."""
 OPENABLE = 1_000
 """Boxes up to which a page has all modules to open, even if fewer are asked for at first."""
+READABLE = 200
+"""Boxes that a person still finds the way among."""
 MOST_TABS = 6
 """Orders of derivative that have a tab of their own."""
 
@@ -72,12 +87,25 @@ class Job:
     columns: bool = True
     formulas: tuple[Formula, ...] = ()
     """What stands beside the bands, or is written alone."""
+    data: bool = False
+    """Whether arrows follow the data."""
+    marks: Sequence[tuple[int, str]] = ()
+    """What is wrong, by node."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
+        scene = self._whole(limit)
+        opened = self._opened(scene)
+        if limit is None or len(opened.boxes) <= limit:
+            return bundled(opened)
+        scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
+        return bundled(cut_across(close_to(fold(scene, limit), self.graph, limit), limit))
+
+    def _whole(self, limit: int | None = None) -> Scene:
+        """The scene with everything open; where there is a limit, loops are rolled if that makes it much smaller."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
-        scene = build(self.graph, self.title, data=self.view == "forward", shown=self.shown, tags=self.tags)
+        scene = build(self.graph, self.title, data=self.data, shown=self.shown, tags=self.tags, marks=self.marks)
         if self.flattened:
             scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
         if self.formulas:
@@ -92,11 +120,7 @@ class Job:
         scene = framed(scene, self.graph)
         if self.inline is not False:
             scene = inline(scene) if self.inline else inline_if_many(scene)
-        opened = self._opened(scene)
-        if limit is None or len(opened.boxes) <= limit:
-            return bundled(opened)
-        scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
-        return bundled(cut_across(close_to(fold(scene, limit), self.graph, limit), limit))
+        return scene
 
     def _opened(self, scene: Scene) -> Scene:
         """The scene with modules open as deep as is asked for."""
@@ -117,6 +141,14 @@ class Job:
         """The same, broken into columns where it is tall."""
         return in_columns(self.placed()) if self.columns and not self.formulas else self.placed()
 
+    def levels(self) -> list[Fold]:
+        """Of a scene that is too much for a page at once, the levels that are opened one at a time; else none."""
+        if self.max_nodes is None:
+            return []
+        if len(self._whole(self.max_nodes).boxes) <= max(self.max_nodes, OPENABLE):
+            return []
+        return levels(split(self._whole()))
+
     def openable(self) -> tuple[Placed, Collection[str]]:
         """The same with modules that can be opened, as far as that is not too much, and those closed at first."""
         scene = replace(self, depth=None).scene(self.max_nodes and max(self.max_nodes, OPENABLE))
@@ -130,7 +162,9 @@ class Job:
             ran = None if node.measured is None else node.measured.inside
             if ran is not None and ran.nodes:
                 title, shown = inside_words(node), (*self.shown, "formula")
-                found[node.id] = to_svg(Job(ran, "forward", title, None, shown=shown, inside=True).placed(), page=True)
+                found[node.id] = to_svg(
+                    Job(ran, "forward", title, None, shown=shown, inside=True, data=True).placed(), page=True
+                )
         return found
 
 
@@ -149,11 +183,13 @@ class Format:
 
 PARAMETERS = {None: None, "inline": True, "boxes": False}
 """How the leaves of a picture are drawn, and the default."""
-View = Callable[[Graph, "tuple[str, ...] | None", "int | None"], Graph]
+FLOWS = ("gradient", "data")
+"""What the arrows between derivatives follow: the default first."""
+View = Callable[[Graph, "tuple[str, ...] | None", "int | None", bool], Graph]
 VIEWS: dict[str, View] = {
-    "forward": lambda graph, roots, order: forward(graph, roots),
-    "backward": lambda graph, roots, order: backward(graph, roots),
-    "double-backward": lambda graph, roots, order: double_backward(graph, roots, order),
+    "forward": lambda graph, roots, order, data: forward(graph, roots),
+    "backward": lambda graph, roots, order, data: backward(graph, roots),
+    "double-backward": lambda graph, roots, order, data: double_backward(graph, roots, order, data=data),
 }
 
 
@@ -175,9 +211,10 @@ def _png(job: Job) -> bytes:
 
 
 def _sheet(job: Job, key: str) -> Sheet:
-    placed, closed = job.openable()
+    folds = job.levels()
+    placed, closed = (folds[0].placed, ()) if folds else job.openable()
     whole, numbers = (job.graph, range(len(job.graph))) if job.whole is None else (job.whole, job.numbers)
-    return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key)
+    return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key, folds[1:])
 
 
 def _html(job: Job) -> str:
@@ -192,7 +229,7 @@ FORMATS: dict[str, Format] = {
     "html": Format(".html", _html),
     "dot": Format(".dot", lambda job: to_dot(job.scene())),
     "mermaid": Format(".mmd", lambda job: to_mermaid(job.scene(job.max_nodes))),
-    "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.view == "forward")),
+    "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.data)),
     "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown)),
     "latex": Format(".tex", lambda job: to_latex(job.formulas, job.title)),
     "json": Format(".json", lambda job: job.graph.to_json().encode()),
@@ -209,6 +246,8 @@ class RenderOptions:
     """The highest that the double-backward view shows."""
     part: Slice | None = None
     """What of the view is shown."""
+    marks: bool = True
+    """Mark where a gradient is cut, does not arrive, or is no number."""
     max_nodes: int | None = None
     """Where a picture has more boxes, loops are rolled if that makes it much smaller, equal modules in a row are drawn
     once, modules closed from the inside out, and chains folded, as far as it takes."""
@@ -229,6 +268,9 @@ class RenderOptions:
     number of operations."""
     columns: bool = True
     """Break a tall picture."""
+    flow: str = FLOWS[0]
+    """`data` to draw in the double-backward view how derivatives are computed, or `gradient` for their grad_fn chains.
+    A page has the latter."""
     tracked_only: bool = False
     """Leave out the operations that autograd did not record."""
     formula: bool = False
@@ -258,7 +300,7 @@ def render(
     b'{"nodes": '
     """
     asked = replace(options or RenderOptions(), **changes)
-    for what, name, known in (("view", view, VIEWS), ("format", format, FORMATS)):
+    for what, name, known in (("view", view, VIEWS), ("format", format, FORMATS), ("flow", asked.flow, FLOWS)):
         if name not in known:
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
     if asked.layout is not None:
@@ -272,7 +314,8 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
     """What a format is made from, of one view of a graph whose names are told apart."""
     shown, part = asked.shown, asked.part
     names, title = None if asked.roots is None else tuple(asked.roots), visible(asked.title)
-    cut = VIEWS[view](graph, names, asked.order)
+    flows = view == "double-backward" and asked.flow == "data" and format != "html"
+    cut = VIEWS[view](graph, names, asked.order, flows)
     whole, numbers = None, None
     if asked.inside is not None:
         cut, words = open_node(cut, asked.inside, title or "FILE.py")
@@ -280,12 +323,17 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
     else:
         check_recorded(graph, shown, title or "FILE.py")
         if format == "html":
-            whole, numbers = graph, VIEWS[view](_numbered(graph), names, asked.order)
+            whole, numbers = graph, VIEWS[view](_numbered(graph), names, asked.order, False)
     if part:
         title = f"{title} · {part.words()} ({len(part.of(cut))} of {len(cut)} nodes)".removeprefix(" · ")
         numbers = numbers and part.of(numbers)
         cut = part.of(cut)
     own = () if numbers is None else [int(node.module) for node in numbers]
+    marks: list[tuple[int, str]] = []
+    found = marks_of(graph) if asked.marks and asked.inside is None else []
+    if found:
+        same = VIEWS[view](_numbered(graph), names, asked.order, flows)
+        marks = _shown_marks(part.of(same) if part else same, found)
     shallow = cut if format in ("graphml", "text", "json") else flattened(cut, DEEPEST)
     return Job(
         shallow,
@@ -304,6 +352,8 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         inline=False if format == "html" else PARAMETERS[asked.parameters],
         columns=asked.columns,
         formulas=formulas_of(graph) if asked.formula or format == "latex" else (),
+        data=flows or view == "forward",
+        marks=marks,
     )
 
 
@@ -334,6 +384,13 @@ def _tabs(graph: Graph, asked: str, highest: int | None) -> Iterator[tuple[str, 
         yield "double-backward", "double-backward", highest
 
 
+def _shown_marks(numbered: Graph, marks: Iterable[Mark]) -> list[tuple[int, str]]:
+    """The marks of what a view shows, whose nodes bear their numbers in the whole graph."""
+    shown = {int(node.module): node.id for node in numbered}
+    places = ((next((shown[node] for node in mark.nodes if node in shown), None), mark.words) for mark in marks)
+    return list(dict.fromkeys((node, words) for node, words in places if node is not None))
+
+
 def _numbered(graph: Graph) -> Graph:
     """The graph with nodes that bear their numbers, by which they are known again in a view of it."""
     return replace(graph, nodes=tuple(replace(node, module=str(node.id)) for node in graph))
@@ -354,3 +411,11 @@ def notebook_svg(graph: Graph) -> str | None:
     if not shown.nodes or len(shown) > LARGEST:
         return None
     return to_svg(lay_out(split(framed(build(shown, "", data=data), shown))))
+
+
+def notebook_html(trace: Trace) -> str | None:
+    """The page of a trace in a notebook, of its last step that has a graph; None if none has."""
+    steps = [step for step in trace.steps if len(step.graph)]
+    if not steps:
+        return None
+    return in_frame(render(steps[-1], "forward", "html", title=trace.script, max_nodes=READABLE).decode())

@@ -9,6 +9,8 @@ from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style, is_code
 from autograph_cli.graph import Edge, Graph, Node
+from autograph_cli.graph.cuts import UNGRADED
+from autograph_cli.graph.derivatives import derivatives_text
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
@@ -23,6 +25,7 @@ LEGEND: dict[Style, str] = {
     "input": "input, no gradient",
     "cut": "left out from here",
     "saved": "kept for backward",
+    "mark": "wrong here",
 }
 DETACH = "detach"
 FAR = 6
@@ -69,6 +72,8 @@ class Arrow:
     """Whether it leads against all others, from one turn of a loop into the next."""
     keeps: bool = False
     """Whether it leads to what its tail keeps for backward, and is no way of data or gradients."""
+    wrong: bool = False
+    """Whether it leads to a mark of what is wrong, and is no way either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class Band:
     @property
     def order(self) -> int:
         """The order of all that is in it."""
-        return 0 if self.number % 2 else self.number // 2
+        return order_of(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +127,35 @@ class Scene:
     frames: tuple[Frame, ...] = ()
     """The modules, each after the one that it is in."""
 
+    @property
+    def stacked(self) -> tuple[Band, ...]:
+        """The bands from the top: the roots are below where arrows follow the data."""
+        return self.bands if self.data else self.bands[::-1]
 
-def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL, tags: bool = True) -> Scene:
+
+def build(
+    graph: Graph,
+    title: str,
+    *,
+    data: bool,
+    shown: Collection[str] = USUAL,
+    tags: bool = True,
+    marks: Collection[tuple[int, str]] = (),
+) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
     `shown` are the facts that stand on its boxes (`graph.facts.WORDS`); with `tags` a leaf or an input whose users are
-    far from each other is drawn small at each of them, else it is one box with all its arrows.
+    far from each other is drawn small at each of them, else it is one box with all its arrows. `marks` say what is
+    wrong at a node.
     """
-    return _Builder(graph, data, shown, tags).scene(title)
+    return _Builder(graph, data, shown, tags, marks).scene(title)
 
 
 class _Builder:
-    def __init__(self, graph: Graph, data: bool, shown: Collection[str] = USUAL, tags: bool = True) -> None:
-        self.graph, self.data = graph, data
+    def __init__(
+        self, graph: Graph, data: bool, shown: Collection[str], tags: bool, marks: Collection[tuple[int, str]]
+    ) -> None:
+        self.graph, self.data, self.marks = graph, data, marks
         self.detached = self._detached() if data else {}
         """What unnamed `detach` operations, which are drawn as arrows, were given."""
         self.rooted: dict[tuple[int, int], list[str]] = {}
@@ -146,7 +167,7 @@ class _Builder:
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
         self.labels = Labels(graph, data, several, shown)
         self.band = self._bands()
-        self.repeated = self._repeated() if tags else set()
+        self.repeated = self._repeated() - {node for node, _ in marks} if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.told: dict[tuple[int, int], tuple[str, str]] = {}
         self.boxes: list[Box] = []
@@ -164,6 +185,7 @@ class _Builder:
             self._edges(node, tags)
         if "saved" in self.labels.shown:
             self._kept()
+        self._marked()
         bands = sorted({box.band for box in self.boxes})
         styles = {box.style for box in self.boxes}
         words = LEGEND | ({} if self.data else {"operation": "grad_fn"})
@@ -171,7 +193,7 @@ class _Builder:
             title,
             tuple(self.boxes),
             tuple(self.arrows),
-            tuple(Band(number, band_title(number)) for number in bands) if len(bands) > 1 else (),
+            tuple(Band(number, band_title(number, self.graph)) for number in bands) if len(bands) > 1 else (),
             tuple((style, words[style]) for style in LEGEND if style in styles),
             self._notes(),
             self._links(),
@@ -189,8 +211,9 @@ class _Builder:
         dashed = [arrow.label.startswith(DETACH) for arrow in self.arrows if arrow.dashed]
         notes.append("" if all(dashed) else "dashed: into another order")
         notes.append(f"dashed, {DETACH}: no gradient goes back" if any(dashed) else "")
-        notes.append("∂ f: from the backward of f" if any(box.subtitle.startswith("∂") for box in self.boxes) else "")
-        notes.append("fine dashes: kept for backward" if any(arrow.keeps for arrow in self.arrows) else "")
+        notes.append("∂ f: from the backward of f" if any("∂ " in box.subtitle for box in self.boxes) else "")
+        kept = any(arrow.keeps and not arrow.wrong for arrow in self.arrows)
+        notes.append("fine dashes: kept for backward" if kept else "")
         notes.append("thin: a derivative and what it differentiates" if self._links() else "")
         notes.append(kept_words(self.kept) if "saved" in self.labels.shown else "")
         return tuple(note for note in notes if note)
@@ -211,6 +234,8 @@ class _Builder:
         ]
 
     def _detached(self) -> dict[int, Edge]:
+        if any(self.graph.nodes[node].kind == "untracked" for node, _ in self.marks):
+            return {}  # one of them has a mark, and a loop is rolled where its turns are alike
         named = {root.node for root in self.graph.roots}
         return {
             node.id: node.args[0]
@@ -235,7 +260,19 @@ class _Builder:
         for user, used in sorted(edges, key=lambda edge: height[edge[0]]):
             if self.graph.nodes[user].order == 0 and bands[used]:
                 bands[user] = max(bands[user], bands[used] | 1)
+        lowest: dict[int, int] = {}
+        for user, used in sorted(edges, key=lambda edge: -height[edge[0]]):
+            if self.graph.nodes[user].kind in UNGRADED:  # stands where it is used
+                bands[user] = max(bands[user], lowest.get(user, 0))
+            lowest[used] = min(lowest.get(used, bands[user]), bands[user])
+        for node in self.graph:
+            if node.kind in UNGRADED:
+                bands[node.id] = max(bands[node.id], lowest.get(node.id, 0))
         return bands
+
+    def _order(self, node: int) -> int:
+        """The order of the band that a node is in."""
+        return order_of(self.band[node])
 
     def _repeated(self) -> set[int]:
         """Leaves and inputs whose edges would be long if they were drawn once: over many ranks, or into other bands."""
@@ -278,8 +315,13 @@ class _Builder:
                 words = f"{self.graph.nodes[saver].name} keeps it as {name}"
                 self.arrows.append(Arrow(f"n{saver}", f"s{number}", short(name), tooltip=visible(words), keeps=True))
 
+    def _marked(self) -> None:
+        for number, (node, words) in enumerate(self.marks):
+            self.boxes.append(Box(f"w{number}", "mark", short(words), band=self.band[node], small=True))
+            self.arrows.append(Arrow(f"n{node}", f"w{number}", tooltip=visible(words), keeps=True, wrong=True))
+
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
-        here, nodes, band = f"n{node.id}", self.graph.nodes, self.band[node.id]
+        here, band = f"n{node.id}", self.band[node.id]
         if node.id in self.detached:
             return
         for position, given in enumerate(node.args if self.data else node.next):
@@ -287,7 +329,7 @@ class _Builder:
                 continue
             edge = self._source(given)
             far = f"n{edge.node}"
-            dashed = nodes[edge.node].order != node.order
+            dashed = self._order(edge.node) != self._order(node.id)
             if edge.node in tags:
                 far = f"t{node.id}_{position}"
                 kind, title, tip = tags[edge.node]
@@ -317,10 +359,16 @@ class _Builder:
         return self.told[key]
 
 
-def band_title(number: int) -> str:
-    """The name of a band."""
+def order_of(band: int) -> int:
+    """The order of all that is in a band of this number."""
+    return 0 if band % 2 else band // 2
+
+
+def band_title(number: int, graph: Graph | None = None) -> str:
+    """The name of a band, and the derivatives of a graph that are in it."""
     if number % 2:
         return "order 0 · made from gradients"
     words = {0: "forward", 1: "backward", 2: "double backward", 3: "triple backward"}
     order = number // 2
-    return f"order {order}" + (f" · {words[order]}" if order in words else "")
+    made = derivatives_text(graph, order) if graph is not None and order else ""
+    return " · ".join(filter(None, (f"order {order}", words.get(order), made)))

@@ -16,5 +16,5 @@ def formulas_of(graph: Graph) -> tuple[Formula, ...]:
     except ModuleNotFoundError as error:
         if error.name != "sympy":
             raise
-        raise FormulaError("formulas need SymPy: pip install 'autograph-cli[formula]'") from None
+        raise FormulaError("formulas need SymPy: pip install sympy") from None
     return derive(graph)

@@ -20,12 +20,18 @@ def data_or_gradient(node: Node) -> list[Edge]:
     return list(dict.fromkeys([*node.args, *backward_edges(node)]))
 
 
-def behind(graph: Graph, starts: Iterable[Position]) -> set[int]:
-    """The nodes that these positions hang on, by data or by gradient, themselves included."""
+def behind(graph: Graph, starts: Iterable[Position], *, untracked: bool = False) -> set[int]:
+    """The nodes that these positions hang on, by data or by gradient, themselves included.
+
+    The way ends at what autograd did not record, unless `untracked`.
+    """
     met = {node for node, _ in starts}
     stack = list(met)
     while stack:
-        for edge in data_or_gradient(graph.nodes[stack.pop()]):
+        node = graph.nodes[stack.pop()]
+        if node.kind == "untracked" and not untracked:
+            continue
+        for edge in data_or_gradient(node):
             if edge.node not in met:
                 met.add(edge.node)
                 stack.append(edge.node)
@@ -38,11 +44,16 @@ def where(node: Node) -> str:
     return f"{name} at {visible(node.source.file)}:{node.source.line}" if node.source else name
 
 
-def reasons(graph: Graph, starts: Sequence[Position], ends: Sequence[Position]) -> list[str]:
-    """Sentences on why no gradient goes from `starts` to `ends`; none where the graph does not tell."""
+def reasons(graph: Graph, starts: Sequence[Position], ends: Sequence[Position], *, untracked: bool = True) -> list[str]:
+    """Sentences on why no gradient goes from `starts` to `ends`; none where the graph does not tell.
+
+    Without `untracked`, operations that autograd did not record are not named: the script's own line is known already.
+    """
     names = output_names(graph)
     inside = behind(graph, starts)
-    said = [_refusal(graph, names, user, edge) for user, edge in _refusals(graph, inside, ends)]
+    given = behind(graph, starts, untracked=untracked)
+    given = {number for number in given if untracked or graph.nodes[number].kind != "untracked"}
+    said = [_refusal(graph, names, user, edge) for user, edge in _refusals(graph, given, ends)]
     for number, nr in ends[:LISTED]:
         node, name = graph.nodes[number], names[number][nr or 0]
         users = [user for user in graph.nodes if any(_takes(edge, number, nr) for edge in data_or_gradient(user))]

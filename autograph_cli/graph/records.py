@@ -281,6 +281,19 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Notice:
+    """Something about a parameter that was seen while the script ran and that no graph tells."""
+
+    kind: str
+    """`unused`: an optimizer has it and no operation took it. `stale`: a backward call added to a gradient that was
+    there before the parameter was changed."""
+    name: str
+    source: Source | None = None
+    """The line of the backward call."""
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """One run of one script: the steps that were kept."""
 
@@ -290,3 +303,14 @@ class Trace:
     engine: str = "autograph"
     failure: str = ""
     """The exception that ended the script, in one line; empty when it ended well."""
+    failed_at: Source | None = None
+    """The script's line that raised it."""
+    notices: tuple[Notice, ...] = ()
+
+    def _repr_html_(self) -> str | None:
+        """The page that a notebook shows, once `autograph_cli.export` has been imported."""
+        return None if paged_by is None else paged_by(self)
+
+
+paged_by: Callable[[Trace], str | None] | None = None
+"""What shows a trace in a notebook; `autograph_cli.export` puts it here."""

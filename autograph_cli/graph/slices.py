@@ -103,7 +103,8 @@ def _numbered(graph: Graph, name: str) -> list[int]:
 
 def _similar(name: str, known: Sequence[str]) -> str:
     names = [other for other in known if not other.startswith("%")]
-    close = difflib.get_close_matches(name, names, LISTED) or sorted(set(names))
+    inner = [other for other in dict.fromkeys(names) if other.endswith(f".{name}")]  # a parameter without its module
+    close = inner or difflib.get_close_matches(name, names, LISTED) or sorted(set(names))
     more = f" and {len(close) - LISTED} more" if len(close) > LISTED else ""
     return f"names: {', '.join(map(repr, close[:LISTED])) or 'none'}{more}"
 

@@ -18,6 +18,7 @@ from autograph_cli.graph.records import (
     Memory,
     ModuleCall,
     Node,
+    Notice,
     Output,
     Pass,
     Root,
@@ -344,6 +345,10 @@ _read_trace = _record(
         "engine": _text,
         "total_steps": _count,
         "failure": _text,
+        "failed_at": _optional(_read_source),
+        "notices": _list(
+            _record(Notice, {"kind": _text, "name": _text, "source": _optional(_read_source), "step": _count})
+        ),
         "steps": _list(
             _record(
                 Step,

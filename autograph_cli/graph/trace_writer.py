@@ -17,6 +17,7 @@ from autograph_cli.graph.records import (
     Methods,
     ModuleCall,
     Node,
+    Notice,
     Output,
     Pass,
     Root,
@@ -46,6 +47,10 @@ def to_json(trace: Trace) -> str:
     """
     head = [f'"version": {VERSION}', f'"script": {_encode(trace.script)}', f'"engine": {_encode(trace.engine)}']
     head += [f'"total_steps": {trace.total_steps}', f'"failure": {_encode(trace.failure)}']
+    if trace.failed_at is not None:
+        head.append(f'"failed_at": {_source(trace.failed_at)}')
+    if trace.notices:
+        head.append(f'"notices": {_list(map(_notice, trace.notices))}')
     steps = ",\n".join(_step(step) for step in trace.steps)
     return _escaped(f'{HEADER}, {", ".join(head)},\n"steps": [\n{steps}\n]}}\n')
 
@@ -63,6 +68,11 @@ def _escaped(text: str) -> str:
     if text.isascii():
         return text
     return _NOT_PRINTED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _notice(notice: Notice) -> str:
+    source = f', "source": {_source(notice.source)}' if notice.source else ""
+    return f'{{"kind": {_encode(notice.kind)}, "name": {_encode(notice.name)}, "step": {notice.step}{source}}}'
 
 
 def _step(step: Step) -> str:

@@ -82,10 +82,13 @@ def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     return _gradient_part(graph, _walk(graph, starts, backward_edges), chosen)
 
 
-def double_backward(graph: Graph, roots: Iterable[str] | None = None, order: int | None = None) -> Graph:
+def double_backward(
+    graph: Graph, roots: Iterable[str] | None = None, order: int | None = None, *, data: bool = False
+) -> Graph:
     """The grad_fn chains of the roots, what they are derivatives of, and their own derivatives: `next` only.
 
-    With `order`, what is of a higher one is left out: such roots, and what only they need.
+    With `order`, what is of a higher one is left out: such roots, and what only they need. With `data` it is how all of
+    them were computed: `args` only.
     """
     if order is not None and order < 0:
         raise GraphError(f"The order must be 0 or higher, not {order}.")
@@ -96,9 +99,12 @@ def double_backward(graph: Graph, roots: Iterable[str] | None = None, order: int
         if node.parent in met:
             met.add(node.id)
     shown = [number for number in met if order is None or graph.nodes[number].order <= order]
-    kept = _walk(graph, shown, backward_edges)
+    kept = _walk(graph, shown, data_edges if data else backward_edges)
     inside = set(kept)
-    return _gradient_part(graph, kept, tuple(root for root in chosen if root.node in inside))
+    here = tuple(root for root in chosen if root.node in inside)
+    if data:
+        return take(graph, kept, here, next_of=lambda node: (), args_of=data_edges)
+    return _gradient_part(graph, kept, here)
 
 
 def _differentiated(graph: Graph, node: Node) -> Sequence[Edge]:

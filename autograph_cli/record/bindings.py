@@ -67,7 +67,7 @@ class Script:
         self.lines = text.splitlines()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+            self.tree = tree = ast.parse(text)
         self.bindings = list(self._read(tree, ""))
         self.parameters = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
 

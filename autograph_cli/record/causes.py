@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from autograph_cli.graph import Graph, Node
+from autograph_cli.graph import Graph, Node, Step
 from autograph_cli.graph.cuts import LISTED, UNGRADED, behind, where
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.paths import Position, leading_to
@@ -118,6 +118,20 @@ def unused(leaf: str, scripts: dict[str, Script]) -> list[str]:
     if not uses:
         return [*said, f"It is never used: no other statement of {file} names it."]
     return [*said, *[f"It is read at {_line(name, one)}{_shown_causes(one, part)}." for name, one in uses[:LISTED]]]
+
+
+def nameless(name: str, scripts: dict[str, Script], step: Step) -> list[str]:
+    """Sentences on a variable of the script that no tensor of the step's graph is called by, so that no path starts."""
+    said = [f"No path: no tensor in the graph of this step is called {name}."]
+    found = first_binding(scripts, name)
+    if found is None:
+        return said
+    file, part, binding = found
+    words = ", ".join(dict.fromkeys(cause.words for cause in binding.causes))
+    said.append(f"  {part} is made at {_line(file, binding)}{words and ': '}{words}.")
+    if f"({file}:{binding.line})" in step.derived:
+        return [*said, f"  There {step.derived}."]
+    return [*said, "  It has no grad_fn, belongs to another step, or its variable was gone before the backward pass."]
 
 
 def _reads(scripts: dict[str, Script], leaf: str) -> list[tuple[str, Binding]]:

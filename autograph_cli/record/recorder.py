@@ -15,7 +15,7 @@ from typing import Any
 
 from autograph_cli.engines.builtin import Builtin
 from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, Output, key_of
-from autograph_cli.graph import Graph, Memory, Step, Trace
+from autograph_cli.graph import Graph, Memory, Source, Step, Trace
 from autograph_cli.record import names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
@@ -23,6 +23,7 @@ from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import BackwardEvent, StepLog
 from autograph_cli.record.measures import Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
+from autograph_cli.record.noticed import Noticed
 from autograph_cli.record.saved_tensors import look, parameters_of
 from autograph_cli.record.source_locations import Sources, script_frames
 from autograph_cli.record.steps import Progress, Selection, may_be_last
@@ -97,6 +98,7 @@ class Recorder:
         self.script = script
         self.custom = derive
         self.log: EventLog = _Log(engine, self)
+        self.noticed = Noticed(self.log)
         self.sources = Sources(os.getcwd())
         self.measures = Measures(self.log, record) if record else None
         self.kept: list[Step] = []
@@ -143,6 +145,8 @@ class Recorder:
         log, step = self.log, self.log.step
         step.variables = names.scan(log, [scope])
         self._optimizers = optimizers_in(log.engine, [scope]) or self._optimizers
+        if self.total and self._optimizers:
+            self.noticed.look_at(self._optimizers, [scope])
         if step.has_operations and self._wanted():
             roots = [(name, value) for name, value in scope.items() if isinstance(value, log.engine.tensor)]
             step.derived = self._derive(roots) if self._few() else (None, None)
@@ -161,7 +165,7 @@ class Recorder:
                     steps.append(self._step(_Finished(self.total, step, [], self._memory(step))))
             elif self._last is not None:
                 steps.append(self._step(self._last))
-            return Trace(self.script, tuple(steps), total, self.log.engine.name)
+            return Trace(self.script, tuple(steps), total, self.log.engine.name, notices=self.noticed.notices())
 
     def snapshot(self, scope: Mapping[str, Any]) -> Graph:
         """The graph that these variables hang on now, of whichever steps; each one with a grad_fn is a root."""
@@ -214,6 +218,8 @@ class Recorder:
                 look(log, step)
                 if keeps or _seldom(self.total):
                     self._optimizers = optimizers_in(log.engine, spaces) or self._optimizers
+                    self.noticed.look_at(self._optimizers, spaces)
+                self.noticed.begins(parameters_of(step), self._line, self.total)
         if self.measures is not None:
             self.measures.begins(log, call)
 
@@ -223,6 +229,10 @@ class Recorder:
             self.measures.ends(call)
         if not (entry.failed or call.keeps_graph or self.log.step.running):
             self._close(entry)
+
+    def _line(self) -> Source | None:
+        code, offset = self.log.site(None)
+        return None if code is None else self.sources.source((code, offset))
 
     # -- steps
 
@@ -262,6 +272,7 @@ class Recorder:
         log.modules.settle()
         step = log.step
         if wanted:
+            self.noticed.ends(parameters_of(step), self.total)
             roots = [(self._name_of(output), output) for output in entry.roots]
             done = _Finished(self.total, step, roots, self._memory(step))
             if self.selection.keeps(self.total):

@@ -20,9 +20,9 @@ from types import CodeType, ModuleType
 from typing import Any, Literal, Protocol, TypeVar
 
 from autograph_cli import AutographError, engines
-from autograph_cli.graph import Trace
+from autograph_cli.graph import Source, Trace
 from autograph_cli.record.imports import serve
-from autograph_cli.record.tracebacks import print_exception, summary
+from autograph_cli.record.tracebacks import line_that_raised, print_exception, summary
 
 INTERRUPTED = -signal.SIGINT
 """As that of a process which a signal ended."""
@@ -71,6 +71,8 @@ class Result:
 
     exit_code: int
     failure: str = ""
+    failed_at: Source | None = None
+    """The script's line that raised it."""
     scope: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
@@ -169,10 +171,10 @@ def running(
         process = os.getpid()
         if before is not None:
             before()
-        exit_code, failure = yield from _execute(target, code, main)
+        ending = yield from _execute(target, code, main)
         if os.getpid() != process:
-            sys.exit(exit_code)  # a child that the script forked; what was recorded is the parent's to tell
-        result = Result(exit_code, failure, main.__dict__)
+            sys.exit(ending.exit_code)  # a child that the script forked; what was recorded is the parent's to tell
+        result = replace(ending, scope=main.__dict__)
         if after is not None:
             after(result)
         return result
@@ -215,7 +217,7 @@ def recording(
     finish = recorder.finish
 
     def after(result: Result) -> None:
-        traces.append(replace(finish(result.scope), failure=result.failure))
+        traces.append(replace(finish(result.scope), failure=result.failure, failed_at=result.failed_at))
 
     served = engines.chosen(engine) == "builtin"
     with contextlib.nullcontext() if until_exit else connection.kept():
@@ -285,8 +287,8 @@ def _is_module(folder: str, name: str) -> bool:
     return any(map(os.path.isfile, places)) and getattr(sys.modules[name], "__file__", None) not in places
 
 
-def _execute(target: Target, source: bytes, main: ModuleType) -> Session[tuple[int, str]]:
-    """The exit code and the failure of the script; Python's own way to end, threads included."""
+def _execute(target: Target, source: bytes, main: ModuleType) -> Session[Result]:
+    """How the script ended; Python's own way to end, threads included."""
     known = threading.enumerate()
     try:
         code = _compile(target, source, main)
@@ -296,26 +298,27 @@ def _execute(target: Target, source: bytes, main: ModuleType) -> Session[tuple[i
         error: BaseException | None = failed
     else:
         error = yield code, main.__dict__
-    exit_code, failure = _ending(error)
+    ended = _ending(error)
     try:
         _join(known)
-        interrupted, message = 0, ""
-    except BaseException as stopped:
-        interrupted, message = _ending(stopped)
+        stopped = Result(0)
+    except BaseException as other:
+        stopped = _ending(other)
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
-    return exit_code or interrupted, failure or message
+    told = ended if ended.failure else stopped
+    return replace(told, exit_code=ended.exit_code or stopped.exit_code)
 
 
-def _ending(error: BaseException | None) -> tuple[int, str]:
-    """The exit code and the failure of what raised this, which is printed."""
+def _ending(error: BaseException | None) -> Result:
+    """How a script ended that raised this, which is printed."""
     if error is None:
-        return 0, ""
+        return Result(0)
     if isinstance(error, SystemExit):
         code = _exit_code(error.code)
-        return code, "" if code == 0 else summary(error)
+        return Result(code, "" if code == 0 else summary(error))
     print_exception(error)
-    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, summary(error)
+    return Result(INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1, summary(error), line_that_raised(error))
 
 
 def _exit_code(code: object) -> int:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from types import TracebackType
 
 import autograph_cli
+from autograph_cli.graph import Source
+from autograph_cli.record.source_locations import USER, Sources, kind_of
 
 OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
 FROZEN = ("<frozen importlib", "<frozen runpy")
@@ -35,6 +37,18 @@ def summary(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     name = type(error).__name__
     return f"{name}: {lines[0]}" if lines else name
+
+
+def line_that_raised(error: BaseException) -> Source | None:
+    """The innermost line of the script, or of what it imports, that an exception came through."""
+    found, traceback = None, error.__traceback__
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if kind_of(code.co_filename) == USER:
+            found = Sources(os.path.dirname(main or "")).source((code, traceback.tb_lasti))
+        traceback = traceback.tb_next
+    return found
 
 
 def trim(error: BaseException) -> None:

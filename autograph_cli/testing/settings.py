@@ -15,7 +15,7 @@ from autograph_cli.graph.diff import DEFAULT_PARTS
 from autograph_cli.graph.snapshot import HOLDS, TOLERANCE
 
 VIEWS = ("graph", "forward", "backward", "double-backward")
-COMMANDS = ("render", "show")
+COMMANDS = ("render", "show", "explain")
 """Tables of their own, for the commands of these names."""
 _STEP = r"(first|last|all|\d{1,18}|\d{0,18}:\d{0,18})"
 _STEPS = re.compile(rf"{_STEP}(,{_STEP})*")

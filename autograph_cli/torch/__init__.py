@@ -69,6 +69,8 @@ _OPERATIONS = (
     "losses",
     "convolution",
     "pooling",
+    "average_pooling",
+    "unpooling",
     "normalization",
     "padding",
     "distances",
@@ -143,7 +145,7 @@ from . import (
     version as version,
 )
 from ._functorch.vmap import vmap as vmap
-from ._ops.random import Generator as Generator, default_generator as default_generator
+from ._ops.generators import Generator as Generator, default_generator as default_generator
 from ._ops.storage import UntypedStorage as UntypedStorage
 from ._saving.archive import PyTorchFileReader as PyTorchFileReader
 from ._settings import (

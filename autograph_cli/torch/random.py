@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._ops.random import (
+from ._ops.generators import (
     default_generator,
     fork_rng,
     get_rng_state,

@@ -14,9 +14,7 @@ def pillow(part: str = "Image") -> Any:
     except ModuleNotFoundError as error:
         if error.name not in ("PIL", f"PIL.{part}"):
             raise
-        raise ModuleNotFoundError(
-            "torchvision needs Pillow for pictures: pip install 'autograph-cli[vision]'", name="PIL"
-        ) from None
+        raise ModuleNotFoundError("torchvision needs Pillow for pictures: pip install pillow", name="PIL") from None
 
 
 def is_picture(x: Any) -> bool:

@@ -54,7 +54,7 @@ def test_quiet_leaves_the_exit_code(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (["broken.py"], "Cannot read broken.py: invalid syntax"),
+        (["broken.py"], "Cannot read broken.py: line 1: invalid syntax"),
         (["none.py"], "Cannot read none.py: No such file"),
         (["-m", "none"], "There is no module named none in this folder."),
     ],

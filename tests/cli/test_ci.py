@@ -84,3 +84,31 @@ def test_the_pre_commit_hook_of_a_local_clone_passes_and_fails_as_it_should(proj
     failed = run(project, sys.executable, "-m", "pre_commit", "run", "--all-files", **where)
     assert failed.returncode == 1
     assert "`tanh` became `sigmoid` (expr.py:3)" in failed.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the steps are run by bash")
+def test_the_steps_of_the_action_write_a_comment(project: Path, tmp_path: Path) -> None:
+    text = (ROOT / "action.yml").read_text()
+    install, compare = re.findall(r"      run: (?:\|\n)?((?:        .*\n)+|.*\n)", text)[:2]
+    files = {name: str(tmp_path / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    env = {
+        **files,
+        "RUNNER_TEMP": str(tmp_path),
+        "SCRIPTS": "expr.py",
+        "BASE": "HEAD",
+        "GITHUB_ACTION_PATH": "/nowhere",
+    }
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "first")
+    assert run(project, "bash", "-e", "-c", install, **env).returncode == 0, "it is installed already"
+    same = run(project, "bash", "-e", "-c", compare, **env)
+    assert same.returncode == 0 and (tmp_path / "GITHUB_OUTPUT").read_text() == "changed=false\n", same.stderr
+    assert (tmp_path / "graphs.md").read_text() == "No gradient graph changed.\n"
+    (project / "expr.py").write_text(SCRIPT.replace("tanh", "sigmoid"))
+    other = run(project, "bash", "-e", "-c", compare, **env)
+    assert other.returncode == 0 and (tmp_path / "GITHUB_OUTPUT").read_text().endswith("changed=true\n"), other.stderr
+    assert "`tanh` became `sigmoid`" in (tmp_path / "graphs.md").read_text()
+    assert "flowchart TD" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    (project / "expr.py").write_text("import torch\nraise SystemExit(3)\n")
+    assert run(project, "bash", "-e", "-c", compare, **env).returncode > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -104,3 +105,43 @@ def test_a_snapshot_is_compared_with_its_script(autograph: Run, tmp_path: Path) 
     (tmp_path / "helper.py").write_text("def f(x):\n    return x.tanh()\n")
     assert autograph("snapshot", "expr.py").returncode == 0
     assert autograph("diff", "expr.graph.txt", "expr.py").returncode == 0
+
+
+def test_a_page_shows_both_graphs_beside_each_other(cli: Cli, traces: list[str], tmp_path: Path) -> None:
+    result = cli("diff", *traces, "-o", "changes.html")
+    page = (tmp_path / "changes.html").read_text()
+    assert result.exit_code == 1 and page.count("<figure>") == 2 and page.count('class="changed"') == 2
+    assert "`mul` became `div`" in page and "before: old.json" in page and "after: new.json" in page
+    assert "<script" not in page and "default-src 'none'" in page
+    ids = re.findall(r' id="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+
+
+def test_a_comment_has_sentences_lines_and_a_picture(cli: Cli, traces: list[str]) -> None:
+    told = cli("diff", "-f", "markdown", *traces).stdout
+    assert told.startswith("### Graphs: old.json → new.json\n\n````text\n") or "```text\n`mul` became" in told
+    assert told.count("<details>") == told.count("</details>") == 2
+    assert "```diff\n" in told and "```mermaid\nflowchart TD\n" in told
+    assert len(told) < 65_536
+
+
+def test_names_in_a_comment_are_neither_markup_nor_people(cli: Cli, trace: Trace, tmp_path: Path) -> None:
+    step = trace.steps[0]
+    node = replace(step.graph[2], op="```</details><img>@all", name="DivBackward0")
+    store.save(trace, tmp_path / "old.json")
+    store.save(
+        replace(trace, steps=(replace(step, graph=replace(step.graph, nodes=(*step.graph.nodes[:2], node))),)),
+        tmp_path / "new.json",
+    )
+    told = cli("diff", "-f", "markdown", "old.json", "new.json").stdout
+    outside = re.sub(r"^(`{3,})\w+\n.*?^\1$", "", told, flags=re.DOTALL | re.MULTILINE)
+    assert "@all" in told and "@all" not in outside and "<img>" not in outside
+    assert outside.count("</details>") == 2
+    page = cli("diff", "-f", "html", "old.json", "new.json").stdout
+    assert "<img>" not in page
+
+
+def test_equal_graphs_make_a_page_and_a_comment_that_say_so(cli: Cli, traces: list[str]) -> None:
+    for format_ in ("html", "markdown"):
+        result = cli("diff", "-f", format_, traces[0], traces[0])
+        assert result.exit_code == 0 and "The graphs are the same." in result.stdout

@@ -71,7 +71,7 @@ def test_output_that_cannot_be_written_is_one_sentence(shell: Callable[..., Done
     if command == "render -f text -o /dev/stdout" and where == ">&-":
         return  # the system says that there is no such file
     done = shell(f"autograph {command} {where}")
-    assert done.returncode == (2 if command.startswith(("diff", "snapshot")) else 1)
+    assert done.returncode == (2 if command.startswith(("diff", "snapshot", "why")) else 1)
     assert b"Traceback" not in done.stderr
     assert b"Exception ignored" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith(b"Error: Cannot write ")
@@ -127,7 +127,7 @@ def test_folder_that_was_removed_is_one_sentence(
     monkeypatch.chdir(gone)
     gone.rmdir()
     result = cli(*command.format(traced).split())
-    assert result.exit_code == (2 if command.startswith(("diff", "snapshot")) else 1)
+    assert result.exit_code == (2 if command.startswith(("diff", "snapshot", "why")) else 1)
     assert result.stderr == "Error: The working directory cannot be used: No such file or directory.\n"
     assert isinstance(result.exception, SystemExit)
 
@@ -180,6 +180,17 @@ def test_exit_code_is_the_scripts_even_if_the_trace_cannot_be_written(
 
 
 @needs_unix
+@pytest.mark.parametrize("command", ["show expr.py", "render -o - expr.py", "why y x expr.py"])
+def test_a_folder_that_cannot_be_written_still_shows_the_graph(shell: Callable[..., Done], command: str) -> None:
+    shell("rm -r .autograph; touch .autograph")  # what a read-only folder is to root, who may write anywhere
+    done = shell(f"autograph {command}")
+    assert done.returncode == 0
+    assert done.stdout
+    assert b"The trace is not kept. Cannot write " in done.stderr
+    assert b"To keep the trace elsewhere: autograph run -o FILE.\n" in shell("autograph run expr.py").stderr
+
+
+@needs_unix
 @pytest.mark.parametrize("line", ["raise KeyboardInterrupt", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"])
 def test_interrupted_script_ends_as_under_python(tmp_path: Path, line: str) -> None:
     (tmp_path / "s.py").write_text(f"import atexit; atexit.register(print, 'at exit')\n{line}\n")
@@ -199,7 +210,7 @@ def test_ctrl_c_while_the_command_is_imported_is_silent(tmp_path: Path) -> None:
         "import sys\n"
         "class Interrupts:\n"
         "    def find_spec(self, name, *rest):\n"
-        "        if name == 'autograph_cli.cli.why': raise KeyboardInterrupt\n"
+        "        if name == 'autograph_cli.cli.main': raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interrupts())\n"
         "from autograph_cli.cli import main\n"
         "main()\n"

@@ -64,8 +64,36 @@ def test_a_cell_is_run_and_its_graph_is_shown(shell: Shell, capsys: pytest.Captu
     assert "1.74" in capsys.readouterr().out
 
 
+def test_a_cell_shows_a_page_that_reaches_nothing_around_it(shell: Shell) -> None:
+    shell.cell("", CELL)
+    (shown,) = shell.shown
+    assert shown.data.startswith('<iframe title="autograph" sandbox="allow-scripts allow-downloads" srcdoc="')
+    assert "allow-same-origin" not in shown.data and "<script" not in shown.data and "&lt;script" in shown.data
+
+
+def test_tensors_are_shown_by_name(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+    shell.cell("-f text", CELL.replace("loss.backward()", "").replace("loss.item()", ""))
+    shell.shell.run_line_magic("autograph", "--backward loss")
+    assert "TanhBackward0" in shell.shown[0].data and "&quot;first&quot;:&quot;backward&quot;" in shell.shown[0].data
+    shell.shell.run_line_magic("autograph", "nobody")
+    assert "name the tensors to show" in capsys.readouterr().err and len(shell.shown) == 1
+
+
+def test_a_trace_shows_itself(shell: Shell) -> None:
+    import autograph_cli.export
+    from autograph_cli.graph import Trace
+
+    shell.shell.run_cell(
+        "import autograph_cli\nwith autograph_cli.record() as made:\n"
+        "    import torch\n    x = torch.ones(3, requires_grad=True)\n    loss = (x * 2).sum()\n    loss.backward()"
+    )
+    for shown in (shell.shell.user_ns["made"], shell.shell.user_ns["made"].trace):
+        assert shown._repr_html_().startswith("<iframe")
+    assert autograph_cli.export.notebook_html(Trace("empty.py")) is None
+
+
 def test_options_are_those_of_render(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    shell.cell("--backward --double-backward", CELL)
+    shell.cell("--backward --double-backward -f svg", CELL)
     assert ["TanhBackward0" in picture.data for picture in shell.shown] == [True, True]
     shell.cell("-f text", CELL)
     assert "x: float32[3]" in capsys.readouterr().out

@@ -84,6 +84,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "inside": None,
             "parameters": None,
             "columns": True,
+            "flow": "gradient",
             "tracked_only": False,
             "formula": False,
             "sources": {},

@@ -64,9 +64,19 @@ def test_every_kept_step_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith("autograph: expr.py, 10 steps, 2 kept\n  step     0\n")
 
 
+def test_the_last_step_that_was_followed_is_not_called_the_last() -> None:
+    step = one(leaf(0, "x"), operation(1)).steps[0]
+    trace = Trace("expr.py", (step, replace(step, number=15)), total_steps=26)
+    told = [text for label, text in report(trace, None, Path(), last=True) if label == "step"]
+    assert told[0] == "0"
+    assert told[1].startswith("15, the last one that was followed: the first 16 are, then each 64th ")
+    alone = Trace("expr.py", (replace(step, number=3),), total_steps=26)
+    assert [text for label, text in report(alone, None, Path()) if label == "step"] == ["3"]
+
+
 def test_steps_that_did_not_come_are_no_lack_of_a_graph(capsys: pytest.CaptureFixture[str]) -> None:
     print_report(Trace("expr.py", (), total_steps=4), None, Path())
-    sentence = "autograph: expr.py made 4 steps, and none of those asked for is among them.\n"
+    sentence = "autograph: expr.py made 4 steps, numbered from 0, and none of those asked for is among them.\n"
     assert capsys.readouterr().err == sentence
 
 

@@ -83,7 +83,7 @@ def test_a_script_that_fails_is_trouble_and_its_snapshot_stays(autograph: Run, t
     (tmp_path / "expr.graph.txt").write_text("kept")
     done = autograph("snapshot", "--update", "expr.py")
     assert (done.returncode, (tmp_path / "expr.graph.txt").read_text()) == (2, "kept")
-    assert done.stdout == "expr.py: expr.py failed: ValueError: no\n1 snapshot: 1 failed\n"
+    assert done.stdout == "expr.py: failed: ValueError: no\n1 snapshot: 1 failed\n"
 
 
 def test_folders_and_patterns_stand_for_scripts(cli: Cli, made: object, tmp_path: Path) -> None:
@@ -144,5 +144,5 @@ def test_a_request_that_makes_no_sense_is_trouble(cli: Cli, arguments: list[str]
 
 def test_a_request_is_answered(tmp_path: Path) -> None:
     (tmp_path / "expr.py").write_text(SCRIPT)
-    asked = {"script": str(tmp_path / "expr.py"), "arguments": [], "steps": "first", "extras": []}
+    asked = {"script": str(tmp_path / "expr.py"), "arguments": [], "steps": "first", "extras": [], "engine": "builtin"}
     assert json.loads(recording.answer(json.dumps(asked)))["exit_code"] == 0

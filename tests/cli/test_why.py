@@ -179,8 +179,43 @@ def test_unknown_names_are_answered_with_known_ones(cli: Cli, trace: Trace, tmp_
     store.keep(trace, tmp_path)
     for names in (("z", "w"), ("y", "z")):
         result = cli("why", *names)
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert result.stderr == "Error: There is no 'z' here; known names: 'y', 'w', 'x'.\n"
+
+
+def test_what_cannot_be_answered_is_not_the_answer_that_there_is_no_path(cli: Cli, ask: Ask) -> None:
+    assert cli("why", "loss", "x", "missing.json").exit_code == 2
+    assert ask("raise ValueError\n", "loss", "x").exit_code == 2
+
+
+def test_a_parameter_without_its_module_is_answered_with_its_whole_name(ask: Ask) -> None:
+    result = ask("net = torch.nn.Linear(3, 1)\nloss = net(x).sum()\nloss.backward()\n", "loss", "weight")
+    assert result.stderr == "Error: There is no 'weight' here; known names: 'net.weight'.\n"
+
+
+WRONG = """class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * x.detach() ** 2
+
+y = Cube.apply(x).sum()
+(g,) = torch.autograd.grad(y, x, create_graph=True)
+"""
+
+
+def test_a_gradient_without_history_is_told_with_the_line_that_made_it(ask: Ask) -> None:
+    first, made, why = ask(WRONG, "g", "x").stdout.splitlines()
+    assert first == "No path: no tensor in the graph of this step is called g."
+    assert made.startswith("  g is made at expr.py:16 `(g,) = ")
+    assert why.startswith("  There `grad` with create_graph=True (expr.py:16) recorded nothing: ")
+    told = ask(WRONG.replace(", create_graph=True", ""), "g", "x")
+    assert (told.exit_code, told.stdout.splitlines()[-1][:21]) == (1, "  It has no grad_fn, ")
 
 
 def test_a_gradient_has_paths_too(ask: Ask) -> None:

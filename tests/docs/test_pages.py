@@ -33,6 +33,7 @@ IN_SENTENCES = (
     records.Values,
     records.Root,
     records.Memory,
+    records.Notice,
     records.Graph,
 )
 IN_PART = {"autocast", "distributed", "fx", "hub", "onnx.export"}

@@ -181,7 +181,7 @@ def test_without_pytorch_a_sentence_says_what_to_install(python: Run, tmp_path: 
     (tmp_path / "loop.py").write_text(LOOP)
     options = () if command[0] == "diff" else ("--engine", "torch")
     done = python("-m", "autograph_cli", *command, *options, "loop.py")
-    said = "Error: PyTorch is not installed here: pip install 'autograph-cli[torch]', or take --engine builtin.\n"
+    said = "Error: PyTorch is not installed here: pip install torch, or take --engine builtin.\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 

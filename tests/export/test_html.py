@@ -177,9 +177,9 @@ def test_derivatives_are_made_while_their_pass_runs(capsys: pytest.CaptureFixtur
         "forward: SumBackward0",
         "grad 1: SumBackward0",
         "grad 1: CubeBackward",
-        "grad 1 makes: CubeBackwardBackward",
+        "grad 1 makes: CubeBackward",
         "grad 1: x",
-        "grad 2: CubeBackwardBackward",
+        "grad 2: CubeBackward",
         "grad 2: x",
     ]
 
@@ -225,7 +225,7 @@ def test_search_finds_and_shows(page: Any) -> None:
 
 
 def test_a_click_lights_what_hangs_together(page: Any) -> None:
-    page.click('[aria-label="TanhBackwardBackward0"]')
+    page.click('[aria-label="tanh_backward"]')
     assert page.locator(".box.chosen").count() == 1
     assert 0 < page.locator(".box.lit").count() < page.locator(".box").count()
     assert page.locator(".box.linked").count() == 1
@@ -436,8 +436,8 @@ def test_a_page_has_a_tab_for_each_view_and_the_choice_stays(opened: Any) -> Non
     assert opened.locator(".box.chosen").get_attribute("aria-label") == "SinBackward0"
     linked = opened.locator(".box.linked")
     assert sorted(linked.nth(i).get_attribute("aria-label") for i in range(linked.count())) == [
-        "CosBackward0",
-        "MulBackward0",
+        "cos",
+        "mul",
     ]
     opened.keyboard.press("4")
     assert opened.locator("#table tr.chosen").count() == 3, "it was made, and two passes ran it"

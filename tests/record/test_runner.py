@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from autograph_cli.graph import Trace
+from autograph_cli.graph import Source, Trace
 from autograph_cli.record.runner import Result, Target, TargetError, record, run
 
 ROOT = Path(__file__).parent.parent.parent
@@ -291,7 +291,8 @@ def test_recorder_is_started_and_finished_and_told_the_failure(
     recorder = FakeRecorder()
     result, trace = record(Target.of(str(folder / "script.py")), recorder=recorder)
     assert recorder.events == ["start", "finish 1"]
-    assert trace == Trace("script.py", total_steps=2, failure="ZeroDivisionError: division by zero")
+    line = Source("script.py", 2, "1 / 0")
+    assert trace == Trace("script.py", total_steps=2, failure="ZeroDivisionError: division by zero", failed_at=line)
     assert result.exit_code == 1
 
 

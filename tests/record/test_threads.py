@@ -212,3 +212,21 @@ def test_what_a_signal_s_handler_raises_is_the_script_s(monkeypatch: pytest.Monk
     finally:
         recorder.log.engine.stop()
         signal.signal(signal.SIGUSR1, before)
+
+
+def check_beside_a_thread() -> Any:
+    x = torch.tensor([0.5, 1.0], dtype=torch.double, requires_grad=True)
+    worker = threading.Thread(target=lambda: [(x * 2).sum().backward() for _ in range(TURNS)])
+    worker.start()
+    for _ in range(3):
+        assert torch.autograd.gradcheck(torch.sin, x) and torch.autograd.gradgradcheck(torch.exp, x)
+    with pytest.raises(RuntimeError):
+        torch.autograd.gradcheck(lambda t: t.detach() * t, x)
+    worker.join()
+    (x**3).sum().backward()
+
+
+def test_what_gradcheck_computes_is_no_step_and_other_threads_are_still_recorded() -> None:
+    _, trace = recorded(check_beside_a_thread, steps="all")
+    names = [sorted({node.name for node in step.graph.nodes if node.kind == "operation"}) for step in trace.steps]
+    assert names == [["MulBackward0", "SumBackward0"]] * TURNS + [["PowBackward0", "SumBackward0"]]

@@ -49,7 +49,7 @@ MISSING = {
     "from torchvision.transforms import ToTensr": "1 torchvision.transforms.ToTensr",
     "from torchvision.transforms import v2\nv2.CutMix()": "2 torchvision.transforms.v2.CutMix",
     "from torchvision.transforms import functional as F\nF.equalize(1)": "2 torchvision.transforms.functional.equalize",
-    "from torchvision.io import read_image": "1 torchvision.io.read_image",
+    "from torchvision.io import read_image, read_video": "1 torchvision.io.read_video",
     "import torchvision\nfrom torchvision.utils import make_grid\ntorchvision.transforms.v2.Resize(3)\nmake_grid": "",
     "from safetensors.torch import save_file, load_file, safe_open\nimport safetensors\nsafetensors.SafetensorError": "",
     "from safetensors.flax import save_file": "1 safetensors.flax",
@@ -98,9 +98,7 @@ def test_tensors_do_without_pillow_and_pictures_say_what_they_need(monkeypatch):
         lambda: torchvision.datasets.FakeData(2, (3, 4, 4))[0],
         lambda: torchvision.transforms.ToPILImage()(torch.ones(1, 2, 2)),
     ):
-        with pytest.raises(
-            ModuleNotFoundError, match=r"torchvision needs Pillow for pictures: pip install 'autograph-cli\[vision\]'"
-        ):
+        with pytest.raises(ModuleNotFoundError, match=r"torchvision needs Pillow for pictures: pip install pillow"):
             act()
 
 

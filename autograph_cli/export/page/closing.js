@@ -3,30 +3,7 @@
 const modulesOf = (data, svg) => {
   const GAP = 7, HEADING = 19, LEADING = 10.8;
   const get = (id) => svg.getElementById(id);
-  const shape = (name, inside, attributes = {}) => {
-    const element = inside.appendChild(document.createElementNS(svg.namespaceURI, name));
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    return element;
-  };
   const all = (selector) => [...svg.querySelectorAll(selector)];
-  /** Move an element by writing its places anew; browsers are slow with thousands of transforms. */
-  const PLACES = { rect: ["x", "y"], text: ["x", "y"], ellipse: ["cx", "cy"], line: ["x1", "y1", "x2", "y2"], polygon: ["points"] };
-  const shapes = new WeakMap();
-  const move = (element, dx, dy) => {
-    if (!shapes.has(element)) {
-      const found = element.children.length ? [...element.querySelectorAll("rect, text, ellipse, line, polygon")] : [element];
-      shapes.set(element, { dx: 0, dy: 0, parts: found.map((shape) => [shape, PLACES[shape.tagName].map((name) => [name, numbers(shape.getAttribute(name))])]) });
-    }
-    const shape = shapes.get(element);
-    if (shape.dx === dx && shape.dy === dy) return;
-    Object.assign(shape, { dx, dy });
-    let odd = false;
-    for (const [part, places] of shape.parts) {
-      odd = false;
-      for (const [name, at] of places) part.setAttribute(name, at.map((value) => { odd = !odd; return (value + (odd ? dx : dy)).toFixed(2); }).join(" "));
-    }
-  };
-  const numbers = (text) => text.match(/-?[\d.]+/g).map(Number);
 
   // ---------------------------------------------------------------- what is there
 
@@ -35,7 +12,6 @@ const modulesOf = (data, svg) => {
   const frames = Object.entries(data.frames).map(([id, frame]) => ({ ...frame, id, element: get(id), boxes: [], closed: false, top: null }));
   const frameOf = new Map(frames.map((frame) => [frame.id, frame]));
   for (const box of boxes) for (let at = frameOf.get(box.frame); at; at = frameOf.get(at.parent)) at.boxes.push(box.id);
-  const curve = (path) => ({ path, marks: path.getAttribute("d").match(/[MLC]/g), at: numbers(path.getAttribute("d")) });
   const arrows = data.arrows.map(([tail, head], number) => {
     const element = get("e" + number), polygon = element.querySelector("polygon");
     return { tail: boxOf.get(tail), head: boxOf.get(head), element, polygon, tip: numbers(polygon.getAttribute("points")), ...curve(element.querySelector("path")) };
@@ -91,18 +67,6 @@ const modulesOf = (data, svg) => {
       inside += opens; covered += covers; last = at;
     }
     return strips;
-  };
-  /** A function from old to new coordinates that takes strips to their lengths and leaves all else as it is. */
-  const mapped = (strips) => {
-    const moves = [0];
-    for (const strip of strips) moves.push(moves[moves.length - 1] + strip.length - (strip.to - strip.from));
-    return (at) => {
-      let low = 0, high = strips.length;
-      while (low < high) { const middle = (low + high) >> 1; if (strips[middle].to <= at) low = middle + 1; else high = middle; }
-      const strip = strips[low];
-      if (!strip || at <= strip.from) return at + moves[low];
-      return strip.from + moves[low] + (at - strip.from) * strip.length / (strip.to - strip.from);
-    };
   };
   const axis = (shut, obstacles, place) => {
     const strips = free(shut.map((frame) => [frame.at[place], frame.at[place + 2]]), obstacles);
@@ -175,26 +139,12 @@ const modulesOf = (data, svg) => {
     const y = down ? at[1] : at[3], t = y1 === y0 ? 1 : Math.min(1, Math.max(0, (y - y0) / (y1 - y0)));
     return { x: x0 + (x1 - x0) * t, y, down };
   };
-  const draw = (curve, mx, my) => {
-    let d = "", i = 0;
-    for (const mark of curve.marks) {
-      d += mark;
-      for (const end = i + (mark === "C" ? 6 : 2); i < end; i += 2) d += `${mx(curve.at[i]).toFixed(2)},${my(curve.at[i + 1]).toFixed(2)} `;
-    }
-    curve.path.setAttribute("d", d);
-  };
-  const span = (rect, at, mx, my) => {
-    const [left, top, right, bottom] = [mx(at[0]), my(at[1]), mx(at[2]), my(at[3])];
-    rect.setAttribute("x", left); rect.setAttribute("y", top);
-    rect.setAttribute("width", Math.max(0, right - left)); rect.setAttribute("height", Math.max(0, bottom - top));
-    return [left, top, right, bottom];
-  };
   const point = (polygon, x, y, back) => polygon.setAttribute("points", `${x},${y} ${x - 3.2},${y + back} ${x + 3.2},${y + back}`);
   const drawArrow = (arrow, mx, my) => {
     const gone = arrow.tail.top && arrow.tail.top === arrow.head.top;
     arrow.element.classList.toggle("gone", Boolean(gone));
     if (gone) return;
-    draw(arrow, mx, my);
+    redraw(arrow, mx, my);
     const [x, y] = arrow.tip, met = arrow.head.top && entry(arrow, arrow.head.top.at);
     if (met) {
       point(arrow.polygon, mx(met.x), my(met.y), met.down ? -8 : 8);
@@ -243,7 +193,7 @@ const modulesOf = (data, svg) => {
     }
     for (const bow of bows) {
       bow.path.classList.toggle("gone", bow.ends.some((box) => box.top));
-      draw(bow, mx, my);
+      redraw(bow, mx, my);
     }
     for (const lane of lanes) {
       const [left, top] = span(lane.rect, lane.at, mx, my);
@@ -262,9 +212,10 @@ const modulesOf = (data, svg) => {
     frames, frameOf, arrange,
     labels: new Map(labels.map((label) => [label.arrow.element.id, label.element])),
     /** The closed frame in which a box is hidden. */
-    topOf: (id) => boxOf.get(id).top,
+    topOf: (id) => (boxOf.has(id) ? boxOf.get(id).top : null),
     /** Open all that hides a box; says whether there was any. */
     reveal: (id) => {
+      if (!boxOf.has(id)) return false;
       const hidden = boxOf.get(id).top !== null;
       for (let frame = frameOf.get(boxOf.get(id).frame); frame; frame = frameOf.get(frame.parent)) frame.closed = false;
       return hidden;

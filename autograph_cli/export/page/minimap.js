@@ -16,9 +16,10 @@ const minimapOf = (page) => {
     map.width = Math.max(24, w * room) * ratio; map.height = Math.max(24, h * room) * ratio;
     map.style.width = map.width / ratio + "px"; map.style.height = map.height / ratio + "px";
     scale = room * ratio;
-    const shown = [...page.view.modules.frames.filter((frame) => frame.top === frame).map((frame) => frame.shut)];
-    for (const [id, element] of page.view.boxes) if (!page.view.modules.topOf(id)) shown.push(element);
-    drawn = shown.map((element) => { const shape = element.firstElementChild, { x, y, width, height } = shape.getBBox(); return [x, y, width, height, shape.getAttribute("stroke") || "#888"]; });
+    const { view, camera } = page, around = view.svg.getBoundingClientRect();
+    const shown = [...view.modules.frames.filter((frame) => frame.top === frame).map((frame) => frame.shut), ...view.boxes.values()];
+    drawn = shown.map((element) => [element.firstElementChild, element.firstElementChild.getBoundingClientRect()]).filter(([, at]) => at.width)
+      .map(([shape, at]) => [(at.left - around.left) / camera.eye.scale, (at.top - around.top) / camera.eye.scale, at.width / camera.eye.scale, at.height / camera.eye.scale, shape.getAttribute("stroke") || "#888"]);
     paint();
   };
   const go = (event) => {

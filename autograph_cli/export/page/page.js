@@ -2,7 +2,7 @@
 (() => {
   const data = JSON.parse(get("data").textContent);
   const STEPS = "steps", WORDS = { forward: "Forward", backward: "Backward", "double-backward": "All orders" };
-  const KEYS = "click: what it hangs on, in every view\ntitle of a module: close it\n/ search, n p next\n+ - 0 zoom, arrows move\n[ ] close, open modules\n1 2 3 … views\nspace play, , . step\nTab, Enter: from box to box\nEsc all";
+  const KEYS = "click: what it hangs on, in every view\ntitle of a module: close it; double click: open it\n/ search, n p next\n+ - 0 zoom, arrows move\n[ ] close, open modules\n1 2 3 … views\nspace play, , . step\nTab, Enter: from box to box\nEsc all";
   const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
   const small = () => matchMedia("(max-width: 700px)").matches;
   const page = { data, view: null, camera: cameraOf(frame), chosen: [] };
@@ -76,8 +76,9 @@
   };
   const tell = () => {
     const { chosen } = page, module = alone && page.view.modules.frameOf.get(alone), one = chosen.length === 1;
-    get("toggle").hidden = !module;
-    get("toggle").textContent = module && module.closed ? "Open the module" : "Close the module";
+    const fold = alone && page.view.folds.has(alone);
+    get("toggle").hidden = !module && !fold;
+    get("toggle").textContent = fold ? "Open it" : module && module.closed ? "Open the module" : "Close the module";
     get("look").hidden = insideOf() === undefined;
     get("kin").replaceChildren();
     if (alone) return tellBox(alone);
@@ -102,15 +103,22 @@
     const { above, below } = view.light(own, shown(kin).filter((id) => !own.includes(id)));
     get("hangs").textContent = "";
     if (own.length) get("hangs").textContent = `${above} above, ${below} below` + (kin.length && !box ? `, ${kin.length} linked in other orders` : "");
-    else if (numbers.length) get("hangs").textContent = `not in this view; see ${places(numbers[0]).map((key) => tabs.get(key).textContent).join(", ") || "none, it is folded"}`;
+    else if (numbers.length) get("hangs").textContent = absent(numbers[0]);
     panes.choose(numbers, kin);
     steps.choose(numbers, kin);
-    if (go && own.length && current !== STEPS) {
+    if (go && numbers.length && current !== STEPS && !(own.length && view.folds.shown(own[0]))) {
+      view.folds.reveal(numbers[0]).then((found) => { if (found) { arrange(); page.choose(numbers, true); } });
+    } else if (go && own.length && current !== STEPS) {
       if (view.modules.reveal(own[0])) arrange();
       page.camera.goTo(view.seenOf(own[0]));
     }
     tell();
     link();
+  };
+  const absent = (number) => {
+    if (page.view.folds.find(number)) return "inside of a closed box of this view";
+    const others = places(number).map((key) => tabs.get(key).textContent);
+    return others.length ? `not in this view, but in: ${others.join(", ")}` : "not in this view";
   };
   /** The views that show a node. */
   const places = (number) => data.views.filter((its) => Object.entries(its.boxes).some(([id, box]) => box.node === number && id[0] !== "r")).map((its) => its.key);
@@ -146,7 +154,17 @@
     page.camera.fit();
   };
   for (const id of ["close", "open"]) get(id).addEventListener("click", () => level(id === "close"));
-  get("toggle").addEventListener("click", () => page.toggle(page.view.modules.frameOf.get(alone)));
+  get("toggle").addEventListener("click", () => { if (page.view.folds.has(alone)) page.toggleFold(alone); else page.toggle(page.view.modules.frameOf.get(alone)); });
+  page.toggleFold = async (id) => {
+    const { view, camera } = page, before = view.folds.drawn(id).getBoundingClientRect();
+    await view.folds.toggle(id);
+    page.choose([]);
+    arrange();
+    colour.film(view);
+    const drawn = view.folds.drawn(id), after = drawn.getBoundingClientRect();
+    camera.move((after.left + after.right - before.left - before.right) / 2, after.top - before.top);
+    (drawn.querySelector(".sign") || drawn).focus({ preventScroll: true });
+  };
 
   // ---------------------------------------------------------------- inside a backward
 

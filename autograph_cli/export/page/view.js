@@ -57,21 +57,43 @@ const viewOf = (told, svg, page) => {
     for (const node of nodes) for (const id of boxesOf.get(node) || []) boxes.get(id).classList.add("found");
     view.mark();
   };
-  view.arrange = () => { const size = modules.arrange(); view.mark(); return size; };
+  view.arrange = () => { const size = view.folds.size ? view.folds.arrange() : modules.arrange(); view.mark(); return size; };
 
   const pointed = (element, id) => {
     element.addEventListener("pointerenter", () => page.point(id));
     element.addEventListener("pointerleave", () => page.point(null));
     element.addEventListener("focus", () => { if (element.matches(":focus-visible")) page.camera.keep(element); page.point(id); });
   };
-  for (const [id, element] of boxes) {
+  const enlist = (id, element) => {
     element.classList.add("box");
     element.setAttribute("tabindex", "0");
     element.setAttribute("role", "button");
     element.setAttribute("aria-label", told.boxes[id].title);
     pointed(element, id);
-    element.addEventListener("keydown", (event) => { if (event.key === "Enter") page.chooseBox(id); });
-  }
+    element.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      if (view.folds.has(id)) page.toggleFold(id); else page.chooseBox(id);
+    });
+    if (view.folds.has(id)) { element.classList.add("fold"); element.addEventListener("dblclick", () => page.toggleFold(id)); }
+  };
+  /** What a fold has in it belongs to the view from when it is first opened; stubs stand for boxes outside. */
+  const added = (level) => {
+    for (const [id, { element, told: its }] of level.boxes) {
+      boxes.set(id, element);
+      told.boxes[id] = its;
+      ahead.set(id, []); behind.set(id, []);
+      if (its.node !== undefined && id[0] !== "r") boxesOf.set(its.node, [...(boxesOf.get(its.node) || []), id]);
+      enlist(id, element);
+    }
+    const join = (arrow) => { ahead.get(arrow.tail).push(arrow); behind.get(arrow.head).push(arrow); };
+    for (const { tail, head, element } of level.arrows) {
+      const arrow = { tail: tail.id, head: head.id, element, still: false, parts: [element] };
+      arrows.push(arrow);
+      join(arrow);
+    }
+  };
+  view.folds = foldsOf(told, svg, added, (id) => page.toggleFold(id));
+  for (const [id, element] of boxes) enlist(id, element);
   for (const module of modules.frames) {
     pointed(module.shut, module.id);
     module.element.addEventListener("pointerenter", () => page.point(module.id));

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.errors import refused
 from . import Array
 from .meta import Geometry, Meta
 
@@ -100,7 +101,7 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             # NumPy's own protocols would hand out the memory as it is.
-            raise AttributeError(name)
+            raise refused(AttributeError, name)
         return getattr(self.resolved(), name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.errors import refused
 from . import Array
 
 _NOWHERE = 1 << 40
@@ -108,7 +109,7 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     def shape(self, shape: Any) -> None:
         view = self._reshaped(shape)
         if view is None:
-            raise AttributeError("incompatible shape for in-place modification: a copy would be needed")
+            raise refused(AttributeError, "incompatible shape for in-place modification: a copy would be needed")
         self._geometry = view._geometry
 
     @property
@@ -158,7 +159,7 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
             shape = tuple(shape[0])
         found = self._reshaped(shape)
         if found is None and copy is False:
-            raise ValueError("Unable to avoid creating a copy while reshaping.")
+            raise refused(ValueError, "Unable to avoid creating a copy while reshaping.")
         return Meta(reshaped_shape(self.size, shape), self.dtype) if found is None else found
 
     def _reshaped(self, shape: Any) -> Meta | None:
@@ -196,7 +197,7 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, value: Any) -> None:
         target = self[index].shape
         if np.broadcast_shapes(target, getattr(value, "shape", ())) != target:
-            raise ValueError(f"could not broadcast input array from shape {value.shape} into shape {target}")
+            raise refused(ValueError, f"could not broadcast input array from shape {value.shape} into shape {target}")
 
     # -- new arrays
 
@@ -353,7 +354,7 @@ def reshaped_shape(size: int, shape: Any) -> tuple[int, ...]:
     known = math.prod(n for n in asked if n != -1)
     found = tuple(size // max(known, 1) if n == -1 else n for n in asked)
     if math.prod(found) != size or asked.count(-1) > 1:
-        raise ValueError(f"cannot reshape array of size {size} into shape {asked}")
+        raise refused(ValueError, f"cannot reshape array of size {size} into shape {asked}")
     return found
 
 
@@ -493,7 +494,7 @@ def _call(ufunc: Any, inputs: Any, out: Any, options: Any) -> Any:
 def _product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of `a @ b`."""
     if not a or not b or a[-1] != b[-2 if len(b) > 1 else -1]:
-        raise ValueError(f"matmul: shapes {a} and {b} do not fit")
+        raise refused(ValueError, f"matmul: shapes {a} and {b} do not fit")
     batch = np.broadcast_shapes(a[:-2], b[:-2])
     return (*batch, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.errors import refused
 from . import Array
 
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"
@@ -89,14 +90,14 @@ class Sparse:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if ufunc is not np.add or method != "__call__":
-            raise TypeError(_MISSING)
+            raise refused(TypeError, _MISSING)
         return np.add(*(x.dense() if isinstance(x, Sparse) else x for x in inputs), **options)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(_MISSING)
+        raise refused(AttributeError, _MISSING)
 
     def __array__(self, *args: Any, **options: Any) -> Any:
-        raise TypeError(_MISSING)
+        raise refused(TypeError, _MISSING)
 
 
 class Coo(Sparse):

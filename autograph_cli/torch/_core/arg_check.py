@@ -7,7 +7,7 @@ Whatever else goes wrong inside the engine leaves it as an error that names the 
 
 from __future__ import annotations
 
-import dis
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -17,8 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .class_names import type_name
+from .errors import is_refusal
 from .overrides import unasked
-from .parsing import Parser, Signature, asked, parser, takes
+from .parsing import Parameter, Parser, Signature, asked, parser, takes
 from .tensor import Tensor
 from .user_warnings import warn_once
 
@@ -32,7 +33,6 @@ QUICK = frozenset(
         "bmm",
         "cat",
         "clamp",
-        "clamp_min",
         "clone",
         "contiguous",
         "copy_",
@@ -40,7 +40,6 @@ QUICK = frozenset(
         "detach",
         "dim",
         "div_",
-        "dropout",
         "embedding",
         "eq",
         "expand",
@@ -49,16 +48,13 @@ QUICK = frozenset(
         "gelu",
         "gt",
         "item",
-        "layer_norm",
         "le",
         "leaky_relu",
         "linear",
         "log_softmax",
         "lt",
         "matmul",
-        "max",
         "mean",
-        "min",
         "mm",
         "mse_loss",
         "mul_",
@@ -137,7 +133,6 @@ _UNFIT = re.compile(r"([\w.<>]+)\(\)( (?:got an unexpected|got multiple|missing 
 """How Python refuses a call whose arguments do not go with the parameters."""
 PUBLIC = __name__.partition("._core")[0]
 """The module of `torch`, as a script's functions name it."""
-_RAISE = dis.opmap["RAISE_VARARGS"]
 _ENGINE = str(Path(__file__).parents[1])
 
 
@@ -191,8 +186,12 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
 
     def checked(*args: Any, **kwargs: Any) -> Any:
         try:
-            if kwargs or kinds(args) not in known:
+            if kwargs:
                 check(args, kwargs)
+            else:
+                holds_integers = known.get(kinds(args))
+                if holds_integers is None or (holds_integers and not _of_64_bits(args)):
+                    check(args, kwargs)
             return run(*args, **kwargs) if kwargs else plain(*args)
         except Exception as error:
             again = check.again(args, kwargs, error)
@@ -225,6 +224,14 @@ def kinds(args: Any) -> tuple[Any, ...]:
     return found
 
 
+def _of_64_bits(args: Iterable[Any]) -> bool:
+    """Whether all integers among the arguments have as many bits as a kernel takes."""
+    for x in args:  # noqa: SIM110  (as `all(...)` it takes three times as long)
+        if x.__class__ is int and not -9223372036854775808 <= x <= 9223372036854775807:
+            return False
+    return True
+
+
 Handed = tuple[str, str, tuple[Any, ...], Mapping[str, Any]]
 """Arguments of a compiled function: its part of the namespace, its name, and those by position and by name."""
 
@@ -250,8 +257,9 @@ class Check:
         self.name = self.public = name
         self.run = run
         self.home = ""
-        self.known: set[Any] = set()
-        """Types of arguments that were taken before, where the types alone decide."""
+        self.known: dict[Any, bool] = {}
+        """Types of arguments that were taken before, where the types alone decide, but for the size of integers; and
+        whether there are integers among them."""
         self._parser: Parser | bool | None = False
 
     @property
@@ -263,13 +271,15 @@ class Check:
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise PyTorch's TypeError for a call that it would not take."""
         key = (*kinds(args), *kwargs, *kinds(kwargs.values())) if kwargs else kinds(args)
-        if key not in self.known and self._taken(args, kwargs):
-            self.known.add(key)
+        if key in self.known and _of_64_bits(args) and _of_64_bits(kwargs.values()):
+            return
+        if self._taken(args, kwargs):
+            self.known[key] = int in key
 
     def look_at_names(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """`self(...)`, of which only what came by name is remembered."""
         if self._taken(args, kwargs):
-            self.known.add((*kwargs, *map(type, kwargs.values())))
+            self.known[(*kwargs, *map(type, kwargs.values()))] = False
 
     def _ask(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Ask what is no tensor for what PyTorch's own Python code asks it for: the error is Python's."""
@@ -410,19 +420,16 @@ def _code(run: Any) -> CodeType:
 
 
 def _internal(error: Exception) -> bool:
-    """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor from a line that
-    says `raise`."""
+    """Whether an error comes from inside the engine or NumPy, and neither from the call itself nor on purpose."""
+    if is_refusal(error):
+        return False
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None or isinstance(error, Warning):
+    if trace is None:
         return False
-    code = trace.tb_frame.f_code
-    if code.co_filename == __file__:
-        return False
-    if not code.co_filename.startswith((_ENGINE, "<")):
-        return "numpy" in code.co_filename
-    return code.co_code[trace.tb_lasti] != _RAISE
+    file = trace.tb_frame.f_code.co_filename
+    return file != __file__ and (file.startswith((_ENGINE, "<")) or "numpy" in file)
 
 
 WORKED_OUT = frozenset(("reduction", "output_size", "mode"))
@@ -445,7 +452,7 @@ class Delegate(Check):
 
     def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         self._ask(args, kwargs)
-        if self.parser is None:
+        if self.parser is None or hasattr(self.run, "hands"):
             return self._handed_on(args, kwargs)
         given = {**dict(zip(_parameters(self.run), args, strict=False)), **kwargs}
         wrong = ""
@@ -460,6 +467,11 @@ class Delegate(Check):
     def _in_python(self) -> bool:
         return True
 
+    def _may_be_none(self, parameter: Parameter) -> bool:
+        """Whether None is taken: by the other function, or by this one, whose default it is."""
+        name = self.renamed.get(parameter.name, parameter.name)
+        return parameter.none or inspect.signature(_innermost(self.run)).parameters[name].default is None
+
     def _fits(self, read: Parser, signature: Signature, given: Mapping[str, Any], args: tuple[Any, ...]) -> bool:
         by_type = True
         for position, parameter in enumerate(signature.parameters):
@@ -467,7 +479,7 @@ class Delegate(Check):
             if (
                 name in (*WORKED_OUT, "out")
                 or name not in given
-                or (given[name] is None and (parameter.none or name != "input"))
+                or (given[name] is None and self._may_be_none(parameter))
             ):
                 continue
             taken = takes(parameter, given[name], False)
@@ -475,6 +487,32 @@ class Delegate(Check):
                 raise TypeError(read.wrong(parameter, given[name], args, position))
             by_type = by_type and taken is True
         return by_type
+
+
+class ByIndices(Delegate):
+    """What is known of a pooling: where its indices are asked for, another function gets the arguments."""
+
+    __slots__ = ("plain", "with_indices")
+
+    def __init__(self, name: str, run: Callable[..., Any]) -> None:
+        super().__init__("functional", name, run)
+        self.plain = Delegate("functional", name, run)
+        inner = f"{name}_with_indices"
+        self.with_indices = Delegate("functional", inner if parser("functional", inner) else name, run)
+        self.plain.public, self.with_indices.public = f"_{name}", inner
+
+    def _chosen(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Delegate:
+        position = _parameters(self.run).index("return_indices")
+        wanted = args[position] if len(args) > position else kwargs.get("return_indices", False)
+        return self.with_indices if wanted is True else self.plain
+
+    def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        self._ask(args, kwargs)
+        return self._chosen(args, kwargs)._taken(args, kwargs) and "return_indices" not in kwargs
+
+    def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
+        self._ask(args, kwargs)
+        self._chosen(args, kwargs).explain(args, kwargs, error)
 
 
 def _parameters(run: Any) -> tuple[str, ...]:

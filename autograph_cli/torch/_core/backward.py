@@ -7,6 +7,7 @@ from typing import Any
 from . import tensor
 from .backward_pass import run
 from .device_dispatch import filled
+from .errors import refused
 from .interpreter_stack import BatchLevel, in_function, running
 from .node import output_meta
 from .reverse import GradCall, backward_parts, in_front
@@ -83,8 +84,9 @@ def grad(
     (tensor(12.),)
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        raise refused(
+            ValueError,
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.",
         )
     if isinstance(inputs, dict):
         found = grad(
@@ -178,9 +180,10 @@ def _rows(roots: list[Any], grads: list[Any]) -> int:
             )
         sizes.append(g._raw.shape[0])
     if len(set(sizes)) > 1:
-        raise ValueError(
+        raise refused(
+            ValueError,
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
-            "mapped dimension"
+            "mapped dimension",
         )
     return sizes[0] if sizes else 0
 

@@ -109,7 +109,6 @@ class Pass:
     def _collect(self, edges: list[Edge]) -> list[Node]:
         """Every node that can be reached, in the order in which they run; leaves are counted apart."""
         pending, leaves = self.pending, self.leaves
-        dated = True
         order: list[Node] = []
         stack: list[Node] = []
         for node, _ in edges:
@@ -121,20 +120,17 @@ class Pass:
         while stack:
             node = stack.pop()
             order.append(node)
-            number = node._seq
             for edge in node._edges:
                 if edge is not None:
                     target = edge[0]
                     if target.__class__ is AccumulateGrad:
                         leaves[target] = leaves.get(target, 0) + 1
                         continue
-                    if target._seq > number:
-                        dated = False
                     if target not in pending:
                         pending[target] = None
                         stack.append(target)
         order.sort(key=_by_sequence, reverse=True)
-        return order if dated else _when_ready(order)
+        return _when_ready(order) if process_state.disordered and not _in_order(order) else order
 
     def _restrict(self, order: list[Node]) -> None:
         """Find the nodes that lead to one of the inputs."""
@@ -417,6 +413,15 @@ class Pass:
 
     def _unwrap(self, g: Any) -> Any:
         return g if g is None or self.recorded else resolved(g._raw)
+
+
+def _in_order(nodes: list[Node]) -> bool:
+    """Whether every node has a higher number than those that it leads to."""
+    return all(
+        edge is None or edge[0]._seq < node._seq or edge[0].__class__ is AccumulateGrad
+        for node in nodes
+        for edge in node._edges
+    )
 
 
 def _when_ready(nodes: list[Node]) -> list[Node]:

@@ -1,5 +1,10 @@
 """Writes, for one operation, the Python code that runs it without loops: a forward function and the node's
-backwards."""
+backwards.
+
+`dispatch.run` does the same for any operation. The generated code is there for its speed: mul, add, sin and exp with
+their nodes take 1.4 to 1.8 us on 0-d tensors, and 6.5 to 6.9 us by `dispatch.run` (on (16,): 1.7 to 2.4 and 6.6 to
+7.4); `benchmarks/generated_code.py` measures it.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
-from .arg_check import PUBLIC, Check, Delegate, guarded, looks_itself
+from .arg_check import PUBLIC, ByIndices, Check, Delegate, guarded, looks_itself
 
 HOME = f"{PUBLIC}.nn.functional"
 BOUND = frozenset(
@@ -73,6 +73,15 @@ _UNLIKE = frozenset(
 """Functions that work on their arguments before they hand them on."""
 
 
+_BY_INDICES = frozenset(
+    f"{kind}max_pool{n}d"
+    for kind in ("", "adaptive_", "fractional_")
+    for n in (1, 2, 3)
+    if (kind, n) != ("fractional_", 1)
+)
+"""Poolings, which give the indices too where they are asked for."""
+
+
 def guard(functions: Mapping[str, Any]) -> dict[str, Any]:
     """The functions of `torch.nn.functional`, which look at their arguments."""
     return {
@@ -90,6 +99,8 @@ def _check(name: str, run: Any) -> Check:
 
 def _checked_by(name: str, run: Any) -> Check:
     inner = OTHERS.get(name, name)
+    if name in _BY_INDICES:
+        return ByIndices(name, run)
     if name in BOUND or name == "logsigmoid":
         return Check("functional", inner, run)
     space = "Tensor" if name in _METHODS else "functional"

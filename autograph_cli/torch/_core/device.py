@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .class_names import Named, type_name
+from .errors import refused
 from .interrupts import uninterruptible
 from .state import process_state
 
@@ -33,10 +34,11 @@ class device(metaclass=Named):
         if isinstance(type, int) and index is None:
             raise RuntimeError("Cannot access accelerator device when none is available.")
         if not isinstance(type, str):
-            raise TypeError(
+            raise refused(
+                TypeError,
                 "device() received an invalid combination of arguments - got "
                 f"({type_name(type) if type != () else ''}), but expected one of:\n"
-                " * (torch.device device)\n * (str type, int index = -1)\n"
+                " * (torch.device device)\n * (str type, int index = -1)\n",
             )
         self.type, self.index = _parsed(type, index)
 

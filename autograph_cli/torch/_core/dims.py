@@ -6,6 +6,8 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
+from .errors import refused
+
 
 class Given(int):
     """A number worked out from what was given (a negative dimension, the open end of a slice), which PyTorch's nodes
@@ -39,7 +41,7 @@ def wrap(dim: int, ndim: int, scalar_ok: bool = True) -> int:
     """`dim` counted from the front; an IndexError in PyTorch's words if it is out of range."""
     n = max(ndim, 1) if scalar_ok else ndim
     if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+        raise refused(IndexError, f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
     return given(dim + n, int(dim)) if dim < 0 else dim
 
 

@@ -24,6 +24,7 @@ from .._arrays.unusual import BY_OPERATIONS, UNUSUAL
 from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
+from .errors import refused
 from .memory_format import settled, strides_of
 from .node import Edge, Node, View, edge_of, extra_of, output_meta
 from .parsing import parser
@@ -204,7 +205,7 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
         if found is not NotImplemented:
             return found
     if not op.multiple and not isinstance(out, Tensor):
-        raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type_name(out)}")
+        raise refused(TypeError, f"{op.name}(): argument 'out' must be Tensor, not {type_name(out)}")
     targets = [out] if isinstance(out, Tensor) else list(out)
     given = [t for x in args for t in (x if isinstance(x, (tuple, list)) else [x]) if isinstance(t, Tensor)]
     if thread_state.grad and any(t.requires_grad for t in [*given, *targets]):
@@ -336,10 +337,12 @@ def argument_error(op: Operation, name: str, position: int, kind: str, x: Any) -
     shown = "input" if name == "self" else name
     if isinstance(x, (tuple, list)) and "[" in kind:
         index, wrong = next(((i, t) for i, t in enumerate(x) if not isinstance(t, Tensor)), (0, x))
-        return TypeError(f"expected Tensor as element {index} in argument {position}, but got {type_name(wrong)}")
+        return refused(
+            TypeError, f"expected Tensor as element {index} in argument {position}, but got {type_name(wrong)}"
+        )
     expected = "tuple of Tensors" if "[" in kind else "Tensor"
-    return TypeError(
-        f"{op.name}(): argument '{shown}' (position {position + 1}) must be {expected}, not {type_name(x)}"
+    return refused(
+        TypeError, f"{op.name}(): argument '{shown}' (position {position + 1}) must be {expected}, not {type_name(x)}"
     )
 
 

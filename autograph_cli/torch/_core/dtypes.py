@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from .class_names import Named
+from .errors import refused
 from .state import process_state
 
 
@@ -135,7 +136,7 @@ def numpy_dtype(t: Any) -> np.dtype[Any]:
     }
     if t in python:
         return python[t]
-    raise TypeError(f"dtype must be torch.dtype, not {type(t).__name__}")
+    raise refused(TypeError, f"dtype must be torch.dtype, not {type(t).__name__}")
 
 
 def complex_default() -> np.dtype[Any]:

@@ -18,9 +18,6 @@ def text_of(formula: Callable[..., Any]) -> str:
     >>> text_of(lambda f, grad, result: grad * (1 - result * result))
     'grad * (1 - result * result)'
     """
-    given: str | None = getattr(formula, "text", None)
-    if given is not None:
-        return given
     code = formula.__code__
     found = _definition(code)
     body = None if found is None else _returned(found)

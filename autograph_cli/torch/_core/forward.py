@@ -15,6 +15,7 @@ import numpy as np
 from .._arrays.storages import empty_strided
 from . import dispatch, dtypes, recomputed, views
 from .device_dispatch import kernels
+from .errors import refused
 from .gradients import fit_recorded
 from .inplace import run_inplace as run_inplace_
 from .interpreter_stack import DualLevel, in_function, interprets
@@ -187,7 +188,7 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
     """A primal and its tangent, laid out alike; PyTorch's errors where the two do not fit."""
     for what, x in (("primal", primal), ("tangent", tangent)):
         if not (x.dtype.is_floating_point or x.dtype.is_complex):
-            raise ValueError(f"Expected {what} to be floating point or complex, but got: {x.dtype}")
+            raise refused(ValueError, f"Expected {what} to be floating point or complex, but got: {x.dtype}")
     if is_complex(tangent) and not is_complex(primal):
         raise NotImplementedError("a complex tangent of a real tensor is not available in autograph's engine")
     _check_shape(primal, tangent)

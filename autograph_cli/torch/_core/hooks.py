@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import dtypes
+from .errors import refused
 from .node import Extra
 from .tensor import Tensor
 
@@ -49,12 +50,12 @@ def accumulated_hooks(hooks: Hooks, leaf: Tensor) -> None:
         if isinstance(result, Tensor):
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         if result is not None:
-            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+            raise refused(TypeError, f"expected Variable, but hook returned '{type(result).__name__}'")
 
 
 def _all_checked(hook: Any, before: Grads, result: Any) -> Grads:
     if not isinstance(result, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+        raise refused(TypeError, f"expected tuple, but hook returned '{type(result).__name__}'")
     if len(result) != len(before):
         raise RuntimeError(
             f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(result)}, but expected "
@@ -65,7 +66,7 @@ def _all_checked(hook: Any, before: Grads, result: Any) -> Grads:
 
 def _checked(hook: Any, before: Any, result: Any) -> Tensor:
     if not isinstance(result, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+        raise refused(TypeError, f"expected Variable, but hook returned '{type(result).__name__}'")
     if before is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     was, now = before._raw, result._raw

@@ -49,7 +49,7 @@ class _Manager(contextlib._GeneratorContextManager[Any]):
     __exit__ = uninterruptible(FunctionType(_EXIT.__code__, _EXIT.__globals__, "__exit__"))
 
 
-def contextmanager(function: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
+def contextmanager(function: Callable[..., Iterator[Any]]) -> Callable[..., _Manager]:
     """`contextlib.contextmanager` for generators that switch a mode between `try` and `finally`."""
     made: Any = function
 

@@ -12,9 +12,10 @@ from .._arrays.lazy import resolved
 from .._arrays.meta import Meta
 from .device import CPU, META
 from .dtypes import FROM_NUMPY
+from .errors import refused
 from .op_namespace import operations
 from .size import of_shape
-from .state import next_sequence_nr, thread_state
+from .state import next_sequence_nr, process_state, thread_state
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -140,6 +141,7 @@ class Node(metaclass=NodeType):
 
     def _set_sequence_nr(self, number: int) -> None:
         self._seq = number
+        process_state.disordered = True
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
@@ -168,7 +170,7 @@ class Node(metaclass=NodeType):
     def __call__(self, *grads: Any) -> Any:
         expected = len(self._output_meta) if self._multiple else 1
         if len(grads) != expected:
-            raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
+            raise refused(TypeError, f"expected {expected} arguments, got {len(grads)} instead")
         results = self._run_recorded(operations, list(grads) if self._multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from . import docstrings, op_traits, saved_attributes, schema as schemas
 from .codegen import install
+from .errors import refused
 from .formula_text import text_of
 from .node import Node
 from .op_namespace import operations as operations, table as table
@@ -93,8 +94,9 @@ class Operation(Traits):
         with_gradient = {name for d in derivatives for name in d.inputs}
         unknown = with_gradient - {p.name for p in self.tensors}
         if unknown:
-            raise ValueError(
-                f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument"
+            raise refused(
+                ValueError,
+                f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument",
             )
         self.inputs = tuple(p for p in self.tensors if p.name in with_gradient)
         self.positions = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
@@ -120,7 +122,9 @@ class Operation(Traits):
         known = {p.name for p in self.schema.parameters} | set(self.schema.outputs)
         for name in names:
             if name not in known and name.rpartition("_")[0] not in known:
-                raise ValueError(f"{self.identifier}: a formula names {name!r}, which is no argument and no output")
+                raise refused(
+                    ValueError, f"{self.identifier}: a formula names {name!r}, which is no argument and no output"
+                )
         return tuple(names)
 
     def _origin(self, name: str) -> tuple[int | None, int | None, int | None, str]:
@@ -170,7 +174,7 @@ class Operation(Traits):
         for derivative in self.derivatives:
             if name in derivative.inputs:
                 return text_of(derivative.formula)
-        raise KeyError(name)
+        raise refused(KeyError, name)
 
     def __repr__(self) -> str:
         return f"<operation {self.identifier}>"
@@ -212,14 +216,14 @@ def operation(
     for derivative in derivatives:
         for name in derivative.inputs:
             if name not in order:
-                raise ValueError(f"{parsed.identifier}: no argument {name!r}")
+                raise refused(ValueError, f"{parsed.identifier}: no argument {name!r}")
     derivatives.sort(key=lambda d: order[d.inputs[0]])
     if node is None:
         named = traits.get("has_derivative", True)
         node = f"{camel(parsed.name)}Backward0" if named else "torch::autograd::NotImplemented"
     record = Operation(parsed, kernel or parsed.identifier, node, tuple(derivatives), traits)
     if record.identifier in table:
-        raise ValueError(f"operation {record.identifier} is defined twice")
+        raise refused(ValueError, f"operation {record.identifier} is defined twice")
     install(record)
     if doc:
         record.function.__doc__ = docstrings.of_operation(record, doc)

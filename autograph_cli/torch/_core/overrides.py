@@ -15,6 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from . import tensor
+from .errors import refused
 from .state import thread_state
 from .tensor import Tensor, disabled, subclassed
 from .user_warnings import warn
@@ -218,11 +219,12 @@ def ask(
             return found
     if python:
         text = f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
-        raise TypeError(text + (f" nor in mode {mode}" if thread_state.function_modes else ""))
+        raise refused(TypeError, text + (f" nor in mode {mode}" if thread_state.function_modes else ""))
     lines = "".join(f"\n  - tensor subclass {type(x)!r}" for x in asked)
-    raise TypeError(
+    raise refused(
+        TypeError,
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n{lines}\n\n"
-        "For more information, try re-running with TORCH_LOGS=not_implemented"
+        "For more information, try re-running with TORCH_LOGS=not_implemented",
     )
 
 
@@ -321,6 +323,11 @@ subclassed.append(_subclassed)
 
 
 def _activate(entries: list[Overridable]) -> None:
+    """Replace the code of each function, so that one which nobody overrides looks at nothing.
+
+    A standing look at classes would make a multiplication of two numbers (1.2 us) 7 % slower with the function's own
+    signature, 34 % with `*args, **kwargs`.
+    """
     for entry in entries:
         if not {"__wrapped__", "__signature__"} & entry.function.__dict__.keys():
             vars(entry.function)["__signature__"] = inspect.signature(entry.body)
@@ -341,7 +348,10 @@ _ENTRY = "<entry>"
 
 @functools.cache
 def _looking(free: int) -> CodeType:
-    """The code of a function that looks first; it names as many variables from outside as the code that it replaces."""
+    """The code of a function that looks first; it names as many variables from outside as the code that it replaces.
+
+    It is compiled, for how many that are is known only then, and Python takes no other code in place of another.
+    """
     names = "".join(f"v{i:03}, " for i in range(free))
     used = f"        ({names})\n" if free else ""
     body = f"        entry = {_ENTRY!r}\n        return entry(args, kwargs)\n{used}"
@@ -366,6 +376,6 @@ def unknown_operand(op: Any, first: Any, second: Any) -> Any:
     A TypeError where what it is called on is no tensor, as in `Tensor.__radd__(2, 3)`.
     """
     if not isinstance(first, Tensor):
-        raise TypeError(f"descriptor requires a 'torch.Tensor' object but received a '{type(first).__name__}'")
+        raise refused(TypeError, f"descriptor requires a 'torch.Tensor' object but received a '{type(first).__name__}'")
     func = unasked(f"torch.Tensor.{op.name}", (first, second), {})
     return NotImplemented if func is None else func(first, second)

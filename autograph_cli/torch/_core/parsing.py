@@ -18,6 +18,7 @@ import numpy as np
 from . import dtypes, layout
 from .class_names import type_name
 from .device import device
+from .errors import refused
 from .string_hash import told_order
 from .tensor import Tensor
 
@@ -111,14 +112,12 @@ class Signature:
 class Parser:
     """All signatures of one function."""
 
-    __slots__ = ("known", "name", "numbers", "signatures")
+    __slots__ = ("name", "numbers", "signatures")
 
     def __init__(self, name: str, signatures: tuple[Signature, ...]) -> None:
         self.name = name
         self.signatures = signatures
         self.numbers = name in TAKE_NUMBERS
-        self.known: set[Any] = set()
-        """Types of arguments that were taken before, where the types alone decide."""
 
     def check(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         """Whether the types alone decided that the call is taken; a TypeError in PyTorch's words if it is not."""
@@ -134,7 +133,7 @@ class Parser:
         ]
         if len(plausible) == 1:
             self._fits(plausible[0], args, kwargs, True)
-        raise TypeError(self._no_match(args, kwargs))
+        raise refused(TypeError, self._no_match(args, kwargs))
 
     def fitting(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Signature | None:
         """The first signature that takes a call."""
@@ -150,13 +149,13 @@ class Parser:
         """`check` for a method; `args` are those after the tensor itself."""
         if len(self.signatures) == 1 and not self.signatures[0].parameters:
             if kwargs:
-                raise TypeError(f"TensorBase.{self.name}() takes no keyword arguments")
+                raise refused(TypeError, f"TensorBase.{self.name}() takes no keyword arguments")
             if args:
-                raise TypeError(f"TensorBase.{self.name}() takes no arguments ({len(args)} given)")
+                raise refused(TypeError, f"TensorBase.{self.name}() takes no arguments ({len(args)} given)")
         return self.check(args, kwargs)
 
     def _fits(self, signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any], tell: bool) -> bool:
-        refuse: Callable[[str], Exception] = TypeError if tell else _Mismatch
+        refuse: Callable[[str], Exception] = functools.partial(refused, TypeError) if tell else _Mismatch
         if len(args) > signature.positional and not signature.takes_lengths:
             raise refuse(self._too_many(signature, len(args)) if tell else "")
         position, used, by_type = 0, 0, True
@@ -194,9 +193,10 @@ class Parser:
         for i, x in enumerate(lengths):
             said = "" if _is_length(x) else f"type must be tuple of ints,but got {type_name(x)}"
             if said or (isinstance(x, int) and not _LEAST <= x <= _MOST):
-                raise TypeError(
+                raise refused(
+                    TypeError,
                     f"{self.name}(): argument '{parameter.name}' failed to unpack the object at pos {i + 1} with error "
-                    f'"{said or _OVERFLOW}"'
+                    f'"{said or _OVERFLOW}"',
                 )
 
     def _too_many(self, signature: Signature, given: int) -> str:
@@ -305,7 +305,7 @@ def _one(x: Tensor) -> bool:
 
 def _scalar(x: Any, size: int, numbers: bool) -> Any:
     if isinstance(x, int) and not _LEAST <= x <= 2 * _MOST + 1:
-        raise OverflowError("int too big to convert")
+        raise refused(OverflowError, "int too big to convert")
     return int(_one(x)) if isinstance(x, Tensor) else _is_number(x)
 
 
@@ -322,7 +322,7 @@ def _integer(x: Any, size: int, numbers: bool) -> Any:
 def _unpacked(x: Any) -> bool:
     """True; a ValueError if an integer has more than 64 bits."""
     if not _LEAST <= x <= _MOST:
-        raise ValueError(_OVERFLOW.strip())
+        raise refused(ValueError, _OVERFLOW.strip())
     return True
 
 
@@ -416,7 +416,7 @@ _PARAMETER = re.compile(r"(?P<kind>[^?\[ ]+)(?:\[(?P<size>\d+)\])?(?P<none>\??) 
 def _parameter(text: str, keyword_only: bool) -> Parameter:
     match = _PARAMETER.match(text)
     if match is None:
-        raise ValueError(f"not a parameter: {text!r}")
+        raise refused(ValueError, f"not a parameter: {text!r}")
     default = match["default"]
     return Parameter(
         match["kind"],

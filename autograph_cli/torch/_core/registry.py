@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from . import dispatch, docstrings, dtypes
 from .autocast import autocasts
 from .class_names import type_name
+from .errors import refused
 from .inplace import run_inplace
 from .operation import Operation, OperationFunction, operations
 from .state import thread_state
@@ -165,7 +166,7 @@ def out_tensors(name: str, out: Any) -> list[Tensor]:
     targets = list(out) if isinstance(out, (tuple, list)) else [out]
     for target in targets:
         if not isinstance(target, Tensor):
-            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(target)}")
+            raise refused(TypeError, f"{name}(): argument 'out' must be Tensor, not {type_name(target)}")
     return targets
 
 
@@ -203,9 +204,9 @@ def with_out(
             thread_state.grad, thread_state.autocast = before, lower
         found = [results] if isinstance(results, Tensor) else list(results)
         if isinstance(results, Tensor) and not isinstance(out, Tensor):
-            raise TypeError(f"{run.__name__}(): argument 'out' must be Tensor, not {type_name(out)}")
+            raise refused(TypeError, f"{run.__name__}(): argument 'out' must be Tensor, not {type_name(out)}")
         if len(found) != len(targets):
-            raise TypeError(f"expected tuple of {len(found)} elements but got {len(targets)}")
+            raise refused(TypeError, f"expected tuple of {len(found)} elements but got {len(targets)}")
         if "exact" in rules:
             _check_dtypes(targets, found)
         if "partial" in rules:

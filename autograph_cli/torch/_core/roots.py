@@ -9,6 +9,7 @@ import numpy as np
 from .._arrays.dispatched import Dispatched
 from . import dtypes
 from .device_dispatch import filled, like_is_meta
+from .errors import refused
 from .gradients import output_meta_at
 from .node import Edge, Node, edge_of, output_meta, shape_dtype
 from .operation import operations
@@ -76,7 +77,7 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
             return functions["ones_like"](make(root._raw))
         return make(filled(like, 1))
     if not isinstance(g, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+        raise refused(TypeError, f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._raw.shape != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "

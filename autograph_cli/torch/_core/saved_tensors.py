@@ -8,6 +8,7 @@ from typing import Any
 
 from .._arrays.lazy import Lazy, resolved
 from .dtypes import FROM_NUMPY, type_name
+from .errors import refused
 from .interrupts import contextmanager
 from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
 from .state import thread_state
@@ -89,9 +90,10 @@ class Packed:
     def tensor(self) -> Tensor:
         found = self.unpack(self.packed)
         if not hasattr(found, "_raw"):
-            raise TypeError(
+            raise refused(
+                TypeError,
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(found).__name__}"
+                f"{type(found).__name__}",
             )
         return found
 

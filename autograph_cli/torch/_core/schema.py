@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from .errors import refused
+
 REQUIRED: Any = object()
 _LITERALS = {"None": None, "True": True, "False": False, "Mean": 1, "inf": float("inf")}
 
@@ -48,7 +50,7 @@ def parse(text: str) -> Schema:
     """The schema that `text` says; without an arrow there is one output, `result`."""
     match = _HEAD.match(text)
     if match is None:
-        raise ValueError(f"not an operator schema: {text!r}")
+        raise refused(ValueError, f"not an operator schema: {text!r}")
     parameters, keyword_only = [], False
     for part in filter(None, (p.strip() for p in _split(match["args"]))):
         if part == "*":

@@ -9,6 +9,7 @@ from operator import index
 from typing import Any
 
 from .class_names import type_name
+from .errors import refused
 
 
 class Size(tuple[int, ...]):
@@ -21,7 +22,9 @@ class Size(tuple[int, ...]):
         given = tuple(lengths)
         for position, n in enumerate(given):
             if n.__class__ is not int and (n.__class__ is bool or not hasattr(n, "__index__")):
-                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type_name(n)}')")
+                raise refused(
+                    TypeError, f"torch.Size() takes an iterable of 'int' (item {position} is '{type_name(n)}')"
+                )
         return tuple.__new__(cls, given if all(n.__class__ is int for n in given) else map(index, given))
 
     def numel(self) -> int:

@@ -67,6 +67,7 @@ class ProcessState:
         "check_nan",
         "default_device",
         "default_dtype",
+        "disordered",
         "float8",
         "observer",
         "op_hook",
@@ -76,6 +77,9 @@ class ProcessState:
 
     def __init__(self) -> None:
         self.special = 0
+        self.disordered = False
+        """Whether a node may have been given an edge to one with a higher sequence number, such as the history of a
+        view that was made anew."""
         self.float8 = False
         """Whether a script has asked for a dtype of 8 bits; counts in `special` from then on."""
         self.anomaly = False
@@ -107,6 +111,8 @@ class ThreadState(threading.local):
     """The node whose backward is running."""
     walk: Any = None
     """The backward pass that is running (a `Pass` of backward.py)."""
+    unobserved: bool = False
+    """Whether the observer passes over what this thread does."""
     saved_hooks: tuple[Any, ...] = ()
     """Pairs of (pack, unpack), the innermost last."""
     saved_hooks_disabled: str | None = None

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .errors import refused
+
 Array = npt.NDArray[Any]
 
 DEFAULT_SEED = 67280421310721
@@ -49,7 +51,7 @@ class Stream:
     def manual_seed(self, seed: int) -> None:
         """Start over from `seed`, -2**63 to 2**64 - 1; ValueError outside. The twister itself takes the low 32 bits."""
         if not -(1 << 63) <= seed < 1 << 64:
-            raise ValueError("Overflow when unpacking long long")
+            raise refused(ValueError, "Overflow when unpacking long long")
         self._seed = seed % (1 << 64)
         self._seeder.seed(self._seed & 0xFFFFFFFF)
         self.spare_normal: float | None = None
@@ -91,7 +93,7 @@ class Stream:
     def set_state(self, state: Array) -> None:
         """Go on from the bytes of `get_state`; TypeError or RuntimeError where they are none."""
         if state.dtype != np.uint8:
-            raise TypeError("RNG state must be a torch.ByteTensor")
+            raise refused(TypeError, "RNG state must be a torch.ByteTensor")
         if state.size != STATE.itemsize:
             raise RuntimeError(
                 f"Expected a CPUGeneratorImplState of size {STATE.itemsize} "

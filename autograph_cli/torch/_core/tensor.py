@@ -16,6 +16,7 @@ from .._arrays.sparse import Coo, Csr
 from . import dtypes
 from .class_names import Named
 from .device import CPU, META
+from .errors import refused
 from .layout import sparse_coo, sparse_csr, strided
 from .node import (
     INFERENCE,
@@ -267,7 +268,7 @@ class Tensor(Methods, metaclass=Named):
     @data.setter
     def data(self, new: Tensor) -> None:
         if not isinstance(new, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+            raise refused(TypeError, f"Variable data has to be a tensor, but got {type(new).__name__}")
         if self.is_meta is not new.is_meta:
             raise RuntimeError(
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
@@ -455,7 +456,9 @@ def inference_result(tensor: Tensor) -> Tensor:
 
 def _check_grad(tensor: Tensor, grad: Any) -> None:
     if not isinstance(grad, Tensor):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
+        raise refused(
+            TypeError, f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}"
+        )
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if grad._raw.shape != tensor._raw.shape and grad.dtype is tensor.dtype:

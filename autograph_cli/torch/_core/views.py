@@ -92,6 +92,7 @@ def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
     if view.creation:
         _refuse(edge, view.creation, "its base or another view of its base has been")
     before = edge if edge.__class__ is tuple else None
+    process_state.disordered = True
     if view.path is not None:
         edge = edge_of(along(view.path, view.base))
         view.edge, view.version = edge, version

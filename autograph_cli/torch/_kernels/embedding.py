@@ -7,6 +7,7 @@ from typing import Any
 from .._arrays import Array
 from .._arrays.meta import readable
 from .._arrays.sparse import Coo
+from .._core.errors import refused
 
 SUM, MEAN, MAX = 0, 1, 2
 
@@ -31,7 +32,7 @@ class Embedding:
 
     def embedding(self, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
         if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
-            raise IndexError("index out of range in self")
+            raise refused(IndexError, "index out of range in self")
         return weight[indices]
 
     def embedding_dense_backward(

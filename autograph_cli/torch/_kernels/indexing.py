@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._core.errors import refused
 from .half_precision import widened
 
 _FEW = 128
@@ -43,12 +44,14 @@ class Indexing:
             self.xp.broadcast_shapes(*shapes)
         except ValueError:
             shown = ", ".join(str(list(s)) for s in shapes)
-            return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shown}")
+            return refused(
+                IndexError, f"shape mismatch: indexing tensors could not be broadcast together with shapes {shown}"
+            )
         for dim, (positions, n) in enumerate(zip(indices, a.shape, strict=False)):
             wrong = [] if positions is None else positions[(positions < -n) | (positions >= n)].ravel().tolist()
             if wrong:
-                return IndexError(f"index {wrong[0]} is out of bounds for dimension {dim} with size {n}")
-        return IndexError(f"too many indices for tensor of dimension {a.ndim}")
+                return refused(IndexError, f"index {wrong[0]} is out of bounds for dimension {dim} with size {n}")
+        return refused(IndexError, f"too many indices for tensor of dimension {a.ndim}")
 
     def index_put(self, a: Array, indices: Array, values: Any, accumulate: bool = False) -> Any:
         out = a.copy()

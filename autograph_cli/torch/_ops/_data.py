@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.errors import refused
 from .._core.state import process_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
@@ -30,7 +31,7 @@ def array_of(data: Any, dtype: np.dtype[Any] | None) -> Any:
         known = supported(data)
         return cast(np.array(data, known), dtype or known)[()]
     if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+        raise refused(TypeError, f"new(): invalid data type '{type(data).__name__}'")
     shape: list[int] = []
     flat = _flatten(data, shape)
     if dtype is None:
@@ -46,13 +47,15 @@ def supported(array: Any) -> np.dtype[Any]:
     if found is not None:
         return dtypes.numpy_dtype(found)
     if array.dtype.newbyteorder("=") in dtypes.FROM_NUMPY:
-        raise ValueError(
+        raise refused(
+            ValueError,
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-            "currently not supported."
+            "currently not supported.",
         )
-    raise TypeError(
+    raise refused(
+        TypeError,
         f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only supported types are: "
-        f"{SUPPORTED}."
+        f"{SUPPORTED}.",
     )
 
 
@@ -89,9 +92,9 @@ def _flatten(data: Any, shape: list[int]) -> list[Any]:
         below: list[Any] = []
         for part in level:
             if not _is_sequence(part):
-                raise TypeError("not a sequence")
+                raise refused(TypeError, "not a sequence")
             if len(part) != length:
-                raise ValueError(f"expected sequence of length {length} at dim {len(shape)} (got {len(part)})")
+                raise refused(ValueError, f"expected sequence of length {length} at dim {len(shape)} (got {len(part)})")
             below.extend(part)
         if shape == [] and below and isinstance(below[0], np.ndarray) and below[0].ndim:
             _warn_slow()
@@ -138,7 +141,7 @@ def _dtype_of(x: Any) -> np.dtype[Any]:
         if isinstance(x, kind):
             return _by_category(category)
     if isinstance(x, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(x).__name__}'")
+        raise refused(TypeError, f"new(): invalid data type '{type(x).__name__}'")
     if _is_sequence(x):
         return functools.reduce(dtypes.promote, map(_dtype_of, x), dtypes.bool_.numpy)
     raise RuntimeError(f"Could not infer dtype of {type(x).__name__}")
@@ -180,8 +183,8 @@ def narrow(array: Any, dtype: np.dtype[Any]) -> Any:
 def _number(x: Tensor) -> Any:
     if x._raw.size != 1:
         if dtypes.CATEGORY[x._raw.dtype] <= dtypes.INTEGRAL:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        raise ValueError("only one element tensors can be converted to Python scalars")
+            raise refused(TypeError, "only integer tensors of a single element can be converted to an index")
+        raise refused(ValueError, "only one element tensors can be converted to Python scalars")
     if x.requires_grad:
         warn_scalar()
     return x._raw.item()
@@ -200,7 +203,7 @@ def _check_kinds(flat: Sequence[Any], dtype: np.dtype[Any]) -> None:
     for kind in set(map(type, flat)):
         shown = f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
         if issubclass(kind, (str, bytes)):
-            raise ValueError(f"too many dimensions '{shown}'")
+            raise refused(ValueError, f"too many dimensions '{shown}'")
         if issubclass(kind, complex):
             fits = category in (dtypes.BOOLEAN, dtypes.COMPLEX)
         elif category <= dtypes.INTEGRAL:
@@ -208,7 +211,7 @@ def _check_kinds(flat: Sequence[Any], dtype: np.dtype[Any]) -> None:
         else:
             fits = hasattr(kind, "__float__") or hasattr(kind, "__index__")
         if not fits:
-            raise TypeError(_WANTED[category].format(shown))
+            raise refused(TypeError, _WANTED[category].format(shown))
 
 
 def _integers(flat: Sequence[Any], dtype: np.dtype[Any]) -> Any:
@@ -219,7 +222,7 @@ def _integers(flat: Sequence[Any], dtype: np.dtype[Any]) -> Any:
     least = -int(limits.max) if dtype.kind == "u" else int(limits.min)
     if low < least or high > limits.max:
         if dtype == np.int64:
-            raise ValueError("Overflow when unpacking long long")
+            raise refused(ValueError, "Overflow when unpacking long long")
         raise _overflow(dtype)
     if low < limits.min:
         numbers = [x % (int(limits.max) + 1) for x in numbers]

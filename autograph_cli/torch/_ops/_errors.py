@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.class_names import type_name
+from .._core.errors import refused
 from .._core.tensor import Tensor
 
 
@@ -29,5 +30,5 @@ def all_tensors(given: Any) -> Any:
     """What is given, if it is tensors throughout; a TypeError otherwise."""
     for i, x in enumerate(given):
         if not isinstance(x, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(x)}")
+            raise refused(TypeError, f"expected Tensor as element {i} in argument 0, but got {type_name(x)}")
     return given

@@ -6,13 +6,14 @@ import numpy as np
 
 from .._arrays.meta import readable
 from .._arrays.stand_in import whole
+from .._core.errors import refused
 from .._core.tensor import Tensor
 
 
 def check_index(name: str, index: Tensor) -> None:
     """Raise PyTorch's error for an index that is no vector."""
     if index.ndim > 1:
-        raise IndexError(f"{name}: Index is supposed to be a vector")
+        raise refused(IndexError, f"{name}: Index is supposed to be a vector")
 
 
 def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:

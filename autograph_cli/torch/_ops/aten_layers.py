@@ -111,10 +111,34 @@ def group_norm(
     return normalization.group_norm(input, num_groups, weight, bias, eps)
 
 
+def _check_groups(input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int) -> None:
+    """RuntimeError for counts that are not those of the tensors."""
+    shape = list(input._raw.shape)
+    if group <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {group}")
+    if C % group:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{shape} and num_groups={group}"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and (t.ndim != 1 or t._raw.size != C):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list((weight if weight is not None else t)._raw.shape)} and input of shape {shape}"
+            )
+    if input._raw.size != N * C * HxW:
+        raise RuntimeError(
+            "Expected X.numel() == N * C * HxW to be true, but got false.  (Could this error message be improved?  If "
+            "so, please report an enhancement request to PyTorch.)"
+        )
+
+
 @composite(method=False)
 def native_group_norm(input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float) -> Any:
     """The result of `group_norm`, with the means and the inverse deviations of the groups."""
     parameters_fit(input, weight, bias)
+    _check_groups(input, weight, bias, N, C, HxW, group)
     return normalization.group_norm_op(input, weight, bias, group, eps)
 
 

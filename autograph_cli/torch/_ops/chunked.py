@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.errors import refused
 from .._core.operation import operation
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
@@ -131,8 +132,9 @@ def _chunked(
     rows = views.unsqueeze_op(input, 0) if single else input
     labels = views.unsqueeze_op(target, 0) if single and target.ndim == 0 else target
     if labels._raw.shape != rows._raw.shape[:1]:
-        raise ValueError(
-            f"Expected input batch_size ({rows._raw.shape[0]}) to match target batch_size ({labels._raw.shape[0]})."
+        raise refused(
+            ValueError,
+            f"Expected input batch_size ({rows._raw.shape[0]}) to match target batch_size ({labels._raw.shape[0]}).",
         )
     code = reduction_code(reduction)
     tensors = [t for t in (rows, weight, labels, bias, class_weight) if t is not None]

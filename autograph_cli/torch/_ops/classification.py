@@ -11,6 +11,7 @@ from .._core import batching_rules
 from .._core.autocast import autocasts
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
+from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
@@ -135,8 +136,9 @@ _LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     classes = input._raw.shape[0 if input.ndim == 1 else 1]
     if input.ndim > 1 and input._raw.shape[0] != target._raw.shape[0]:
-        raise ValueError(
-            f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size ({target._raw.shape[0]})."
+        raise refused(
+            ValueError,
+            f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size ({target._raw.shape[0]}).",
         )
     if target._raw.dtype not in _LABELS:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_kind(target)}")
@@ -151,9 +153,9 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
 def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     """`nll_loss` for any number of dimensions, through the operation of one or two spatial ones as in PyTorch."""
     if input.ndim < 1:
-        raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
+        raise refused(ValueError, f"Expected 1 or more dimensions (got {input.ndim})")
     if input.ndim != 1 and target.ndim == 0:
-        raise ValueError(f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size (0).")
+        raise refused(ValueError, f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size (0).")
     _check_classes(input, target, weight)
     if input.ndim in (1, 2):
         if input.ndim == 2 and target.ndim != 1:
@@ -290,9 +292,9 @@ def multi_margin_loss(
     """How far other classes come closer to the target class than `margin`, to the power of `p` (1 or 2)."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
+        raise refused(ValueError, "only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
-        raise ValueError("weight must be one-dimensional")
+        raise refused(ValueError, "weight must be one-dimensional")
     _check_margin(input, target)
     if weight is not None and weight._raw.shape != input._raw.shape[-1:]:
         raise RuntimeError(

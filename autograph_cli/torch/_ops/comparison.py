@@ -14,6 +14,7 @@ from .._core import docstrings, dtypes
 from .._core.class_names import type_name
 from .._core.device_dispatch import missing
 from .._core.dispatch import is_operand
+from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.operation import camel, operation
 from .._core.registry import composite, functions, in_place_operator, methods, overloaded, publish
@@ -63,7 +64,7 @@ def _comparison(name: str, alias: str, ordered: bool) -> None:
     def choose(input: Any, other: Any) -> Any:
         if not isinstance(input, Tensor) or not is_operand(other):
             kinds = f"{type(input).__name__}, {type(other).__name__}"
-            raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
+            raise refused(TypeError, f"{name}() received an invalid combination of arguments - got ({kinds})")
         return between, input, other
 
     def change(self: Tensor, other: Any) -> Any:
@@ -145,8 +146,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
     for position, x in enumerate((input, other)):
         if not isinstance(x, Tensor):
             name = ("input", "other")[position]
-            raise TypeError(
-                f"equal(): argument '{name}' (position {position + 1}) must be Tensor, not {type(x).__name__}"
+            raise refused(
+                TypeError,
+                f"equal(): argument '{name}' (position {position + 1}) must be Tensor, not {type(x).__name__}",
             )
     a, b = input._raw, other._raw
     if input.is_meta or other.is_meta:
@@ -306,7 +308,7 @@ publish(bitwise_not, inplace=True)
 
 def _invert(self: Tensor) -> Tensor:
     if self.dtype.category > dtypes.INTEGRAL:
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise refused(TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return bitwise_not(self)
 
 
@@ -362,12 +364,12 @@ def _dtype_of(name: str, type: Any) -> dtypes.dtype:
     """A dtype, or that of Python's numbers, which have 64 bits."""
     known = {float: dtypes.float64, complex: dtypes.complex128, int: dtypes.int64, bool: dtypes.bool_}
     if not isinstance(type, dtypes.dtype) and type not in known:
-        raise TypeError(f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type_name(type)}")
+        raise refused(TypeError, f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type_name(type)}")
     return type if isinstance(type, dtypes.dtype) else known[type]
 
 
 def _no_type() -> Any:
-    raise TypeError('iinfo() missing 1 required positional arguments: "type"')
+    raise refused(TypeError, 'iinfo() missing 1 required positional arguments: "type"')
 
 
 class finfo(_Limits):
@@ -376,8 +378,8 @@ class finfo(_Limits):
     def __init__(self, type: Any = None) -> None:
         kind = (dtypes.FROM_NUMPY[process_state.default_dtype] if type is None else _dtype_of("finfo", type)).to_real()
         if not kind.is_floating_point:
-            raise TypeError(
-                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            raise refused(
+                TypeError, "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
         limits = ml_dtypes.finfo(kind.numpy)
         self.bits = 8 * kind.itemsize
@@ -400,9 +402,11 @@ class iinfo(_Limits):
         (type,) = args or tuple(kwargs.values()) or _no_type()
         kind = _dtype_of("iinfo", type)
         if kind.category > dtypes.INTEGRAL:
-            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+            raise refused(
+                TypeError, "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
+            )
         if kind is dtypes.bool_:
-            raise TypeError("torch.bool is not supported by torch.iinfo")
+            raise refused(TypeError, "torch.bool is not supported by torch.iinfo")
         limits = np.iinfo(kind.numpy)
         self.bits = int(limits.bits)
         self.max = int(limits.max)

@@ -12,6 +12,7 @@ from .._arrays.meta import NO_DATA
 from .._core import batching, batching_rules, device as devices, dims, dispatch, dtypes, layout as layouts
 from .._core.device_dispatch import without_memory
 from .._core.docstrings import documented
+from .._core.errors import refused
 from .._core.memory_format import (
     channels_last_order,
     copied,
@@ -186,8 +187,9 @@ def to(
 
 
 def _bad_arguments(x: Any, name: str = "") -> TypeError:
-    return TypeError(
-        f"to() received an invalid combination of arguments - got ({name}{type(x).__name__}{', ' if name else ''})"
+    return refused(
+        TypeError,
+        f"to() received an invalid combination of arguments - got ({name}{type(x).__name__}{', ' if name else ''})",
     )
 
 
@@ -240,7 +242,9 @@ def contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> 
 def _fact(name: str, ask: Callable[[Tensor], Any], doc: str, function: bool = False) -> None:
     def run(input: Tensor) -> Any:
         if not isinstance(input, Tensor):
-            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+            raise refused(
+                TypeError, f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+            )
         return ask(input)
 
     methods[name] = documented(run, doc, name)
@@ -296,7 +300,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
 def _need_dimensions(tensor: Tensor, dim: int) -> None:
     if not tensor._raw.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise refused(IndexError, f"Dimension specified as {dim} but tensor has no dimensions")
 
 
 def strides(raw: Any) -> tuple[int, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .._core import batching, batching_layers
+from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.dims import given_sizes
 from .._core.dtype_checks import same_scalar
@@ -326,6 +328,8 @@ def _convolve_back(
     dilation, extra = sizes_of(dilation, dim, "dilation"), sizes_of(output_padding, dim, "output_padding")
     if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
         raise RuntimeError("output padding must be smaller than either stride or dilation")
+    if any(e < 0 for e in extra):
+        raise RuntimeError("negative output_padding is not supported")
     return _batched(
         lambda images: _of_numbers(images, weight, bias, (stride, padding, dilation, True, extra, groups)), input, dim
     )
@@ -436,9 +440,37 @@ def _windowed(run: Any, input: Tensor, batched: int, *args: Any) -> Tensor:
     return views.squeeze_dim(run(views.unsqueeze_op(input, 0), *args), 0)
 
 
+def _unfold_of(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Handed:
+    sizes = (kernel_size, dilation, padding, stride)
+    given = (list(x) if isinstance(x, Iterable) and not isinstance(x, str) else [x] * 2 for x in sizes)
+    return "nn", "im2col", (input, *given), {}
+
+
+def _pair(name: str, x: Any) -> Sizes:
+    """One number for both dimensions, or two."""
+    found = sizes_of(x, 2, "size") if isinstance(x, int) else tuple(int(n) for n in x)
+    if len(found) != 2:
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(found)}")
+    return found
+
+
+def _check_positive(what: str, name: str, sizes: Sizes) -> None:
+    if min(sizes) <= 0:
+        raise RuntimeError(
+            f"{what} should be greater than zero, but got {name}_height: {sizes[0]} {name}_width: {sizes[1]}"
+        )
+
+
+@hands_on(_unfold_of)
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Every window of the images as a column: (N, C * kernel elements, window numbers)."""
-    kernel, dilation, padding, stride = (sizes_of(x, 2, "size") for x in (kernel_size, dilation, padding, stride))
+    given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+    kernel, dilation, padding, stride = (_pair(name, x) for name, x in given.items())
+    for what, letters, sizes in (("kernel size", "kernel", kernel), ("dilation", "dilation", dilation)):
+        _check_positive(what, letters, sizes)
+    if min(padding) < 0:
+        raise RuntimeError(f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: {padding[1]}")
+    _check_positive("stride", "stride", stride)
     size = output_size(input._raw.shape[-2:], kernel, stride, padding, dilation)
     if min(size) < 1:
         raise RuntimeError(

@@ -14,6 +14,7 @@ from .._core import device as devices, dispatch, dtypes, layout as layouts
 from .._core.autocast import autocasts
 from .._core.device_dispatch import formula_kernels, kernels, without_memory
 from .._core.docstrings import documented
+from .._core.errors import refused
 from .._core.memory_format import empty_as
 from .._core.node import LEAF
 from .._core.operation import operation, operations
@@ -60,7 +61,9 @@ def placed(
     try:
         found = target_dtype(dtype, out._raw.dtype if out is not None and dtype is None else otherwise)
     except TypeError:
-        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}") from None
+        raise refused(
+            TypeError, f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
+        ) from None
     if out is not None and found != out._raw.dtype:
         raise RuntimeError(
             f"dtype {dtypes.cpp_name(found)} does not match dtype of out parameter ({dtypes.cpp_name(out._raw.dtype)})"
@@ -74,7 +77,7 @@ def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, .
         given = tuple(given[0])
         single = False
     elif not given and size is None:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+        raise refused(TypeError, f'{name}() missing 1 required positional arguments: "size"')
     else:
         single = len(given) == 1
         given = given if size is None else tuple(size)
@@ -99,13 +102,14 @@ def _is_length(n: Any) -> bool:
 def _bad_length(name: str, n: Any, position: int, single: bool, count: int) -> TypeError:
     kind = type(n).__name__
     if position == 0 and count > 1:
-        return TypeError(f"{name}() takes 1 positional argument but {count} were given")
+        return refused(TypeError, f"{name}() takes 1 positional argument but {count} were given")
     if position == 0:
         found = f"not {kind}" if single else f"but found element of type {kind} at pos 0"
-        return TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, {found}")
-    return TypeError(
+        return refused(TypeError, f"{name}(): argument 'size' (position 1) must be tuple of ints, {found}")
+    return refused(
+        TypeError,
         f"{name}(): argument 'size' failed to unpack the object at pos {position + 1} with error "
-        f'"type must be tuple of ints,but got {kind}"'
+        f'"type must be tuple of ints,but got {kind}"',
     )
 
 
@@ -115,7 +119,9 @@ def number(name: str, argument: str, position: int, x: Any) -> Any:
         return x
     if isinstance(x, np.generic) or (isinstance(x, Tensor) and not x._raw.ndim):
         return (x._raw if isinstance(x, Tensor) else x).item()
-    raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(x).__name__}")
+    raise refused(
+        TypeError, f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(x).__name__}"
+    )
 
 
 def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
@@ -195,8 +201,8 @@ def asarray(
         have = obj._raw if isinstance(obj, Tensor) else obj
         if isinstance(have, (np.ndarray, np.generic)):
             kinds = [dtypes.cpp_name(x.dtype) for x in (have, found._raw)]
-            raise ValueError(f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'.")
-        raise ValueError("can't alias arbitrary sequence into a tensor.")
+            raise refused(ValueError, f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'.")
+        raise refused(ValueError, "can't alias arbitrary sequence into a tensor.")
     if copy and shares:
         found = found.detach().clone()
     return found.requires_grad_() if requires_grad else found
@@ -208,13 +214,14 @@ def from_numpy(ndarray: Any) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray)
         shown = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
-        raise TypeError(f"expected np.ndarray (got {shown})")
+        raise refused(TypeError, f"expected np.ndarray (got {shown})")
     dtype = supported(ndarray)
     if any(s < 0 for s in ndarray.strides):
-        raise ValueError(
+        raise refused(
+            ValueError,
             "At least one stride in the given numpy array is negative, and tensors with negative strides are "
             "not currently supported. (You can probably work around this by making a copy of your array  with "
-            "array.copy().) "
+            "array.copy().) ",
         )
     if not ndarray.flags.writeable:
         warn(
@@ -270,7 +277,7 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any], content: st
     ) -> Tensor:
         given = more.pop("size", None)
         if more:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
+            raise refused(TypeError, f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
         if memory_format not in (None, layouts.contiguous_format):
             return finish(name, formatted(shape, wanted, memory_format), requires_grad, out)
@@ -319,7 +326,7 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any], content: st
 
 def _tensor(name: str, x: Any) -> Tensor:
     if not isinstance(x, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
+        raise refused(TypeError, f"{name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     return x
 
 
@@ -342,7 +349,9 @@ def full(
 ) -> Tensor:
     """A tensor of one number; its dtype is that of the number if none is named."""
     if not isinstance(size, (tuple, list)):
-        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+        raise refused(
+            TypeError, f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
+        )
     value = number("full", "fill_value", 2, fill_value)
     inferred = np.dtype(bool) if isinstance(value, bool) else dtypes.numpy_dtype(type(value))
     wanted = placed("full", dtype, layout, device, pin_memory, inferred, out)
@@ -515,11 +524,11 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 def set_default_dtype(d: Any) -> None:
     """The dtype of float tensors that name none; TypeError for what is no floating dtype."""
     if not isinstance(d, dtypes.dtype):
-        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+        raise refused(TypeError, "invalid dtype object: only floating-point types are supported as the default type")
     if not d.is_floating_point:
-        raise TypeError("only floating-point types are supported as the default type")
+        raise refused(TypeError, "only floating-point types are supported as the default type")
     if d.numpy in dtypes.FLOAT8:
-        raise TypeError(f"couldn't find storage object {d.legacy.removesuffix('Tensor')}Storage")
+        raise refused(TypeError, f"couldn't find storage object {d.legacy.removesuffix('Tensor')}Storage")
     process_state.default_dtype = d.numpy
     numbers_made.clear()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
+from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import thread_state
@@ -181,7 +182,7 @@ def triplet_margin_loss(
     """max(0, d(anchor, positive) - d(anchor, negative) + margin); `swap` takes the nearer of the two negatives."""
     name = reduction_name(reduction, size_average, reduce)
     if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
+        raise refused(ValueError, f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
@@ -205,9 +206,9 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:
     """`triplet_margin_loss` of any distance."""
     if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+        raise refused(ValueError, f"{reduction} is not a valid value for reduction")
     if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
+        raise refused(ValueError, f"margin must be greater than 0, got {margin}")
     distance = pairwise_distance if distance_function is None else distance_function
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(

@@ -11,6 +11,7 @@ from .._arrays.meta import Meta
 from .._core import batching, dtypes, generator, randomness
 from .._core.device_dispatch import kernels
 from .._core.docstrings import documented, in_place
+from .._core.errors import refused
 from .._core.operation import operation
 from .._core.registry import composite, functions
 from .._core.state import process_state, thread_state
@@ -19,7 +20,8 @@ from .._core.transforms import beside
 from .._core.user_warnings import warn
 from . import arithmetic, views
 from .arithmetic import no_derivative
-from .random import in_memory_order, stream_of
+from .generators import stream_of
+from .random import in_memory_order
 
 ALPHA = 1.7580993408473766
 """The negative limit of `selu`, whose outputs alpha dropout keeps at mean 0 and variance 1."""
@@ -46,7 +48,7 @@ native_dropout_backward = operation(
 
 def _chance(p: float) -> None:
     if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise refused(ValueError, f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _times(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.class_names import type_name
+from .._core.errors import refused
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from . import arithmetic, linear, views
@@ -30,12 +32,17 @@ def einsum(*args: Any) -> Tensor:
             [3., 3.]])
     """
     if not args:
-        raise ValueError(NOTHING)
+        raise refused(ValueError, NOTHING)
     equation, operands = _from_sublists(args) if isinstance(args[0], Tensor) else (args[0], list(args[1:]))
     if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
         operands = list(operands[0])
     if not operands:
-        raise ValueError(NOTHING)
+        raise refused(ValueError, NOTHING)
+    if not isinstance(equation, str):
+        raise refused(TypeError, f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}")
+    for i, x in enumerate(operands):
+        if not isinstance(x, Tensor):
+            raise refused(TypeError, f"expected Tensor as element {i} in argument 1, but got {type_name(x)}")
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = [_labels(part, f"operand {i}") for i, part in enumerate(left.split(","))]
     if len(inputs) != len(operands):

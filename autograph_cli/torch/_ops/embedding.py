@@ -10,9 +10,11 @@ from .._arrays.meta import readable
 from .._arrays.stand_in import cannot_batch, whole
 from .._core import batching, batching_layers
 from .._core.dtypes import cpp_name
+from .._core.errors import refused
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
+from .._core.user_warnings import warn
 from .._core.views import bump, changes
 from . import views
 from .arithmetic import no_derivative
@@ -201,24 +203,34 @@ def embedding_bag(
 ) -> Tensor:
     """The sum, mean or maximum of bags of rows: the rows of a 2-D `input`, or parts of a 1-D one that start at
     `offsets`."""
+    if weight._raw.dtype == np.int64 and input._raw.dtype.kind in "fc":
+        warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
+        )
+        input, weight = weight, input
     _dense(sparse, "embedding_bag")
-    if mode not in _BAG_MODES:
-        raise ValueError("mode has to be one of sum, mean or max")
+    if not isinstance(mode, str) or mode not in _BAG_MODES:
+        raise refused(ValueError, "mode has to be one of sum, mean or max")
     if per_sample_weights is not None and per_sample_weights._raw.shape != input._raw.shape:
-        raise ValueError(
+        raise refused(
+            ValueError,
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
-            f"same shape as the input ({input.shape})"
+            f"same shape as the input ({input.shape})",
         )
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
             f"mode='{mode}'). Please open a feature request on GitHub."
         )
+    if weight.ndim != 2:
+        raise refused(ValueError, f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if input.ndim == 2:
         if offsets is not None:
-            raise ValueError(
+            raise refused(
+                ValueError,
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                f"sequences. However, found offsets of type {type(offsets)}"
+                f"sequences. However, found offsets of type {type(offsets)}",
             )
         bags, length = input._raw.shape
         offsets = arange(0, bags * length, length) if length else make(input._raw[:, :0].sum(1))
@@ -226,11 +238,11 @@ def embedding_bag(
         if per_sample_weights is not None:
             per_sample_weights = views.reshape(per_sample_weights, (bags * length,))
     elif input.ndim != 1:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+        raise refused(ValueError, f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     elif offsets is None:
-        raise ValueError("offsets has to be a 1D Tensor but got None")
+        raise refused(ValueError, "offsets has to be a 1D Tensor but got None")
     elif offsets.ndim != 1:
-        raise ValueError("offsets has to be a 1D Tensor")
+        raise refused(ValueError, "offsets has to be a 1D Tensor")
     if include_last_offset and offsets._raw.size == 0:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
     if readable(offsets._raw) and offsets._raw[0] != 0:

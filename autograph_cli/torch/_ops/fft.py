@@ -10,6 +10,7 @@ from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.dispatch import put
 from .._core.docstrings import documented
+from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.operation import operation, operations
 from .._core.registry import with_out
@@ -99,7 +100,7 @@ def _real_only(name: str, x: Tensor) -> None:
 
 def _one(x: Tensor, dim: int) -> int:
     if x.ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise refused(IndexError, f"Dimension specified as {dim} but tensor has no dimensions")
     return int(dims.wrap(dim, x.ndim))
 
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._core.errors import refused
 from .._core.registry import functions, methods
 from .._core.state import thread_state
 from .._core.tensor import Tensor
@@ -43,8 +44,9 @@ def _each(name: str, run: Callable[..., Any], in_place: bool) -> Callable[..., A
         lists: tuple[Any, ...] = (args[0], self, *args[1:]) if swapped else (self, *args)
         tensors = lists[0]
         if not isinstance(tensors, (tuple, list)) or not all(isinstance(t, Tensor) for t in tensors):
-            raise TypeError(
-                f"{public}(): argument 'self' (position 1) must be tuple of Tensors, not {type(self).__name__}"
+            raise refused(
+                TypeError,
+                f"{public}(): argument 'self' (position 1) must be tuple of Tensors, not {type(self).__name__}",
             )
         if not tensors:
             raise RuntimeError("Tensor list must have at least one tensor.")

@@ -11,6 +11,7 @@ import numpy as np
 from .._arrays.meta import Meta, readable
 from .._arrays.stand_in import cannot_batch, dynamic_shape
 from .._core import batching, batching_layers, dims, dtypes
+from .._core.errors import refused
 from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
@@ -70,7 +71,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     d = dims.wrap(dim, input.ndim)
     check_index("index_fill_()", index)
     if index._raw.dtype != np.int64:
-        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+        raise refused(IndexError, "index_fill_(): Expected dtype int64 for index.")
     if not isinstance(value, Tensor):
         return index_fill_scalar, input, d, index, value
     if value.ndim:
@@ -83,22 +84,26 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     """Slices of `source` in the positions that `index` names."""
     d = dims.wrap(dim, input.ndim)
     if index.ndim >= 2:
-        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+        raise refused(IndexError, f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
     if index._raw.dtype != np.int64:
         raise RuntimeError(
             "index_copy_(): Expected a long tensor for index, but got " + dtypes.cpp_name(index._raw.dtype)
         )
     n = source._raw.shape[d] if source.ndim else 1
     if source.ndim == 0 and index._raw.size != 1:
-        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index._raw.size})")
+        raise refused(
+            IndexError, f"index_copy_(): When source is scalar, index should have one element (got {index._raw.size})"
+        )
     if source.ndim and input.ndim and source.ndim != input.ndim:
-        raise IndexError(
+        raise refused(
+            IndexError,
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
-            f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})"
+            f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})",
         )
     if index._raw.size != n:
-        raise IndexError(
-            f"index_copy_(): Number of indices ({index._raw.size}) should be equal to source.size(dim) ({n})"
+        raise refused(
+            IndexError,
+            f"index_copy_(): Number of indices ({index._raw.size}) should be equal to source.size(dim) ({n})",
         )
     if input._raw.dtype != source._raw.dtype:
         raise RuntimeError(
@@ -140,9 +145,9 @@ def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
         return
     wrong = index._raw[(index._raw < -n) | (index._raw >= n)]
     if wrong.size and (n or name == "put_"):
-        raise IndexError(f"out of range: tried to access index {wrong.flat[0]} on a tensor of {n} elements.")
+        raise refused(IndexError, f"out of range: tried to access index {wrong.flat[0]} on a tensor of {n} elements.")
     if wrong.size:
-        raise IndexError(f"{name}(): tried to take from an empty tensor")
+        raise refused(IndexError, f"{name}(): tried to take from an empty tensor")
 
 
 @composite(out="apart")
@@ -161,9 +166,10 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"{dtypes.cpp_name(input._raw.dtype)} and source.dtype = {dtypes.cpp_name(source._raw.dtype)}"
         )
     if source._raw.size != index._raw.size:
-        raise IndexError(
+        raise refused(
+            IndexError,
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source._raw.size}, index.numel() = {index._raw.size}"
+            f"{source._raw.size}, index.numel() = {index._raw.size}",
         )
     _check_flat("put_", input, index)
     return put_op, input, index, source, accumulate
@@ -316,9 +322,10 @@ def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> No
         raise RuntimeError(f"{name} self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
     if i.ndim > 1:
         kind = dtypes.cpp_name(i.dtype)
-        raise IndexError(
+        raise refused(
+            IndexError,
             f"{name} Index is supposed to be a vector, but got dim: {i.ndim} with type: {kind} and size: "
-            f"{list(i.shape)}"
+            f"{list(i.shape)}",
         )
     if s.ndim and dim >= s.ndim:
         raise RuntimeError(f"{name} Indexing dim {dim} is out of bounds of the source tensor with dim {s.ndim}")
@@ -381,10 +388,10 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Places in a row as indices of a shape."""
     if indices._raw.dtype.kind not in "iu":
-        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise refused(TypeError, f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     sizes = (int(shape),) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if any(n < 0 for n in sizes):
-        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+        raise refused(ValueError, f"'shape' cannot have negative values, but got {tuple(sizes)}")
     rest, found = indices._raw.astype(np.int64), []
     for i, n in enumerate(sizes):
         below = math.prod(sizes[i + 1 :])

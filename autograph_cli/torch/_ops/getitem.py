@@ -9,9 +9,10 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.class_names import type_name
+from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
-from .._core.registry import composite, methods
+from .._core.registry import composite
 from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn
@@ -42,7 +43,7 @@ def _simple(input: Tensor, index: Any) -> Tensor | None:
         return _select(input, 0, index, 0)
     if isinstance(index, slice):
         if input.ndim == 0:
-            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+            raise refused(IndexError, "slice() cannot be applied to a 0-dim tensor.")
         return _slice(input, 0, index)
     if index is None:
         return views.unsqueeze_op(input, 0)
@@ -53,14 +54,15 @@ def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
     shape = input._raw.shape
     if dim >= len(shape):
         if where == 0 and not shape:
-            raise IndexError(
+            raise refused(
+                IndexError,
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-                "convert a 0-dim tensor to a number"
+                "convert a 0-dim tensor to a number",
             )
-        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+        raise refused(IndexError, f"too many indices for tensor of dimension {len(shape)}")
     n = shape[dim]
     if not -n <= index < n:
-        raise IndexError(f"index {index} is out of bounds for dimension {where} with size {n}")
+        raise refused(IndexError, f"index {index} is out of bounds for dimension {where} with size {n}")
     return views.select_op(input, dim, dims.wrap(index, n))
 
 
@@ -72,7 +74,7 @@ def _is_whole(index: Any, input: Tensor, dim: int) -> bool:
 def _slice(input: Tensor, dim: int, window: slice) -> Tensor:
     step = 1 if window.step is None else window.step.__index__()
     if step < 1:
-        raise ValueError("step must be greater than zero")
+        raise refused(ValueError, "step must be greater than zero")
     start = 0 if window.start is None else window.start.__index__()
     end = sys.maxsize if window.stop is None else window.stop.__index__()
     return views.slice_op(input, dim, *views.window(start, end, step, input._raw.shape[dim]))
@@ -125,7 +127,7 @@ def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tens
     """
     taken = sum(map(_consumes, items))
     if taken > input.ndim:
-        raise IndexError(f"too many indices for tensor of dimension {input.ndim}")
+        raise refused(IndexError, f"too many indices for tensor of dimension {input.ndim}")
     result, dim, picks = input, 0, []
     for where, item in enumerate(items):
         if item is None:
@@ -159,9 +161,10 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
             return result, dim + 1
         for offset, (n, m) in enumerate(zip(tensor._raw.shape, result._raw.shape[dim:], strict=False)):
             if n != m:
-                raise IndexError(
+                raise refused(
+                    IndexError,
                     f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of "
-                    f"the indexed tensor {list(result._raw.shape)} at index {dim + offset}"
+                    f"the indexed tensor {list(result._raw.shape)} at index {dim + offset}",
                 )
         picks += [
             (dim + i, make(positions.astype(np.int64)))
@@ -176,7 +179,7 @@ def _index_tensor(item: Any) -> Tensor:
     if not isinstance(item, Tensor):
         item = make(_index_array(item))
     if item._raw.dtype.kind not in "biu":
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        raise refused(IndexError, "tensors used as indices must be long, int, byte or bool tensors")
     if item._raw.dtype == np.uint8:
         warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         item = make(item._raw.astype(bool))
@@ -187,9 +190,10 @@ def _index_tensor(item: Any) -> Tensor:
 def _index_array(item: Any) -> Any:
     """The positions that an array or a sequence holds: booleans and bytes as they are, other numbers as integers."""
     if not _is_sequence(item):
-        raise IndexError(
+        raise refused(
+            IndexError,
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-            f"{type_name(item)})"
+            f"{type_name(item)})",
         )
     inferred = array_of(item, None)
     return inferred if inferred.dtype in (np.bool_, np.uint8) else array_of(item, np.dtype(np.int64))
@@ -261,7 +265,7 @@ def _value(input: Tensor, value: Any) -> Tensor:
     if isinstance(value, (bool, int, float, complex)):
         dtypes.check_held(value, input._raw.dtype)
         return make(dtypes.cast_number(value, input._raw.dtype))
-    raise TypeError(f"can't assign a {type_name(value)} to a {input.type()}")
+    raise refused(TypeError, f"can't assign a {type_name(value)} to a {input.type()}")
 
 
 def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -280,6 +284,3 @@ def _copy_to(target: Tensor, value: Tensor) -> None:
         if shape != target._raw.shape:
             value = views.expand(value, target._raw.shape)
         indexing.copy_(target, value)
-
-
-methods["__contains__"] = lambda self, element: bool((self == element).any())

@@ -8,6 +8,7 @@ from .._core import batching
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.dtypes import cpp_name
+from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor, make
@@ -120,6 +121,10 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
             f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
             f"input.ndim is equal to {input.ndim}"
         )
+    if tau._raw.dtype != input._raw.dtype:
+        raise RuntimeError(
+            f"{name}: tau dtype {cpp_name(tau._raw.dtype)} does not match input dtype {cpp_name(input._raw.dtype)}"
+        )
     return householder_product_op(input, tau)
 
 
@@ -189,9 +194,9 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     if q is None:
         q = min(6, m, n)
     elif not 0 <= q <= min(m, n):
-        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+        raise refused(ValueError, f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
     if niter < 0:
-        raise ValueError(f"niter(={niter}) must be non-negative integer")
+        raise refused(ValueError, f"niter(={niter}) must be non-negative integer")
     if not center:
         return svd_lowrank(A, q, niter=niter, M=None)
     return svd_lowrank(operations.sub(A, A.mean(dim=(-2,), keepdim=True)), q, niter=niter, M=None)

@@ -14,6 +14,7 @@ from .._arrays.meta import NO_DATA, Meta, readable
 from .._arrays.stand_in import cannot_batch, dynamic_shape
 from .._core import batching, batching_layers, batching_rules, dims, dtypes
 from .._core.device_dispatch import is_meta, kernels, without_memory
+from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
 from .._core.memory_format import indexed
@@ -217,7 +218,7 @@ operations.zeros_of, operations.copied = zeros_of, copied
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite with the values of `src`, cast and broadcast."""
     if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+        raise refused(TypeError, f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     if thread_state.levels:
         refuse_captured(input, "copy_")
     check_inplace(input, src)
@@ -321,7 +322,7 @@ def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:
 def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
     """The indices, with masks on `meta`, whose positions nobody knows, as so many positions as are written."""
     if len(indices) > input.ndim:
-        raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
+        raise refused(IndexError, f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     found: list[Any] = []
     for item in indices:
         if item is not None and item._raw.dtype.kind == "b" and not readable(item._raw):
@@ -401,7 +402,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """
     d = dims.wrap(dim, input.ndim)
     if index.ndim > 1:
-        raise IndexError("index_add_(): Index should have dimension 1 or 0")
+        raise refused(IndexError, "index_add_(): Index should have dimension 1 or 0")
     if index._raw.dtype not in (np.int64, np.int32):
         raise RuntimeError(
             f"index_add_(): Expected dtype int32/int64 for index but got: {dtypes.cpp_name(index._raw.dtype)}"
@@ -410,7 +411,9 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (input, source))
         raise RuntimeError(f"index_add_(): self ({mine}) and source ({theirs}) must have the same scalar type")
     if source.ndim and d >= source.ndim:
-        raise IndexError(f"index_add_(): Indexing dim {d} is out of bounds of the source tensor with dim {source.ndim}")
+        raise refused(
+            IndexError, f"index_add_(): Indexing dim {d} is out of bounds of the source tensor with dim {source.ndim}"
+        )
     n = source._raw.shape[d] if source.ndim else 1
     if index._raw.size != n:
         raise RuntimeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import NoneType
 from typing import Any
 
 from .._core import batching
@@ -10,13 +11,14 @@ from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import cpp_name
+from .._core.errors import refused
 from .._core.operation import camel, operation, operations
 from .._core.parsing import parser
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
 from .._kernels.interpolate import RESIZINGS
-from . import pooling
+from . import average_pooling
 from .arithmetic import no_derivative
 from .convolution import wanted
 
@@ -90,26 +92,28 @@ def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) ->
     """The spatial shape to give, or the scales that it follows from; the other one is None."""
     dims = input.ndim - 2
     if size is not None and scale_factor is not None:
-        raise ValueError("only one of size or scale_factor should be defined")
+        raise refused(ValueError, "only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
-        raise ValueError("either size or scale_factor should be defined")
+        raise refused(ValueError, "either size or scale_factor should be defined")
     given, what = (scale_factor, "scale_factor of shape") if size is None else (size, "output size of")
     if not isinstance(given, (tuple, list)):
         given = [given] * max(dims, 0)
     elif len(given) != dims:
         form = "scale_factor in (s1, s2, ...,sK)" if size is None else "output size in (o1, o2, ...,oK)"
-        raise ValueError(
+        raise refused(
+            ValueError,
             f"Input and {what.split()[0] if size is None else 'output'} must have the same number of spatial "
             f"dimensions, but got input with spatial dimensions of {list(input._raw.shape[2:])} and {what} {given}. "
-            f"Please provide input tensor in (N, C, d1, d2, ...,dK) format and {form} format."
+            f"Please provide input tensor in (N, C, d1, d2, ...,dK) format and {form} format.",
         )
     elif size is not None and not all(isinstance(n, int) for n in given):
-        raise TypeError(
+        raise refused(
+            TypeError,
             "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
-            f"with types {[type(n) for n in given]}"
+            f"with types {[type(n) for n in given]}",
         )
     if size is not None and recompute:
-        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        raise refused(ValueError, "recompute_scale_factor is not meaningful with an explicit size.")
     if size is not None:
         return given, None
     if recompute:
@@ -165,21 +169,24 @@ def interpolate(
     torch.Size([1, 1, 4, 4])
     """
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
-        raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        raise refused(
+            ValueError,
+            "align_corners option can only be set with the interpolating modes: "
+            "linear | bilinear | bicubic | trilinear",
         )
     dims = input.ndim - 2
     given, scales = _output_size(input, size, scale_factor, recompute_scale_factor or (mode == "area" and size is None))
     if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):
-        raise ValueError(
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+        raise refused(
+            ValueError,
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input",
         )
     _check_dimensions(input, mode)
     if mode == "area":
         return _area(input, given)
     kind = _MODES[mode][0] + "_aa" * antialias
-    if not all(type(n) in (int, float) for n in given or scales):
-        corners = () if kind.startswith("nearest") else (bool(align_corners),)
+    if not all(type(n) in (int, float) for n in given or scales) or not isinstance(align_corners, (bool, NoneType)):
+        corners = () if kind.startswith("nearest") else (False if align_corners is None else align_corners,)
         compiled = parser("nn", _COMPILED[kind, dims])
         assert compiled is not None
         compiled.check((input, given, *corners, scales), {})
@@ -197,7 +204,11 @@ def interpolate(
 
 
 def _area(input: Tensor, size: Sizes) -> Tensor:
-    pools = {1: pooling.adaptive_avg_pool1d, 2: pooling.adaptive_avg_pool2d, 3: pooling.adaptive_avg_pool3d}
+    pools = {
+        1: average_pooling.adaptive_avg_pool1d,
+        2: average_pooling.adaptive_avg_pool2d,
+        3: average_pooling.adaptive_avg_pool3d,
+    }
     return pools[len(size)](input, size)
 
 
@@ -356,13 +367,15 @@ def grid_sample(
 ) -> Tensor:
     """Images (N, C, ...) read at the points (N, ..., 2 or 3) of a grid; -1 and 1 are the edges, x comes first."""
     if mode not in _INTERPOLATION:
-        raise ValueError(
-            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        raise refused(
+            ValueError,
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'",
         )
     if padding_mode not in _PADDING:
-        raise ValueError(
+        raise refused(
+            ValueError,
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
-            f"'{padding_mode}'"
+            f"'{padding_mode}'",
         )
     return _sampled(input, grid, mode, padding_mode, _corners(align_corners))
 
@@ -380,7 +393,7 @@ def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners:
 def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
     """The grid for `grid_sample` that transforms images of `size` by matrices `theta` (N, 2, 3) or (N, 3, 4)."""
     if theta._raw.dtype.kind != "f":
-        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+        raise refused(ValueError, f"Expected theta to have floating point type, but got {theta.dtype}")
     shape = tuple(int(n) for n in size)
     wanted_theta = {4: (2, 3), 5: (3, 4)}.get(len(shape))
     if wanted_theta is None:
@@ -388,12 +401,13 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
             f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}"
         )
     if theta.ndim != 3 or theta._raw.shape[1:] != wanted_theta:
-        raise ValueError(
+        raise refused(
+            ValueError,
             f"Expected a batch of {wanted_theta[0]}D affine matrices of shape Nx{wanted_theta[0]}x{wanted_theta[1]} "
-            f"for size {size}. Got {theta.shape}."
+            f"for size {size}. Got {theta.shape}.",
         )
     if min(shape) <= 0:
-        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+        raise refused(ValueError, f"Expected non-zero, positive output size. Got {size}")
     return affine_grid_op(theta, shape, _corners(align_corners))
 
 

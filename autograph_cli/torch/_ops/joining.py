@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import batching, batching_rules, dims
 from .._core.arg_check import Handed, hands_on
+from .._core.errors import refused
 from .._core.memory_format import joined, stacked
 from .._core.operation import operation
 from .._core.registry import composite
@@ -96,12 +97,14 @@ def pile(f: Any, grads: Any, sizes: Any, dim: int) -> Any:
 
 def _same_kind(tensors: Any, name: str) -> list[Tensor]:
     if isinstance(tensors, Tensor):
-        raise TypeError(
-            f"{name.removeprefix('torch.')}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor"
+        raise refused(
+            TypeError,
+            f"{name.removeprefix('torch.')}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor",
         )
     given = list(tensors)
     if not given:
-        raise (ValueError if name == "torch.cat" else RuntimeError)(f"{name}(): expected a non-empty list of Tensors")
+        kind = ValueError if name == "torch.cat" else RuntimeError
+        raise refused(kind, f"{name}(): expected a non-empty list of Tensors")
     all_tensors(given)
     return given
 
@@ -214,5 +217,5 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 def unbind_dim(input: Tensor, dim: int) -> int:
     """The dimension to unbind, counted from the front."""
     if input.ndim == 0:
-        raise IndexError(f"Dimension specified as {dims.wrap(dim, 0)} but tensor has no dimensions")
+        raise refused(IndexError, f"Dimension specified as {dims.wrap(dim, 0)} but tensor has no dimensions")
     return dims.wrap(dim, input.ndim)

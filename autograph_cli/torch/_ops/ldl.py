@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import batching
+from .._core.dtypes import cpp_name
 from .._core.operation import operation
 from .._core.tensor import Tensor
-from ._matrix import check_info, check_matrix
+from ._matrix import check_info, check_matrix, same_dtype
 from .arithmetic import no_derivative
 from .results import named_result
 
@@ -52,9 +53,17 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
 
 def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """X with A X = B, from A's `ldl_factor`."""
-    check_matrix("torch.linalg.ldl_solve", LD, "LD")
+    check_matrix("torch.linalg.ldl_solve", LD)
     if B.ndim < 2:
         raise RuntimeError(
             f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim} dimensions instead"
         )
+    if pivots._raw.shape != LD._raw.shape[:-1]:
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots._raw.shape)} instead"
+        )
+    if pivots._raw.dtype.kind not in "iu":
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {cpp_name(pivots._raw.dtype)}")
+    same_dtype(B, LD)
     return ldl_solve_op(LD, pivots, B, hermitian)

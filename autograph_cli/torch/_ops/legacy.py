@@ -9,6 +9,7 @@ import numpy as np
 from .._arrays.dispatched import Dispatched, wrapper
 from .._arrays.meta import NO_DATA
 from .._core import device as devices, dtypes, tensor
+from .._core.errors import refused
 from .._core.interpreter_stack import new
 from .._core.registry import composite
 from .._core.size import Size
@@ -26,7 +27,7 @@ def legacy_constructor(cls: Any, *args: Any, device: Any = None, size: Any = Non
     TypeError for a single number that is no size, and for what is no data.
     """
     if unknown:
-        raise TypeError(f"new() received an invalid combination of arguments - got ({', '.join(unknown)})")
+        raise refused(TypeError, f"new() received an invalid combination of arguments - got ({', '.join(unknown)})")
     if device is not None:
         devices.check(device)
     return instance(cls, legacy_raw(args if size is None else (*args, *size), process_state.default_dtype, keep=True))
@@ -62,17 +63,19 @@ def legacy_raw(args: tuple[Any, ...], dtype: np.dtype[Any], keep: bool = False) 
     first = args[0] if args else 0
     if len(args) == 1 and isinstance(first, Tensor):
         if first._raw.dtype != dtype and not keep:
-            raise TypeError(
-                f"expected TensorOptions(dtype={_option(dtype)}) (got TensorOptions(dtype={_option(first._raw.dtype)}))"
+            raise refused(
+                TypeError,
+                f"expected TensorOptions(dtype={_option(dtype)}) "
+                f"(got TensorOptions(dtype={_option(first._raw.dtype)}))",
             )
         return first.detach()._raw
     if len(args) == 1 and not isinstance(first, Size):
         if isinstance(first, str):
-            raise TypeError("new(): invalid data type 'str'")
+            raise refused(TypeError, "new(): invalid data type 'str'")
         if isinstance(first, (list, tuple, np.ndarray, range)) or hasattr(first, "__len__"):
             return array_of(first, dtype)
         if isinstance(first, bool) or not hasattr(first, "__index__"):
-            raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+            raise refused(TypeError, f"new(): data must be a sequence (got {type(first).__name__})")
     return np.empty(lengths("new", args or (0,)), dtype)[()]
 
 
@@ -132,7 +135,7 @@ def _dtype_of_type(wanted: Any) -> dtypes.dtype:
     if tail == "Tensor":
         return dtypes.FROM_NUMPY[process_state.default_dtype]
     if head != "torch" or tail not in TYPED:
-        raise ValueError(f"invalid type: '{shown}'")
+        raise refused(ValueError, f"invalid type: '{shown}'")
     found = TYPED[tail].dtype
     return found
 
@@ -150,7 +153,7 @@ def new_(self: Tensor, *args: Any, device: Any = None) -> Tensor:
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same tensor, history included, as an instance of a subclass of Tensor."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
-        raise TypeError(f"cls must be a subclass of Tensor, not {cls!r}")
+        raise refused(TypeError, f"cls must be a subclass of Tensor, not {cls!r}")
     watcher, thread_state.watcher = thread_state.watcher, None  # no mode is told of it
     try:
         shared = alias(self)
@@ -193,7 +196,7 @@ def make_wrapper_subclass(
     TypeError for a class without one.
     """
     if not dispatches(cls):
-        raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
+        raise refused(TypeError, f"{cls.__name__} must define __torch_dispatch__")
     if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
         raise NotImplementedError(
             "_make_wrapper_subclass: a class that computes its own sizes, device or layout is not available"

@@ -11,6 +11,7 @@ from .._core import batching_rules, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.dtype_checks import no_integers
 from .._core.dtypes import cpp_name
+from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.state import thread_state
 from .._core.tensor import Tensor
@@ -243,7 +244,7 @@ def reduction_code(reduction: str) -> int:
         warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
         return MEAN
     if not isinstance(reduction, str) or reduction not in REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+        raise refused(ValueError, f"{reduction} is not a valid value for reduction")
     return REDUCTIONS[reduction]
 
 
@@ -293,7 +294,7 @@ def binary_cross_entropy_with_logits(
     """The binary cross entropy of sigmoid(input) and target, computed without overflow."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if target._raw.shape != input._raw.shape:
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+        raise refused(ValueError, f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     if target._raw.dtype.kind == "b":
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
@@ -317,9 +318,10 @@ def binary_cross_entropy(
     """-(t log x + (1 - t) log(1 - x)); RuntimeError for an x outside [0, 1], ValueError for shapes that differ."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if target._raw.shape != input._raw.shape:
-        raise ValueError(
+        raise refused(
+            ValueError,
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
-            "Please ensure they have the same size."
+            "Please ensure they have the same size.",
         )
     if target._raw.dtype != input._raw.dtype:
         raise RuntimeError(f"Found dtype {cpp_name(target._raw.dtype)} but expected {cpp_name(input._raw.dtype)}")
@@ -456,7 +458,7 @@ def poisson_nll_loss(
     """The negative log likelihood of counts `target` for a Poisson rate; `full` adds Stirling's approximation."""
     reduction = reduction_name(reduction, size_average, reduce)
     if reduction not in REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+        raise refused(ValueError, f"{reduction} is not a valid value for reduction")
     if log_input:
         product = target * input
         losses = arithmetic.sub(operations.exp(input), product)
@@ -478,18 +480,18 @@ def gaussian_nll_loss(
     """
     if not isinstance(var, Tensor):
         if var < 0:
-            raise ValueError("var has negative entry/entries")
+            raise refused(ValueError, "var has negative entry/entries")
         var = operations.mul_Scalar(operations.ones_like(input), var)
     size, given = input._raw.shape, var._raw.shape
     if given != size:
         if given == size[:-1]:
             var = views.unsqueeze(var, -1)
         elif len(given) != len(size) or any(n not in (m, 1) for n, m in zip(given, size, strict=True)):
-            raise ValueError("var is of incorrect size")
+            raise refused(ValueError, "var is of incorrect size")
     if reduction not in REDUCTIONS:
-        raise ValueError(f"{reduction} is not valid")
+        raise refused(ValueError, f"{reduction} is not valid")
     if readable(whole(var._raw)) and bool((whole(var._raw) < 0).any()):
-        raise ValueError("var has negative entry/entries")
+        raise refused(ValueError, "var has negative entry/entries")
     var = var.clone()
     before, thread_state.grad = thread_state.grad, False
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import batching
+from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
 from .._core.dtypes import cpp_name
 from .._core.operation import operation
@@ -188,6 +189,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 @composite(name="lu", out=True)
+@hands_on(lambda A, pivot=True, get_infos=False: ("inner", "_lu_with_info", (A,), {"pivot": pivot}))
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """The older form of `torch.linalg.lu_factor_ex`."""
     warn_once(

@@ -13,6 +13,7 @@ from .._core import batching, dims, generator
 from .._core.autocast import autocasts
 from .._core.docstrings import documented, in_place
 from .._core.dtypes import cpp_name
+from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.operation import Formula, OperationFunction, operation, operations
 from .._core.registry import composite, functions, methods, with_out
@@ -21,7 +22,7 @@ from .._core.tensor import Tensor, make
 from . import activations, views
 from .arithmetic import no_derivative
 from .comparison import finfo
-from .random import stream_of
+from .generators import stream_of
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -36,26 +37,21 @@ def undifferentiated(name: str) -> Any:
 
 
 def _with_backward(
-    schema: str, name: str, node: str, needs: str, twice: Formula | None = None, doc: str = "", **traits: Any
+    schema: str, gradient: Formula, node: str, needs: str, twice: Formula | None = None, doc: str = "", **traits: Any
 ) -> OperationFunction:
     """A function of one tensor whose backward, `<name>_backward(grad, self, ...)`, is linear in the gradient.
 
-    `needs`: the further arguments as a schema writes them. `twice`: the gradient of the backward by `self`, zero
-    unless given.
+    `gradient` calls that. `needs`: the further arguments as a schema writes them. `twice`: the gradient of the backward
+    by `self`, zero unless given.
     """
-    rest = [part.split()[-1] for part in needs.split(",") if part.strip()]
-    scope: dict[str, Any] = {}
-    given = "".join(f", {n}" for n in rest)
-    text = f"f.{name}_backward(grad, self{given})"
-    exec(f"def formula(f, grad, self{given}): return {text}", scope)
-    scope["formula"].text = text
-    run = operation(schema, doc=doc, node=f"{node}Backward0", pointwise=True, **traits, self=scope["formula"])
+    name = schema.partition("(")[0]
+    run = operation(schema, doc=doc, node=f"{node}Backward0", pointwise=True, **traits, self=gradient)
     operation(
         f"{name}_backward(Tensor grad_output, Tensor self{', ' * bool(needs)}{needs})",
         node=f"{node}BackwardBackward0",
         pointwise=True,
         saves_all=True,
-        grad_output=scope["formula"],
+        grad_output=gradient,
         self=twice or (lambda f, grad: f.zeros_like(grad)),
     )
     return run
@@ -151,7 +147,7 @@ operations.silu_backward, operations.mish_backward = _silu_backward, _mish_backw
 
 gelu_op = _with_backward(
     "gelu(Tensor self, str approximate='none')",
-    "gelu",
+    lambda f, grad, self, approximate: f.gelu_backward(grad, self, approximate),
     "Gelu",
     "str approximate",
     refuses={"biuc": "GeluKernelImpl"},
@@ -172,14 +168,14 @@ mish_op = operation(
 )
 hardtanh_op = _with_backward(
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)",
-    "hardtanh",
+    lambda f, grad, self, min_val, max_val: f.hardtanh_backward(grad, self, min_val, max_val),
     "Hardtanh",
     "Scalar min_val, Scalar max_val",
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
 )
 hardshrink_op = _with_backward(
     "hardshrink(Tensor self, Scalar lambd=0.5)",
-    "hardshrink",
+    lambda f, grad, self, lambd: f.hardshrink_backward(grad, self, lambd),
     "Hardshrink",
     "Scalar lambd",
     doc="0 where an element is within `lambd` of 0, the element elsewhere.",
@@ -187,14 +183,14 @@ hardshrink_op = _with_backward(
 )
 softshrink_op = _with_backward(
     "softshrink(Tensor self, Scalar lambd=0.5)",
-    "softshrink",
+    lambda f, grad, self, lambd: f.softshrink_backward(grad, self, lambd),
     "Softshrink",
     "Scalar lambd",
     refuses={"biuc": "softshrink_check"},
 )
 hardswish_op = _with_backward(
     "hardswish(Tensor self)",
-    "hardswish",
+    lambda f, grad, self: f.hardswish_backward(grad, self),
     "Hardswish",
     "",
     refuses={"biuc": "hardswish_cpu"},
@@ -409,7 +405,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x kept between min_val and max_val."""
     if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
+        raise refused(ValueError, "min_val cannot be greater than max_val")
     if input._raw.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
     return _apply(hardtanh_op, hardtanh_op, input, min_val, max_val, inplace=inplace)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core import batching_layers, dtypes, recomputed
 from .._core.dtype_checks import no_integers, parameters_fit
+from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import thread_state
@@ -18,10 +19,10 @@ from .._core.transforms import Batched
 from .._core.views import bump, changes
 from . import reductions, unary, views
 from .arithmetic import no_derivative
+from .average_pooling import avg_pool2d, avg_pool3d
 from .comparison import finfo
 from .convolution import wanted
 from .padding import pad
-from .pooling import avg_pool2d, avg_pool3d
 
 layer_norm_op = operation(
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
@@ -457,7 +458,7 @@ def _empty_batch(input: Tensor, weight: Any, bias: Any) -> Tensor:
 
 def _both_or_none(running_mean: Any, running_var: Any) -> None:
     if (running_mean is None) is not (running_var is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
+        raise refused(ValueError, "running_mean and running_var must either both be None or neither be None")
 
 
 def batch_norm(
@@ -473,7 +474,7 @@ def batch_norm(
     """Mean 0 and variance 1 for each channel: of the batch while training, by the running statistics otherwise."""
     shape = input._raw.shape
     if training and math.prod(shape[:1] + shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+        raise refused(ValueError, f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
@@ -527,7 +528,7 @@ def instance_norm(
     _both_or_none(running_mean, running_var)
     n, c = input._raw.shape[:2]
     if use_input_stats and math.prod(input._raw.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+        raise refused(ValueError, f"Expected more than 1 spatial element when training, got input size {input.shape}")
     many: Callable[[Any], Any] = lambda t: None if t is None else t.repeat(n)  # noqa: E731
     mean: Any
     var: Any
@@ -558,8 +559,9 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """`input` over a power of the mean of the squares of `size` neighbouring channels."""
     if input.ndim < 3:
-        raise ValueError(
-            f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"
+        raise refused(
+            ValueError,
+            f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)",
         )
     if input._raw.size == 0:
         return input

@@ -1,22 +1,21 @@
-"""Pooling: the largest element or the mean of each window."""
+"""Pooling: the largest element of each window; what all pooling asks of its arguments."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from .._arrays.meta import readable
 from .._core import batching, dims as dim_sizes
 from .._core.autocast import autocasts
+from .._core.errors import refused
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
-from .._core.memory_format import suggests_channels_last
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._kernels.pooling import pooled_size
-from . import reductions, unary as unary, views
+from . import views
 from .conversion import contiguous, has_format
 
 Sizes = tuple[int, ...]
@@ -62,53 +61,6 @@ def _picking(name: str, node: str, arguments: str, dims: int, shown: tuple[str, 
         self=lambda f, self: f.zeros_like(self),
     )
     return run
-
-
-def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[str, Any]) -> Any:
-    name, node = f"avg_pool{dims}d", f"AvgPool{dims}D"
-    arguments = (
-        "int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override"
-    )
-    run = operation(
-        f"{name}(Tensor self, {arguments})",
-        node=f"{node}Backward0",
-        linear=True,
-        batch=batching.folded,
-        **traits,
-        self=lambda f, grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
-            getattr(f, f"{name}_backward")(
-                grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-            )
-        ),
-    )
-    operation(
-        f"{name}_backward(Tensor grad_output, Tensor self, {arguments})",
-        node=f"{node}BackwardBackward0",
-        batch=batching.folded,
-        saves_all=True,
-        grad_output=lambda f, grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: (
-            getattr(f, name)(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-        ),
-        self=lambda f, self: f.zeros_like(self),
-    )
-    adaptive, adaptive_node = f"_adaptive_avg_pool{dims}d", f"AdaptiveAvgPool{dims}DBackward"
-    adapted = operation(
-        f"{adaptive}(Tensor self, int[] output_size)",
-        node=f"{adaptive_node}0",
-        linear=True,
-        batch=batching.folded,
-        **adaptive_traits,
-        self=lambda f, grad, self: getattr(f, f"{adaptive}_backward")(grad, self),
-    )
-    operation(
-        f"{adaptive}_backward(Tensor grad_output, Tensor self)",
-        node=f"{adaptive_node}Backward0",
-        batch=batching.folded,
-        saves_all=True,
-        grad_output=lambda f, grad, grad_output_sizes: getattr(f, adaptive)(grad, grad_output_sizes[-dims:]),
-        self=lambda f, self: f.zeros_like(self),
-    )
-    return run, adapted
 
 
 _WINDOW = "int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode"
@@ -158,31 +110,6 @@ fractional = {
     )
     for n in (2, 3)
 }
-average = {
-    2: _averaging(
-        2,
-        {"refuses": {"buc": "avg_pool2d"}, "memory_format": "channels_last"},
-        {"refuses": {"biuc": "adaptive_avg_pool2d"}, "memory_format": "channels_last"},
-    ),
-    3: _averaging(
-        3,
-        {"autocast": "fp32", "refuses": {"buce": "avg_pool3d_out_frame"}},
-        {"refuses": {"biuc": "adaptive_avg_pool3d_cpu"}},
-    ),
-}
-unpooled = {
-    n: operation(
-        f"max_unpool{n}d(Tensor self, Tensor indices, int[] output_size)",
-        node=f"MaxUnpool{n}DBackward0",
-        linear=True,
-        autocast="fp32",
-        refuses={"biuc": f"max_unpool{n}d"},
-        memory_format="channels_last" if n == 2 else "",
-        batch=batching.folded,
-        self=(lambda n: lambda f, grad, indices: picked_again(f, grad, indices, n))(n),  # noqa: B023
-    )
-    for n in (2, 3)
-}
 
 
 # ---------------------------------------------------------------- arguments
@@ -200,7 +127,7 @@ def several(x: Any, dims: int, name: str, what: str) -> Sizes:
     return dim_sizes.given_sizes(found * dims, found) if len(found) == 1 < dims else found
 
 
-def _geometry(name: str, dims: int, kernel: Any, stride: Any, padding: Any) -> tuple[Sizes, Sizes, Sizes]:
+def geometry(name: str, dims: int, kernel: Any, stride: Any, padding: Any) -> tuple[Sizes, Sizes, Sizes]:
     kernel = several(kernel, dims, name, "kernel_size")
     # An empty stride stands for the size of the kernel.
     stride = (
@@ -217,17 +144,20 @@ def _shown(letter: str, sizes: Sizes) -> str:
     return " ".join(f"{letter}{axis}: {n}" for axis, n in zip("THW"[-len(sizes) :], sizes, strict=True))
 
 
-def _check(
+def check_windows(
     input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
 ) -> None:
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
-    if any(k <= 0 for k in kernel):
-        raise RuntimeError(f"kernel size should be greater than zero, but got {_shown('k', kernel)}")
-    if any(s <= 0 for s in stride):
-        raise RuntimeError(f"stride should be greater than zero, but got {_shown('d', stride)}")
-    if any(d <= 0 for d in dilation):
-        raise RuntimeError("dilation should be greater than zero, but got dilation: " + str(list(dilation)))
+    if 0 in stride and name.startswith("max"):
+        raise RuntimeError("stride should not be zero")
+    for letter, what, sizes in (
+        ("k", "kernel size", kernel),
+        ("d", "stride", stride),
+        ("dilation", "dilation", dilation),
+    ):
+        if any(n <= 0 for n in sizes):
+            raise RuntimeError(f"{what} should be greater than zero, but got {_shown(letter, sizes)}")
     if any(p < 0 for p in padding):
         raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
     if any(p > ((k - 1) * d + 1) // 2 for p, k, d in zip(padding, kernel, dilation, strict=True)):
@@ -259,14 +189,14 @@ def _empty(input: Tensor, dims: int, name: str) -> None:
     )
 
 
-def _line(run: Any, input: Tensor) -> Any:
+def along_line(run: Any, input: Tensor) -> Any:
     """A pooling of one dimension as one of two: the line becomes an image of height 1."""
     found = run(views.unsqueeze(input, -2))
     flat: Callable[[Tensor], Tensor] = lambda t: views.squeeze(t, -2)  # noqa: E731
     return tuple(map(flat, found)) if isinstance(found, tuple) else flat(found)
 
 
-def _wide(x: Any, fill: int) -> Sizes:
+def with_height(x: Any, fill: int) -> Sizes:
     return (fill, *several(x, 1, "pool1d", "kernel_size"))
 
 
@@ -275,9 +205,9 @@ def _wide(x: Any, fill: int) -> Sizes:
 
 def _max_pool(dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool) -> Any:
     name = f"max_pool{dims}d"
-    kernel, stride, padding = _geometry(name, dims, kernel, stride, padding)
+    kernel, stride, padding = geometry(name, dims, kernel, stride, padding)
     dilation = several(dilation, dims, name, "dilation")
-    _check(input, dims, name, kernel, stride, padding, dilation, ceil)
+    check_windows(input, dims, name, kernel, stride, padding, dilation, ceil)
     return maximal[dims](input, kernel, stride, padding, dilation, ceil)
 
 
@@ -319,8 +249,8 @@ def max_pool1d_with_indices(
     """The largest element of each window of a line, and its position."""
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
     _check_length(input)
-    wide = (_wide(kernel_size, 1), _wide(stride, 1), _wide(padding, 0), _wide(dilation, 1))
-    return _line(lambda x: _max_pool(2, x, *wide, ceil_mode), input)
+    wide = (with_height(kernel_size, 1), with_height(stride, 1), with_height(padding, 0), with_height(dilation, 1))
+    return along_line(lambda x: _max_pool(2, x, *wide, ceil_mode), input)
 
 
 def max_pool1d(
@@ -375,12 +305,12 @@ def max_pool3d(
     return found if return_indices else found[0]
 
 
-def _adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
+def adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     given = (size,) * dims if isinstance(size, int) else tuple(size)
     if dims == 1 and len(given) != 1:
         raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")
     if dims > 1 and input.ndim <= len(given):
-        raise ValueError(f"Input dimension should be at least {len(given) + 1}")
+        raise refused(ValueError, f"Input dimension should be at least {len(given) + 1}")
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input._raw.shape)}")
     if len(given) != dims:
@@ -404,20 +334,20 @@ def _adaptive_max(dims: int, input: Tensor, size: Sizes) -> Any:
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of `output_size` bins."""
-    size = (1, *_adaptive_size(input, output_size, 1, "adaptive_max_pool1d"))
-    found = _line(lambda x: _adaptive_max(2, x, size), input)
+    size = (1, *adaptive_size(input, output_size, 1, "adaptive_max_pool1d"))
+    found = along_line(lambda x: _adaptive_max(2, x, size), input)
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of `output_size` (height, width) bins."""
-    found = _adaptive_max(2, input, _adaptive_size(input, output_size, 2, "adaptive_max_pool2d"))
+    found = _adaptive_max(2, input, adaptive_size(input, output_size, 2, "adaptive_max_pool2d"))
     return found if return_indices else found[0]
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of `output_size` (depth, height, width) bins."""
-    found = _adaptive_max(3, input, _adaptive_size(input, output_size, 3, "adaptive_max_pool3d"))
+    found = _adaptive_max(3, input, adaptive_size(input, output_size, 3, "adaptive_max_pool3d"))
     return found if return_indices else found[0]
 
 
@@ -426,7 +356,7 @@ def _fractional(
 ) -> Any:
     name = f"fractional_max_pool{dims}d"
     if size is None and ratio is None:
-        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        raise refused(ValueError, f"{name} requires specifying either an output_size or an output_ratio")
     if size is None:
         ratio = (ratio,) * dims if isinstance(ratio, float) else ratio
         size = tuple(int(n * r) for n, r in zip(input._raw.shape[-dims:], ratio, strict=True))
@@ -480,221 +410,7 @@ def fractional_max_pool3d(
     return _fractional(3, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
-def _unpooled_size(input: Tensor, kernel: Any, stride: Any, padding: Any, given: Any) -> Any:
-    """The shape of the planes to fill: what windows leave, or a given one that they could have left."""
-    dims = len(kernel)
-    usual = [(input.shape[d - dims] - 1) * stride[d] + kernel[d] - 2 * padding[d] for d in range(dims)]
-    if given is None:
-        return usual
-    if len(given) == dims + 2:
-        given = given[2:]
-    if len(given) != dims:
-        raise ValueError(
-            f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length of "
-            f"'{len(given)}'"
-        )
-    for d in range(dims):
-        low, high = usual[d] - stride[d], usual[d] + stride[d]
-        if not low < given[d] < high:
-            raise ValueError(f'invalid output_size "{given}" (dim {d} must be between {low} and {high})')
-    return given
-
-
-def _each(x: Any, dims: int) -> Any:
-    return tuple(x) if isinstance(x, Iterable) and not isinstance(x, str) else (x,) * dims
-
-
-def _unpool(
-    dims: int, input: Tensor, indices: Tensor, kernel: Any, stride: Any, padding: Any, output_size: Any
-) -> Tensor:
-    kernel, stride, padding = (_each(x, dims) for x in (kernel, kernel if stride is None else stride, padding))
-    size = _unpooled_size(input, kernel, stride, padding, output_size)
-    if dims == 1:
-        lines = _put_back(2, views.unsqueeze(input, -1), views.unsqueeze(indices, -1), (*size, 1))
-        return views.squeeze(lines, -1)
-    return _put_back(dims, input, indices, tuple(size))
-
-
-def _put_back(dims: int, input: Tensor, indices: Tensor, size: Sizes) -> Tensor:
-    if indices._raw.dtype != "int64":
-        raise RuntimeError("elements in indices should be type int64")
-    if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "
-            f"{input.ndim} dimensions."
-        )
-    if indices._raw.shape != input._raw.shape:
-        raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(input._raw.shape)}) but got "
-            f"indices tensor with shape: {list(indices._raw.shape)}"
-        )
-    if readable(indices._raw) and not (int(indices._raw.min()) >= 0 and int(indices._raw.max()) < math.prod(size)):
-        raise RuntimeError(
-            f"Found an invalid max index: {int(indices._raw.max())} (output volumes are of size "
-            f"{'x'.join(map(str, size))}"
-        )
-    found: Tensor = unpooled[dims](input, indices, size)
-    return found
-
-
-def max_unpool1d(
-    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Tensor:
-    """Elements put back where `max_pool1d` took them from, zeros elsewhere."""
-    return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool2d(
-    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Tensor:
-    """Elements put back where `max_pool2d` took them from, zeros elsewhere.
-
-    `indices` has the shape of `input`, (C, H, W) or (N, C, H, W). ValueError for an `output_size` that pooling
-    could not have had.
-    """
-    return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool3d(
-    input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Tensor:
-    """Elements put back where `max_pool3d` took them from, zeros elsewhere.
-
-    `indices` has the shape of `input`, (C, D, H, W) or (N, C, D, H, W). ValueError for an `output_size` that
-    pooling could not have had.
-    """
-    return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
-
-
-# ---------------------------------------------------------------- means
-
-
-def _avg_pool(
-    dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool, divisor: Any
-) -> Tensor:
-    name = f"avg_pool{dims}d"
-    kernel, stride, padding = _geometry(name, dims, kernel, stride, padding)
-    _check(input, dims, name, kernel, stride, padding, (1,) * dims, ceil)
-    if divisor == 0:
-        raise RuntimeError("divisor must be not zero")
-    found: Tensor = average[dims][0](input, kernel, stride, padding, ceil, include, divisor)
-    return found
-
-
-def avg_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
-    """The mean of each window of a line."""
-    if input.ndim not in (2, 3):
-        raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
-            "checking arguments for avg_pool1d)"
-        )
-    stride = kernel_size if stride is None or stride == [] or stride == () else stride
-    wide = (_wide(kernel_size, 1), _wide(stride, 1), _wide(padding, 0))
-    found: Tensor = _line(lambda x: _avg_pool(2, x, *wide, ceil_mode, count_include_pad, None), input)
-    return found
-
-
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: Any = None,
-) -> Tensor:
-    """The mean of each window of an image."""
-    return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-@autocasts("fp32")
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: Any = None,
-) -> Tensor:
-    """The mean of each window of a volume."""
-    return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def _adaptive_avg(dims: int, input: Tensor, output_size: Any) -> Tensor:
-    size = _adaptive_size(input, output_size, dims, f"adaptive_avg_pool{dims}d")
-    if any(n < 0 for n in size):
-        shown = f"{{{size[0]}, {','.join(map(str, size[1:]))}}}"
-        raise RuntimeError(
-            f"adaptive_avg_pool{dims}d: elements of output_size must be greater than or equal to 0 but received {shown}"
-        )
-    if size == (1,) * dims:
-        mean = reductions.mean(input, tuple(range(-1, -dims - 1, -1)), True)
-        return _with_channels_last(mean) if suggests_channels_last(input._raw) else mean
-    found: Tensor = average[dims][1](input, size)
-    return found
-
-
-def _with_channels_last(mean: Tensor) -> Tensor:
-    """The same numbers, strides told as where channels are last: PyTorch writes that down as a node."""
-    n, c, *rest = mean._raw.shape
-    laid: Tensor = mean.as_strided_((n, c, *rest), (c, 1, *(c for _ in rest)))
-    return laid
-
-
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of each of `output_size` bins."""
-    size = (1, *_adaptive_size(input, output_size, 1, "adaptive_avg_pool1d"))
-    found: Tensor = _line(lambda x: _adaptive_avg(2, x, size), input)
-    return found
-
-
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of windows chosen so that planes of (C, H, W) or (N, C, H, W) get `output_size`; None keeps a size."""
-    return _adaptive_avg(2, input, output_size)
-
-
-@autocasts("fp32")
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of windows chosen so that volumes of (C, D, H, W) or (N, C, D, H, W) get `output_size`; None keeps a
-    size.
-    """
-    return _adaptive_avg(3, input, output_size)
-
-
-def _powers(input: Tensor, norm: float, mean: Tensor, count: int) -> Tensor:
-    """(count * mean of the powers) ** (1 / norm), 0 where the mean is not positive."""
-    return ((unary.sign(mean) * unary.relu(unary.abs(mean))) * count) ** (1.0 / norm)
-
-
-def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window."""
-    mean = avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return _powers(input, norm_type, mean, kernel_size if isinstance(kernel_size, int) else kernel_size[0])
-
-
-def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm (`norm_type`) of each window of planes, (C, H, W) or (N, C, H, W)."""
-    kernel = several(kernel_size, 2, "lp_pool2d", "kernel_size")
-    mean = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return _powers(input, norm_type, mean, math.prod(kernel))
-
-
-def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-    """The p-norm of each window of a volume."""
-    kernel = several(kernel_size, 3, "lp_pool3d", "kernel_size")
-    mean = avg_pool3d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return _powers(input, norm_type, mean, math.prod(kernel))
-
-
-_pools: tuple[Any, ...] = (max_pool1d, max_pool2d, max_pool3d, avg_pool1d, adaptive_avg_pool1d)
+_pools: tuple[Any, ...] = (max_pool1d, max_pool2d, max_pool3d)
 functions.update((_pool.__name__, _pool) for _pool in _pools)
 
 

@@ -11,6 +11,7 @@ from .._core.dispatch import put
 from .._core.docstrings import documented, in_place
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_baddbmm, same_scalar
 from .._core.dtypes import c_name, cpp_name
+from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
@@ -297,7 +298,7 @@ def _contracted(a: Tensor, b: Tensor, given: Any) -> tuple[tuple[int, ...], tupl
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: `other` in place of each element of `input`, times it."""
     if not isinstance(other, Tensor):
-        raise TypeError(f"kron(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+        raise refused(TypeError, f"kron(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
     n = max(input.ndim, other.ndim)
     a = (1,) * (n - input.ndim) + input._raw.shape
     b = (1,) * (n - other.ndim) + other._raw.shape

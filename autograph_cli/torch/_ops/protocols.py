@@ -15,6 +15,7 @@ from .._arrays.sparse import Sparse
 from .._arrays.storages import address, owner, window
 from .._core import dtypes
 from .._core.device import device
+from .._core.errors import refused
 from .._core.interpreter_stack import is_followed
 from .._core.memory_format import strides_of
 from .._core.node import LEAF, edge_of
@@ -48,7 +49,7 @@ def tolist(self: Tensor) -> Any:
 
 def _as_number(self: Tensor) -> Any:
     if self._raw.size != 1:
-        raise ValueError("only one element tensors can be converted to Python scalars")
+        raise refused(ValueError, "only one element tensors can be converted to Python scalars")
     if self.requires_grad:
         warn_scalar()
     return self._raw.item()
@@ -82,7 +83,7 @@ def _bool(self: Tensor) -> bool:
 
 def _index(self: Tensor) -> int:
     if self._raw.size != 1 or dtypes.CATEGORY[self._raw.dtype] > dtypes.INTEGRAL:
-        raise TypeError("only integer tensors of a single element can be converted to an index")
+        raise refused(TypeError, "only integer tensors of a single element can be converted to an index")
     return int(self._raw.item())
 
 
@@ -94,13 +95,13 @@ methods["__index__"] = _index
 
 def _len(self: Tensor) -> int:
     if not self._raw.ndim:
-        raise TypeError("len() of a 0-d tensor")
+        raise refused(TypeError, "len() of a 0-d tensor")
     return len(self._raw)
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:
     if not self.dim():
-        raise TypeError("iteration over a 0-d tensor")
+        raise refused(TypeError, "iteration over a 0-d tensor")
     return iter(self.unbind(0))
 
 
@@ -220,13 +221,14 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     if thread_state.grad and self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if isinstance(self._raw, Sparse):
-        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+        raise refused(TypeError, "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     if self.is_meta:
-        raise TypeError(
-            "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+        raise refused(
+            TypeError,
+            "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
         )
     if self.dtype is dtypes.bfloat16 or self._raw.dtype in dtypes.FLOAT8:
-        raise TypeError(f"Got unsupported ScalarType {dtypes.cpp_name(self._raw.dtype)}")
+        raise refused(TypeError, f"Got unsupported ScalarType {dtypes.cpp_name(self._raw.dtype)}")
     if thread_state.levels and is_followed(self):
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
     if force:
@@ -253,12 +255,12 @@ def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bo
 
 def _dlpack(self: Tensor, **options: Any) -> Any:
     if self.requires_grad:
-        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        raise refused(BufferError, "Can't export tensors that require gradient, use tensor.detach()")
     if self.is_meta:
-        raise BufferError("Cannot pack tensors on meta")
+        raise refused(BufferError, "Cannot pack tensors on meta")
     for bit, what in ((is_conj, "conjugate"), (is_neg, "negative")):
         if bit(self):
-            raise BufferError(f"Can't export tensors with the {what} bit set")
+            raise refused(BufferError, f"Can't export tensors with the {what} bit set")
     return materialize(self).__dlpack__(**options)
 
 

@@ -5,144 +5,27 @@ from __future__ import annotations
 import functools
 import keyword
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._arrays.meta import Meta, enlarged, miniature, shape_of
-from .._core import device as devices, dims, dispatch, dtypes, generator as samplers, randomness
+from .._core import dims, dispatch, dtypes, generator as samplers, randomness
 from .._core.batching import expanded, value_of
-from .._core.class_names import Named
 from .._core.device_dispatch import on_meta, without_memory
 from .._core.docstrings import documented
+from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import below
-from .._core.interrupts import contextmanager
 from .._core.memory_format import slowest_first
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
-from .._core.state import process_state, thread_state
-from .._core.stream import Stream
+from .._core.state import thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched
 from .creation import finish, lengths, placed
-
-# ---------------------------------------------------------------- generators
-
-
-class Generator(metaclass=Named):
-    """A stream of random numbers with a seed and a state of its own.
-
-    >>> from autograph_cli import torch
-    >>> torch.rand(2, generator=torch.Generator().manual_seed(0))
-    tensor([0.4963, 0.7682])
-    """
-
-    __slots__ = ("stream",)
-
-    def __init__(self, device: Any = "cpu") -> None:
-        devices.check(device)
-        self.stream = Stream()
-
-    @property
-    def device(self) -> Any:
-        """The device of the generator: the CPU."""
-        return devices.CPU
-
-    def manual_seed(self, seed: int) -> Generator:
-        """Start over from `seed`; ValueError if it has more than 64 bits."""
-        self.stream.manual_seed(int(seed))
-        return self
-
-    def seed(self) -> int:
-        """Start over from a seed of the operating system's, and return it."""
-        return self.stream.seed()
-
-    def initial_seed(self) -> int:
-        """The seed that the stream was last started from."""
-        return self.stream.initial_seed()
-
-    def get_state(self) -> Tensor:
-        """The state as a tensor of 5056 bytes."""
-        return make(self.stream.get_state())
-
-    def set_state(self, new_state: Tensor) -> Generator:
-        """Go on from the state that `get_state` returned; TypeError or RuntimeError for anything else."""
-        if not isinstance(new_state, Tensor):
-            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-        self.stream.set_state(new_state._raw)
-        return self
-
-    def clone_state(self) -> Generator:
-        """A generator that goes on as this one would."""
-        return Generator().set_state(self.get_state())
-
-    def __reduce__(self) -> Any:
-        return _restored, (self.stream.get_state(),)
-
-
-def _restored(state: Any) -> Generator:
-    return Generator().set_state(make(state))
-
-
-default_generator = Generator()
-_UNSEEN = Stream()
-"""What tensors without memory draw from, so that nothing changes for others."""
-
-
-def stream_of(generator: Generator | None) -> Stream:
-    """The stream to draw from; that of the default generator for None."""
-    if process_state.special and thread_state.on_meta:
-        return _UNSEEN
-    return (default_generator if generator is None else generator).stream
-
-
-@composite(method=False)
-def manual_seed(seed: int) -> Generator:
-    """Start the default generator over from `seed`, and return it.
-
-    >>> from autograph_cli import torch
-    >>> _ = torch.manual_seed(0)
-    >>> torch.rand(3)
-    tensor([0.4963, 0.7682, 0.0885])
-    """
-    return default_generator.manual_seed(seed)
-
-
-@composite(method=False)
-def seed() -> int:
-    """Start the default generator over from a seed of the operating system's, and return it."""
-    return default_generator.seed()
-
-
-@composite(method=False)
-def initial_seed() -> int:
-    """The seed that the default generator was last started from."""
-    return default_generator.initial_seed()
-
-
-@composite(method=False)
-def get_rng_state() -> Tensor:
-    """The state of the default generator."""
-    return default_generator.get_state()
-
-
-@composite(method=False)
-def set_rng_state(new_state: Tensor) -> None:
-    """Let the default generator go on from a state."""
-    default_generator.set_state(new_state)
-
-
-@contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu") -> Iterator[None]:
-    """A block after which the default generator goes on as if the block had not been there."""
-    state = default_generator.get_state()
-    try:
-        yield
-    finally:
-        if enabled:
-            default_generator.set_state(state)
+from .generators import stream_of
 
 
 def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
@@ -205,7 +88,7 @@ def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
     ) -> Tensor:
         given = more.pop("size", None)
         if more:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
+            raise refused(TypeError, f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
         return _new(name, shape, lambda size: sampler(stream_of(generator), size, wanted), requires_grad, out)
 
@@ -253,12 +136,13 @@ def randint(
         size = given.pop()
     if size is None:
         if len(args) in (2, 3):
-            raise TypeError(
+            raise refused(
+                TypeError,
                 f"randint(): argument 'size' (position {len(args)}) must be tuple of ints, "
-                f"not {type(args[-1]).__name__}"
+                f"not {type(args[-1]).__name__}",
             )
         kinds = ", ".join(type(x).__name__ for x in args)
-        raise TypeError(f"randint() received an invalid combination of arguments - got ({kinds})")
+        raise refused(TypeError, f"randint() received an invalid combination of arguments - got ({kinds})")
     first, last = _range("randint", given, low, high)
     wanted = placed("randint", dtype, layout, device, pin_memory, np.dtype(np.int64), out)
     draw = lambda shape: samplers.integers(stream_of(generator), shape, wanted, first, last)  # noqa: E731
@@ -271,7 +155,7 @@ def _range(name: str, given: list[Any], low: Any, high: Any) -> tuple[int, int]:
     elif len(given) == 1:
         low, high = (low, given[0]) if high is None else (given[0], high)
     if high is None:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "high"')
+        raise refused(TypeError, f'{name}() missing 1 required positional arguments: "high"')
     return 0 if low is None else int(low), int(high)
 
 
@@ -382,14 +266,14 @@ def _fills(
 
 def _bound(name: str, defaults: dict[str, Any], args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
     if len(args) > len(defaults):
-        raise TypeError(f"{name}() takes {len(defaults)} positional arguments but {len(args)} were given")
+        raise refused(TypeError, f"{name}() takes {len(defaults)} positional arguments but {len(args)} were given")
     given = dict(zip(defaults, args, strict=False)) | named
     for key in given:
         if key not in defaults:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+            raise refused(TypeError, f"{name}() got an unexpected keyword argument '{key}'")
     missing = [key for key, value in defaults.items() if value is _REQUIRED and key not in given]
     if missing:
-        raise TypeError(f'{name}() missing 1 required positional arguments: "{missing[0]}"')
+        raise refused(TypeError, f'{name}() missing 1 required positional arguments: "{missing[0]}"')
     return list((defaults | given).values())
 
 
@@ -575,8 +459,10 @@ def normal(
         (isinstance(mean, Tensor), isinstance(std, Tensor))
     )
     if run is None:
-        raise TypeError(
-            f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, {type(std).__name__})"
+        raise refused(
+            TypeError,
+            "normal() received an invalid combination of arguments - "
+            f"got ({type(mean).__name__}, {type(std).__name__})",
         )
     made: Tensor = run(mean, std, generator)
     if out is None:

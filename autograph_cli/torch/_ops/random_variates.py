@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._core.dtypes import cpp_name
+from .._core.errors import refused
 from .._core.operation import operation
 from .._core.registry import publish
 from .._kernels import random_variates
 from ..autograd.function import Function, once_differentiable
 from .arithmetic import no_derivative
-from .random import stream_of
+from .generators import stream_of
 
 
 def _each(variate: Any, generator: Any, *arrays: Any) -> Any:
@@ -43,7 +44,9 @@ def _poisson_kernel(f: Any, rate: Any, generator: Any) -> Any:
 def _binomial_kernel(f: Any, count: Any, prob: Any, generator: Any) -> Any:
     for name, a in (("count", count), ("prob", prob)):
         if a.dtype.kind in "biu":
-            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {cpp_name(a.dtype)}")
+            raise refused(
+                ValueError, f"binomial only supports floating-point dtypes for {name}, got: {cpp_name(a.dtype)}"
+            )
     variate = functools.partial(random_variates.binomial, narrow=count.dtype.itemsize < 8)
     return _each(variate, generator, *np.broadcast_arrays(count, prob)).astype(count.dtype)[()]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.errors import refused
 from .._core.generator import _multiply_add as multiply_add
 from .._core.registry import composite
 from .._core.state import process_state
@@ -54,7 +55,7 @@ def arange(
     if wanted == np.int64:
         start, end, step = int(start), int(end), int(step)
         if not step:
-            raise ValueError("step must be nonzero")
+            raise refused(ValueError, "step must be nonzero")
     whole = all(isinstance(x, int) for x in (start, end, step))
     count = -((start - end) // step) if whole else math.ceil((end - start) / step)
     return finish("arange", _row(start, step, count, wanted), requires_grad, out)
@@ -104,7 +105,7 @@ def linspace(
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    start, end = _bound("linspace", "start", 1, start), _bound("linspace", "end", 2, end)
+    start, end = _line_ends("linspace", start, end)
     steps = _count("linspace", steps)
     wanted = placed("linspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
     if wanted.kind == "b":
@@ -127,7 +128,7 @@ def logspace(
     out: Any = None,
 ) -> Tensor:
     """`base` to the power of each of `linspace(start, end, steps)`."""
-    start, end = _bound("logspace", "start", 1, start), _bound("logspace", "end", 2, end)
+    start, end = _line_ends("logspace", start, end)
     steps = _count("logspace", steps)
     wanted = placed("logspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
     exact = wanted if wanted.kind == "c" else np.dtype(np.float64)
@@ -154,7 +155,9 @@ def eye(
     """The matrix of shape (n, m) with ones on its diagonal; `m` is `n` if left out."""
     for name, position, x in (("n", 1, n), ("m", 2, n if m is None else m)):
         if not hasattr(x, "__index__"):
-            raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type(x).__name__}")
+            raise refused(
+                TypeError, f"eye(): argument '{name}' (position {position}) must be int, not {type(x).__name__}"
+            )
         if int(x) < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {x}")
     wanted = placed("eye", dtype, layout, device, pin_memory, out=out)
@@ -201,7 +204,7 @@ def _bounds(name: str, args: tuple[Any, ...], start: Any, end: Any, step: Any) -
         start, end, step = (*args, step)[:3]
     if end is None or len(args) > 3:
         kinds = ", ".join(type(x).__name__ for x in args)
-        raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
+        raise refused(TypeError, f"{name}() received an invalid combination of arguments - got ({kinds})")
     positions = (2, 1, 3) if len(args) < 2 else (1, 2, 3)
     named = zip(("start", "end", "step"), positions, (start, end, step), strict=True)
     first, last, by = (number(name, label, position, x) for label, position, x in named)
@@ -222,18 +225,19 @@ def _require_real(kernel: str, dtype: np.dtype[Any]) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(dtype)}'")
 
 
-def _bound(name: str, argument: str, position: int, x: Any) -> Any:
-    if isinstance(x, Tensor) and x.ndim:
-        raise RuntimeError(
-            f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {x.ndim} dimension(s)."
-        )
-    return number(name, argument, position, x)
+def _line_ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
+    given = {"start": start, "end": end}
+    many = {what: x.ndim for what, x in given.items() if isinstance(x, Tensor)}
+    if any(many.values()):
+        shown = " and ".join(f"{what} with {n} dimension(s)" for what, n in many.items())
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {shown}.")
+    return number(name, "start", 1, start), number(name, "end", 2, end)
 
 
 def _count(name: str, steps: Any) -> int:
     if not hasattr(steps, "__index__"):
-        raise TypeError(
-            f"{name}() received an invalid combination of arguments - got (int, int, {type(steps).__name__})"
+        raise refused(
+            TypeError, f"{name}() received an invalid combination of arguments - got (int, int, {type(steps).__name__})"
         )
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from .._core import batching, batching_rules, dims, dims as d
+from .._core.errors import refused
 from .._core.operation import operation
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
@@ -131,7 +132,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if dims is None or dims == ():
         return roll_op(input, moves, ())
     if input.ndim == 0:
-        raise IndexError(f"Dimension specified as {d.sizes((dims,))[0]} but tensor has no dimensions")
+        raise refused(IndexError, f"Dimension specified as {d.sizes((dims,))[0]} but tensor has no dimensions")
     axes = d.wrap_all(dims, input.ndim)
     if len(axes) != len(moves):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")

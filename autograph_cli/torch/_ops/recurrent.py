@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arrays.meta import readable
+from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -509,9 +510,10 @@ def _pad_packed_sequence(
     sizes = batch_sizes.tolist()
     steps = max(len(sizes), total_length)
     if 0 < total_length < len(sizes):
-        raise ValueError(
+        raise refused(
+            ValueError,
             "Expected total_length to be at least the length of the longest sequence in input, but got "
-            f"total_length={total_length} and max sequence length being {len(sizes)}"
+            f"total_length={total_length} and max sequence length being {len(sizes)}",
         )
     features = data._raw.shape[1:]
     output = full((steps, sizes[0], *features), padding_value, dtype=data.dtype)

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import batching, batching_rules, dims, dtypes
 from .._core.device_dispatch import is_meta, kernels
+from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
@@ -415,7 +416,7 @@ def _check_extreme(name: str, input: Tensor, dim: Any) -> None:
         )
     for d in wrapped_dims(dim, input):
         if raw.shape[d] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+            raise refused(IndexError, f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
 @composite(out=True)
@@ -462,7 +463,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 def check_elements(name: str, input: Tensor, dim: int) -> None:
     """What chooses an element along a dimension needs one."""
     if input.ndim and input._raw.shape[dim] == 0:
-        raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+        raise refused(IndexError, f"{name}(): Expected reduction dim {dim} to have non-zero size.")
 
 
 def _check_order(name: str, input: Tensor) -> None:
@@ -475,7 +476,7 @@ def _extreme_index(name: str, op: Any, input: Tensor, dim: int | None, keepdim: 
     _check_order(name, input)
     d = None if dim is None else dims.wrap(dim, input.ndim)
     if d is None and not input._raw.size:
-        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        raise refused(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     if d is not None:
         check_elements(name, input, d)
     found: Tensor = op(input, d, keepdim)

@@ -9,6 +9,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.device_dispatch import kernels
 from .._core.docstrings import documented
+from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, overloaded, publish
@@ -477,6 +478,6 @@ def igammac(input: Tensor, other: Tensor) -> Any:
 def _tensors_only(name: str, input: Any, other: Any) -> None:
     for position, (shown, x) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(x, Tensor):
-            raise TypeError(
-                f"{name}(): argument '{shown}' (position {position}) must be Tensor, not {type(x).__name__}"
+            raise refused(
+                TypeError, f"{name}(): argument '{shown}' (position {position}) must be Tensor, not {type(x).__name__}"
             )

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from .._core import batching, dims, dims as d
+from .._core.class_names import type_name
 from .._core.device_dispatch import kernels
 from .._core.dispatch import put
 from .._core.dtypes import cpp_name, result_dtype
+from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
@@ -127,8 +129,9 @@ def _fixed_split(name: str, dim: int, ndim: int) -> None:
     def run(input: Tensor, indices_or_sections: Any, *, indices: Any = None, sections: Any = None) -> Any:
         given = next(x for x in (indices, sections, indices_or_sections) if x is not None)
         if not isinstance(given, (int, tuple, list)):
-            raise TypeError(
-                f"{name}() received an invalid combination of arguments - got (Tensor, {type(given).__name__})"
+            raise refused(
+                TypeError,
+                f"{name}() received an invalid combination of arguments - got (Tensor, {type(given).__name__})",
             )
         if input.ndim < ndim:
             raise RuntimeError(
@@ -220,7 +223,7 @@ def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of a large one."""
     for i, x in enumerate(tensors):
         if not isinstance(x, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+            raise refused(TypeError, f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
         if x.ndim > 2:
             raise RuntimeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {x.ndim} dimensions"
@@ -316,6 +319,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             [1, 1]])
     """
     given = list(all_tensors(tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors))
+    if indexing is not None and not isinstance(indexing, str):
+        raise refused(TypeError, f"meshgrid(): argument 'indexing' must be str, not {type_name(indexing)}")
     _check_grid(given, indexing)
     if indexing is None:
         warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")

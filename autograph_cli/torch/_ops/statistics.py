@@ -10,6 +10,7 @@ import numpy as np
 from .._arrays.meta import readable
 from .._arrays.stand_in import whole
 from .._core import batching, batching_rules, dims, dtypes
+from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
@@ -203,7 +204,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
     if d is not None and input.ndim and not input._raw.shape[d]:
-        raise IndexError(f"aminmax(): Expected reduction dim {d} to have non-zero size.")
+        raise refused(IndexError, f"aminmax(): Expected reduction dim {d} to have non-zero size.")
     return _aminmax_result(*aminmax_op(input, dim=d, keepdim=keepdim))
 
 
@@ -393,7 +394,7 @@ def _neighbours(x: Tensor, dim: int) -> tuple[Any, Any]:
 def _area_arguments(y: Tensor, x: Any, dx: Any, dim: int) -> tuple[int, Any]:
     d = int(dims.wrap(dim, y.ndim))
     if x is not None and dx is not None:
-        raise TypeError("trapezoid() received an invalid combination of arguments")
+        raise refused(TypeError, "trapezoid() received an invalid combination of arguments")
     if y._raw.dtype == bool:
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
     if x is not None and x._raw.dtype == bool:

@@ -200,6 +200,7 @@ def _framed(signal: Tensor, n_fft: int, hop: int, reach: int) -> Tensor:
 
 
 @composite()
+@hands_on(lambda *args, **named: ("torch", "istft", args, named))
 def istft(
     input: Tensor,
     n_fft: int,

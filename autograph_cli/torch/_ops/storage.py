@@ -12,6 +12,7 @@ from .._arrays.meta import Meta
 from .._arrays.storages import address, dense_strides, offset_in, owner, resized, window
 from .._core import dims, dtypes
 from .._core.device import CPU
+from .._core.errors import refused
 from .._core.interpreter_stack import refuse_captured
 from .._core.memory_format import strides_of
 from .._core.node import edge_of, output_meta
@@ -74,7 +75,7 @@ class TypedStorage:
         if not isinstance(index, int):
             raise RuntimeError(f"can't index a <class 'torch.storage.TypedStorage'> with {type(index)}")
         if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} out of range for storage of size {len(self)}")
+            raise refused(IndexError, f"index {index} out of range for storage of size {len(self)}")
         return index
 
     def __getitem__(self, index: int) -> Any:
@@ -280,8 +281,8 @@ def _each(name: str, self: Tensor, function: Callable[..., Any], *others: Tensor
     raw = materialize(self)
     for label, other in zip(("other",) if name == "map" else "xy", others, strict=False):
         if other.dtype is not self.dtype:
-            raise TypeError(
-                f"{name}_: expected torch.{self.dtype.legacy} for '{label}' (got torch.{other.dtype.legacy})"
+            raise refused(
+                TypeError, f"{name}_: expected torch.{self.dtype.legacy} for '{label}' (got torch.{other.dtype.legacy})"
             )
     columns = [raw, *(expand(o, raw.shape)._raw for o in others)]
     values = [function(*row) for row in zip(*(np.ravel(c).tolist() for c in columns), strict=True)]

@@ -11,6 +11,7 @@ from .._arrays.stand_in import whole
 from .._core import batching_rules, dtypes
 from .._core.batching import elementwise
 from .._core.device_dispatch import is_meta, kernels
+from .._core.errors import refused
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, functions, in_place_variant, methods, overloaded, publish
@@ -532,7 +533,7 @@ def _bounds(input: Tensor, *bounds: Any) -> list[Any]:
     for bound in bounds:
         if bound is not None and not isinstance(bound, Tensor):
             kinds = ", ".join(type(b).__name__ for b in bounds)
-            raise TypeError(f"clamp() received an invalid combination of arguments - got (Tensor, {kinds})")
+            raise refused(TypeError, f"clamp() received an invalid combination of arguments - got (Tensor, {kinds})")
     return list(bounds)
 
 

@@ -18,6 +18,7 @@ from .._core import (
     dtypes,
 )
 from .._core.device_dispatch import kernels
+from .._core.errors import refused
 from .._core.memory_format import strides_of
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
@@ -455,12 +456,12 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 def select(input: Tensor, dim: int, index: Any) -> Tensor:
     """A view of what is at `index` of dimension `dim`, without that dimension. IndexError for an index out of range."""
     if input.ndim == 0:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+        raise refused(IndexError, "select() cannot be applied to a 0-dim tensor.")
     d, i = dims.wrap(dim, input.ndim), index.__index__()
     n = input._raw.shape[d]
     if not -n <= i < n:
-        raise IndexError(
-            f"select(): index {i} out of range for tensor of size {list(input._raw.shape)} at dimension {d}"
+        raise refused(
+            IndexError, f"select(): index {i} out of range for tensor of size {list(input._raw.shape)} at dimension {d}"
         )
     return select_op(input, d, dims.wrap(i, n))
 
@@ -492,7 +493,7 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -n <= start <= n:
-        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
+        raise refused(IndexError, f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from .._core import dtypes
 from .._core.backward import grad
+from .._core.interrupts import contextmanager
 from .._core.node import Node, edge_of, output_meta
 from .._core.size import Size
-from .._core.state import next_sequence_nr
+from .._core.state import next_sequence_nr, thread_state
 from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
 from . import forward_check
@@ -20,6 +21,17 @@ from .small_steps import Directions, GradcheckError, as_tuple, holds_complex, mi
 Function = Callable[..., Any]
 
 
+@contextmanager
+def _unobserved() -> Iterator[None]:
+    """Within the block: an observer passes over what is computed, which is the check's and not the script's."""
+    before, thread_state.unobserved = thread_state.unobserved, True
+    try:
+        yield
+    finally:
+        thread_state.unobserved = before
+
+
+@_unobserved()
 def gradcheck(
     func: Function,
     inputs: Any,
@@ -63,6 +75,7 @@ def gradcheck(
     return True
 
 
+@_unobserved()
 def gradgradcheck(
     func: Function,
     inputs: Any,

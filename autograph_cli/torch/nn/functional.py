@@ -11,6 +11,17 @@ from .._core import delegates as _delegates, overrides as _overrides
 from .._core.user_warnings import warn
 from .._ops.activations import log_softmax as _log_softmax, softmax as _softmax, softplus_op as _softplus
 from .._ops.attention import bilinear as bilinear, scaled_dot_product_attention as scaled_dot_product_attention
+from .._ops.average_pooling import (
+    adaptive_avg_pool1d as adaptive_avg_pool1d,
+    adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d,
+    avg_pool1d as avg_pool1d,
+    avg_pool2d as avg_pool2d,
+    avg_pool3d as avg_pool3d,
+    lp_pool1d as lp_pool1d,
+    lp_pool2d as lp_pool2d,
+    lp_pool3d as lp_pool3d,
+)
 from .._ops.chunked import linear_cross_entropy as linear_cross_entropy
 from .._ops.classification import (
     cross_entropy as cross_entropy,
@@ -115,28 +126,21 @@ from .._ops.normalization import (
 )
 from .._ops.padding import pad as pad
 from .._ops.pooling import (
-    adaptive_avg_pool1d as adaptive_avg_pool1d,
-    adaptive_avg_pool2d as adaptive_avg_pool2d,
-    adaptive_avg_pool3d as adaptive_avg_pool3d,
     adaptive_max_pool1d as adaptive_max_pool1d,
     adaptive_max_pool2d as adaptive_max_pool2d,
     adaptive_max_pool3d as adaptive_max_pool3d,
-    avg_pool1d as avg_pool1d,
-    avg_pool2d as avg_pool2d,
-    avg_pool3d as avg_pool3d,
     fractional_max_pool2d as fractional_max_pool2d,
     fractional_max_pool3d as fractional_max_pool3d,
-    lp_pool1d as lp_pool1d,
-    lp_pool2d as lp_pool2d,
-    lp_pool3d as lp_pool3d,
     max_pool1d as max_pool1d,
     max_pool2d as max_pool2d,
     max_pool3d as max_pool3d,
+)
+from .._ops.unary import relu as _relu, sigmoid as sigmoid, tanh as tanh
+from .._ops.unpooling import (
     max_unpool1d as max_unpool1d,
     max_unpool2d as max_unpool2d,
     max_unpool3d as max_unpool3d,
 )
-from .._ops.unary import relu as _relu, sigmoid as sigmoid, tanh as tanh
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -156,7 +160,8 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """`softmax` of -x."""
-    return _softmax(-input, _implicit(input, "softmin") if dim is None else dim, dtype)
+    axis = _implicit(input, "softmin") if dim is None else dim
+    return (-input).softmax(axis) if dtype is None else (-input).softmax(axis, dtype=dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
@@ -166,7 +171,7 @@ def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype:
 
 def _implicit(input: Any, name: str) -> int:
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
-    return 0 if input.ndim in (0, 1, 3) else 1
+    return 0 if input.dim() in (0, 1, 3) else 1
 
 
 def _with_indices(pool: Any) -> Any:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from .._core import dtypes, layout
+from .._core.errors import refused
 from .._core.parsing import Parser, parser
 from .._core.registry import functions
 from .._core.state import process_state
@@ -30,15 +32,25 @@ __all__ = [
 
 def _check(name: str, m: int, dtype: Any, how: Any) -> None:
     if m < 0:
-        raise ValueError(f"{name} requires non-negative window length, got M={m}")
+        raise refused(ValueError, f"{name} requires non-negative window length, got M={m}")
     if how is not None and how is not layout.strided:
-        raise ValueError(f"{name} is implemented for strided tensors only, got: {how}")
+        raise refused(ValueError, f"{name} is implemented for strided tensors only, got: {how}")
     if dtype not in (dtypes.float32, dtypes.float64):
-        raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
+        raise refused(ValueError, f"{name} expects float32 or float64 dtypes, got: {dtype}")
 
 
 def _period(m: int, sym: bool) -> int:
     return m if not sym and m > 1 else m - 1
+
+
+def _positive(what: str, x: Any) -> None:
+    if x <= 0:
+        raise refused(ValueError, f"{what} must be positive, got: {x} instead.")
+
+
+def _not_negative(what: str, x: Any) -> None:
+    if x < 0:
+        raise refused(ValueError, f"{what} must be non-negative, got: {x} instead.")
 
 
 _PLACED = {"dtype": None, "layout": layout.strided, "device": None, "requires_grad": False}
@@ -48,6 +60,14 @@ def _fitting(name: str) -> Parser:
     found = parser("torch", name)
     assert found is not None
     return found
+
+
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    "tau": partial(_positive, "Tau"),
+    "std": partial(_positive, "Standard deviation"),
+    "beta": partial(_not_negative, "beta"),
+}
+"""What is asked of a parameter, even where the window has no element."""
 
 
 def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -62,16 +82,19 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
                 if named
                 else ""
             )
-            raise TypeError(f"{name}() takes 1 positional argument but {1 + len(args)}{beside} were given")
+            raise refused(TypeError, f"{name}() takes 1 positional argument but {1 + len(args)}{beside} were given")
         given = {k: named.pop(k, default) for k, default in _PLACED.items()}
         sym, dtype, layout = named.pop("sym", True), given["dtype"], given["layout"]
         try:
             signature.bind(M, sym, None, **named)
         except TypeError as error:
-            raise TypeError(f"{name}() {error}") from None
+            raise refused(TypeError, f"{name}() {error}") from None
         dtype = dtypes.FROM_NUMPY[process_state.default_dtype] if dtype is None else dtype
         _check(name, M, dtype, layout)
         given["dtype"] = dtype
+        for parameter, check in _CHECKS.items():
+            if parameter in named:
+                check(named[parameter])
         placement = {k: given[k] for k in ("dtype", "device", "requires_grad")}
         if M == 0:
             _fitting("empty").check(((0,),), given)
@@ -94,10 +117,8 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
 @_window
 def exponential(m: int, sym: bool, row: Any, *, center: float | None = None, tau: float = 1.0) -> Any:
     """exp(-|n - center| / tau)."""
-    if tau <= 0:
-        raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
-        raise ValueError("Center must be None for symmetric windows")
+        raise refused(ValueError, "Center must be None for symmetric windows")
     middle = _period(m, sym) / 2.0 if center is None else center
     return (-row(-middle / tau, (-middle + (m - 1)) / tau).abs()).exp()
 
@@ -112,8 +133,6 @@ def cosine(m: int, sym: bool, row: Any) -> Any:
 @_window
 def gaussian(m: int, sym: bool, row: Any, *, std: float = 1.0) -> Any:
     """exp(-(n / std)**2 / 2) around the middle."""
-    if std <= 0:
-        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     start, scale = -_period(m, sym) / 2.0, 1 / (std * math.sqrt(2))
     return (-(row(start * scale, (start + (m - 1)) * scale) ** 2)).exp()
 
@@ -121,8 +140,6 @@ def gaussian(m: int, sym: bool, row: Any, *, std: float = 1.0) -> Any:
 @_window
 def kaiser(m: int, sym: bool, row: Any, *, beta: float = 12.0) -> Any:
     """The window of Kaiser and Bessel."""
-    if beta < 0:
-        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     if m == 1:
         return None
     scale = 2.0 * beta / (m if not sym else m - 1)
@@ -145,9 +162,9 @@ def _cosines(m: int, sym: bool, row: Any, a: Any) -> Any:
 def general_cosine(m: int, sym: bool, row: Any, a: Any) -> Any:
     """A sum of cosines with alternating signs and the weights `a`."""
     if not isinstance(a, Iterable):
-        raise TypeError("Coefficients must be a list/tuple")
+        raise refused(TypeError, "Coefficients must be a list/tuple")
     if not a:
-        raise ValueError("Coefficients cannot be empty")
+        raise refused(ValueError, "Coefficients cannot be empty")
     return _cosines(m, sym, row, list(a))
 
 

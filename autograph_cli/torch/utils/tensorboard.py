@@ -305,9 +305,7 @@ def _png(pixels: Any) -> bytes:
     try:
         pillow = importlib.import_module("PIL.Image")
     except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            "SummaryWriter needs Pillow for pictures: pip install 'autograph-cli[vision]'", name="PIL"
-        ) from None
+        raise ModuleNotFoundError("SummaryWriter needs Pillow for pictures: pip install pillow", name="PIL") from None
     file = io.BytesIO()
     pillow.fromarray(pixels).save(file, format="PNG")
     return file.getvalue()

@@ -46,9 +46,19 @@ def test_every_signature_is_read_and_of_known_types():
 def test_what_was_taken_is_known_by_its_types_unless_the_value_decides():
     check = Check("torch", "flip", torch.flip)
     check((X, (0,)), {})
-    assert check.known == {(torch.Tensor, (tuple, int))}
+    assert check.known.keys() == {(torch.Tensor, (tuple, int))}
     with pytest.raises(TypeError, match=r"flip\(\): argument 'dims' \(position 2\) must be tuple of ints, not float"):
         check((X, 1.5), {})
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_an_integer_of_more_than_64_bits_is_refused_also_where_its_type_is_known(by_name):
+    def call(dim):
+        return torch.cumsum(X, dim=dim) if by_name else torch.cumsum(X, dim)
+
+    call(0)
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        call(10**20)
 
 
 def test_an_error_of_the_engine_itself_names_the_function():

@@ -25,7 +25,7 @@ BEHIND = (
     "triplet_margin_loss",
 )
 """What functions of `torch.nn.functional` hand their arguments to, whether the engine has it by that name or not."""
-INNER = ("split", "stft", "_unique2", "unique_dim", "unique_consecutive", "split_with_sizes")
+INNER = ("split", "stft", "_unique2", "unique_dim", "unique_consecutive", "split_with_sizes", "_lu_with_info")
 """What functions of `torch` that PyTorch has in Python hand their arguments to."""
 BY_HAND = {
     "torch": [

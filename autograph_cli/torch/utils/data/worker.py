@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.state import process_state, thread_state
-from ..._ops.random import manual_seed
+from ..._ops.generators import manual_seed
 from .fetching import FETCHERS, Failure
 
 

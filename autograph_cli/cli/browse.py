@@ -1,0 +1,71 @@
+"""`autograph open`: all views of a trace on a page, in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import click
+
+from autograph_cli import export
+from autograph_cli.cli.exit_codes import CommandError
+from autograph_cli.cli.options import RECORDABLE, RecordType, StepType, choose, engine_option, open_trace, say_derived
+from autograph_cli.cli.printing import say
+from autograph_cli.cli.render import script_texts
+from autograph_cli.export import READABLE, RenderOptions
+from autograph_cli.record.store import FOLDER, write
+
+
+@click.command(name="open", short_help="Explore all views of a run on a page in the browser.")
+@click.argument("source", required=False, metavar="[FILE.py | TRACE]")
+@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
+@click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
+@click.option(
+    "--record",
+    type=RecordType(),
+    default="values,time",
+    show_default=True,
+    metavar="FACTS",
+    help=f"What to record of a script beside its graph, some of: {','.join(RECORDABLE)}.",
+)
+@click.option("--formula", is_flag=True, help="Write the derivatives as formulas, too (needs sympy).")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help=f"The page; unless told, {FOLDER}/page.html.")
+@click.option("--no-browser", is_flag=True, help="Make the page, and open nothing.")
+@engine_option
+@click.pass_context
+def browse(
+    ctx: click.Context,
+    source: str | None,
+    args: tuple[str, ...],
+    step: str | None,
+    record: tuple[str, ...],
+    formula: bool,
+    output: Path | None,
+    no_browser: bool,
+    engine: str | None,
+) -> None:
+    """Make the page of the last run, of the run in a TRACE, or of FILE.py, which is run first, and open it.
+
+    It is one file, to keep or to send: it needs no network and no server.
+
+    \b
+      autograph open
+      autograph open expr.py --record values,time,formula
+      autograph open trace.json -o page.html --no-browser
+    """
+    opened = open_trace(source, args, step, quiet_stdout=False, record=record, engine=engine)
+    if opened.failed_early:
+        ctx.exit(opened.exit_code)
+    chosen = choose(opened.trace, step)
+    say_derived(chosen)
+    options = RenderOptions(
+        max_nodes=READABLE, title=opened.trace.script, formula=formula, sources=script_texts(source, chosen)
+    )
+    file = (output or Path(FOLDER, "page.html")).absolute()
+    if output is None:
+        file.parent.mkdir(exist_ok=True)
+    write(file, export.render(chosen, "forward", "html", options))
+    say(output or Path(FOLDER, "page.html"), err=True)
+    if not no_browser and not webbrowser.open(file.as_uri()):
+        raise CommandError(f"No browser was found here; open {file} in one.")
+    ctx.exit(opened.exit_code)

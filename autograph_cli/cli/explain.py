@@ -1,0 +1,105 @@
+"""`autograph explain`: what is wrong in a run, where, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from autograph_cli import export
+from autograph_cli.cli.finding_formats import FORMATS
+from autograph_cli.cli.options import Opened, engine_option, no_graph, open_trace, script_of
+from autograph_cli.cli.printing import say
+from autograph_cli.cli.project_defaults import Remembered
+from autograph_cli.findings import RULES, Finding, explain as findings_of
+from autograph_cli.findings.read import scripts_of
+from autograph_cli.graph import Slice
+from autograph_cli.record.store import write
+
+FOUND = 1
+"""The exit code where something was found."""
+
+
+class CodesType(click.ParamType[tuple[str, ...]]):
+    """Codes of findings, or beginnings of codes, with commas."""
+
+    name = "codes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        codes = tuple(part.strip() for part in value.split(",") if part.strip())
+        for code in codes:
+            if not any(rule.code.startswith(code) for rule in RULES):
+                known = ", ".join(rule.code for rule in RULES)
+                self.fail(f"{code!r} is no code, and no code begins so; there are: {known}.", param, ctx)
+        return codes
+
+
+@click.command(cls=Remembered, short_help="Say what is wrong with the gradients of a run, where, and what to change.")
+@click.argument("source", required=False, metavar="[FILE.py | TRACE]")
+@click.argument("args", nargs=-1, metavar="[-- ARGS...]")
+@click.option("--select", type=CodesType(), default="", metavar="CODES", help="Only these: AG1,AG301.")
+@click.option("--ignore", type=CodesType(), default="", metavar="CODES", help="Not these.")
+@click.option("-f", "--format", "format_", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.option("--picture", is_flag=True, help="Draw the part of the graph that each finding is about, to a file each.")
+@engine_option
+@click.pass_context
+def explain(
+    ctx: click.Context,
+    source: str | None,
+    args: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    format_: str,
+    picture: bool,
+    engine: str | None,
+) -> None:
+    """Look through the last run, a TRACE, or FILE.py, which is run first, and say what an expert would see.
+
+    Each finding has a code, a line, facts, a reason, and what to change; docs/findings.md lists them all. A FILE is run
+    with its numbers recorded, so that NaN and vanishing gradients are found too. A comment
+    `# autograph: ignore[AG101]` on a line passes it over. The exit code is 0 where nothing was found, else 1.
+
+    \b
+      autograph explain
+      autograph explain train.py --select AG3 -- --epochs 1
+      autograph explain train.py --format sarif
+    """
+    record = sorted({word for rule in RULES for word in rule.record})
+    opened = open_trace(source, args, None, quiet_stdout=True, record=record, engine=engine)
+    scripts = scripts_of(opened.trace, script_of(opened.trace, source))
+    findings = findings_of(opened.trace, scripts, select=select, ignore=ignore)
+    if picture:
+        _draw(opened, findings)
+    if findings or format_ != "text":
+        say(FORMATS[format_](findings))
+    else:
+        say(_nothing(opened))
+    ctx.exit(FOUND if findings else opened.exit_code)
+
+
+def _nothing(opened: Opened) -> str:
+    trace = opened.trace
+    if not trace.steps:
+        return no_graph(trace)
+    if trace.failure:
+        return f"{trace.script} failed, and no finding explains it: {trace.failure}"
+    return f"{trace.script}: nothing found."
+
+
+def _draw(opened: Opened, findings: Sequence[Finding]) -> None:
+    """The part of the graph around the nodes of each finding."""
+    steps = {step.number: step for step in opened.trace.steps}
+    for number, finding in enumerate(findings):
+        step = steps.get(-1 if finding.step is None else finding.step)
+        if step is None or not finding.nodes:
+            continue
+        around = tuple(f"%{node}" for node in finding.nodes[:8])
+        view = "double-backward" if any(step.graph[node].order for node in finding.nodes) else "forward"
+        again = sum(other.code == finding.code for other in findings[:number])
+        file = Path(f"{opened.stem}.{finding.code}{f'-{again + 1}' if again else ''}.svg")
+        write(file, export.render(step, view=view, format="svg", part=Slice(around=around)))
+        say(file, err=True)

@@ -1,0 +1,229 @@
+"""A scene of any size as a tree of small ones: modules, and rows of boxes, that are opened one at a time."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from autograph_cli.export.labels import short
+from autograph_cli.export.layered import lay_out
+from autograph_cli.export.placed import Placed
+from autograph_cli.export.scene import Arrow, Box, Scene
+from autograph_cli.export.style import Style
+
+MOST = 100
+"""Boxes of one level, those that say where arrows come from or go to left aside."""
+ROW = 25
+"""Boxes of a level that are put into one, at least, where there are too many."""
+FEW = 8
+"""A level of no more boxes than that, one of them a module, begins with that module open."""
+STUBS = 6
+"""Boxes on either side of a level that say where arrows come from or go to."""
+NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One level: what is seen when a box is opened; the first is what is seen before any is."""
+
+    key: str
+    """The box that it is the inside of; empty for the first."""
+    parent: str
+    """The level that this box is in."""
+    placed: Placed
+    members: tuple[str, ...]
+    """All boxes of the whole scene that are inside, at whatever depth."""
+    stubs: dict[str, str]
+    """Of the boxes that stand for others outside, the first of these."""
+
+
+@dataclass(slots=True)
+class _Item:
+    """What becomes one box of a level; without a key, the one box that it has."""
+
+    members: list[int]
+    depth: int
+    key: str = ""
+    frame: str = ""
+    title: str = ""
+
+
+def levels(scene: Scene) -> list[Fold]:
+    """All levels, each after the one that it is opened in."""
+    return list(_Tree(scene).folds())
+
+
+class _Tree:
+    def __init__(self, scene: Scene) -> None:
+        self.scene, self.boxes = scene, scene.boxes
+        self.index = {box.id: number for number, box in enumerate(scene.boxes)}
+        self.frames = {frame.id: frame for frame in scene.frames}
+        paths: dict[str, tuple[str, ...]] = {"": ()}
+        for frame in scene.frames:
+            paths[frame.id] = (*paths[frame.parent], frame.id)
+        self.path = [paths[box.frame] for box in scene.boxes]
+        self.ends = [(self.index[arrow.tail], self.index[arrow.head]) for arrow in scene.arrows]
+        self.made = 0
+
+    def folds(self) -> Iterator[Fold]:
+        whole = _Item(list(range(len(self.boxes))), 0)
+        waiting = [("", whole, list(range(len(self.ends))))]
+        for parent, item, arrows in waiting:  # grows while it is walked
+            items = self._items(item, arrows)
+            owner = {member: place for place, its in enumerate(items) for member in its.members}
+            scene, stubs = self._level(item, items, owner, arrows)
+            yield Fold(item.key, parent, lay_out(scene), tuple(self.boxes[n].id for n in item.members), stubs)
+            inner: dict[int, list[int]] = {}
+            for arrow in arrows:
+                for place in {owner.get(self.ends[arrow][0]), owner.get(self.ends[arrow][1])} - {None}:
+                    inner.setdefault(place, []).append(arrow)  # type: ignore[arg-type]
+            waiting += [(item.key, its, inner.get(place, [])) for place, its in enumerate(items) if its.key]
+
+    def _items(self, item: _Item, arrows: Sequence[int]) -> list[_Item]:
+        """What stands in a level, no more than `MOST`, in an order in which arrows lead on."""
+        depth = item.depth
+        while True:
+            groups: dict[str, list[int]] = {}
+            for member in item.members:
+                path = self.path[member]
+                groups.setdefault(path[depth] if len(path) > depth else f"\0{member}", []).append(member)
+            several = sum(len(its) > 1 for its in groups.values())
+            if several != 1 or len(groups) > FEW:
+                break
+            depth += 1
+        items = [
+            _Item(its, depth + 1, self._key(), frame) if len(its) > 1 else _Item(its, depth)
+            for frame, its in groups.items()
+        ]
+        items = self._sorted(items, arrows)
+        if len(items) <= MOST:
+            return items
+        size = max(ROW, -(-len(items) // (MOST // 2)))
+        rows: list[list[_Item]] = []
+        for its in items:
+            band = self.boxes[its.members[0]].band
+            if not rows or len(rows[-1]) >= size or self.boxes[rows[-1][0].members[0]].band != band:
+                rows.append([])
+            rows[-1].append(its)
+        return [row[0] if len(row) == 1 else self._row(row, depth) for row in rows]
+
+    def _row(self, row: Sequence[_Item], depth: int) -> _Item:
+        ends = [self.frames[its.frame].title if its.frame else "" for its in (row[0], row[-1])]
+        title = " – ".join(ends) if all(ends) else ""
+        return _Item([member for its in row for member in its.members], depth, self._key(), title=title)
+
+    def _key(self) -> str:
+        self.made += 1
+        return f"g{self.made}"
+
+    def _sorted(self, items: list[_Item], arrows: Sequence[int]) -> list[_Item]:
+        """The items after those that lead to them; leaves and inputs right before what they lead to."""
+        owner = {member: place for place, its in enumerate(items) for member in its.members}
+        ahead: list[set[int]] = [set() for _ in items]
+        waiting = [0] * len(items)
+        for arrow in arrows:
+            tail, head = (owner.get(end) for end in self.ends[arrow])
+            if tail is not None and head is not None and tail != head and not self.scene.arrows[arrow].back:
+                waiting[head] += head not in ahead[tail]
+                ahead[tail].add(head)
+        at = [min(its.members) for its in items]
+        first = [self.boxes[its.members[0]] for its in items]
+        band = [-box.band for box in first]
+        for place, box in enumerate(first):
+            if box.style in ("leaf", "input") and ahead[place]:
+                at[place] = min(at[head] for head in ahead[place])
+        sign = 1 if self.scene.data else -1
+        ready = [(band[place], sign * at[place], place) for place, count in enumerate(waiting) if not count]
+        heapq.heapify(ready)
+        found: list[int] = []
+        while ready:
+            place = heapq.heappop(ready)[2]
+            found.append(place)
+            for head in ahead[place]:
+                waiting[head] -= 1
+                if not waiting[head]:
+                    heapq.heappush(ready, (band[head], sign * at[head], head))
+        rest = sorted(set(range(len(items))) - set(found))  # modules that lead to one another
+        return [items[place] for place in (*found, *rest)]
+
+    def _level(
+        self, around: _Item, items: Sequence[_Item], owner: dict[int, int], arrows: Sequence[int]
+    ) -> tuple[Scene, dict[str, str]]:
+        boxes = [self._box(its) for its in items]
+        stubs: dict[str, str] = {}
+        made: dict[tuple[bool, int], Box] = {}
+        merged: dict[tuple[str, str, bool], list[Arrow]] = {}
+        for number in arrows:
+            arrow, (tail, head) = self.scene.arrows[number], self.ends[number]
+            a, b = owner.get(tail), owner.get(head)
+            if a is not None and a == b:
+                continue
+            one = boxes[a].id if a is not None else self._stub(around, tail, False, made, stubs)
+            other = boxes[b].id if b is not None else self._stub(around, head, True, made, stubs)
+            back = arrow.back or (a is not None and b is not None and a > b)
+            merged.setdefault((one, other, back), []).append(arrow)
+        drawn = tuple(_merged(ends, its) for ends, its in merged.items())
+        seen = {box.id: box for box in (*boxes, *made.values())}
+        if around.key:
+            inner = tuple(replace(box, band=0, frame="") for box in seen.values())
+            return Scene("", inner, drawn, data=self.scene.data), stubs
+        styles = {box.style for box in boxes}
+        legend = [entry for entry in self.scene.legend if entry[0] in styles]
+        closed: dict[Style, str] = {"module": "closed module", "folded": "closed row"}
+        legend += [(style, words) for style, words in closed.items() if style in styles]
+        top = tuple(replace(box, frame="") for box in seen.values())
+        return replace(self.scene, boxes=top, arrows=drawn, frames=(), links=(), legend=tuple(legend)), stubs
+
+    def _stub(
+        self, around: _Item, outside: int, after: bool, made: dict[tuple[bool, int], Box], stubs: dict[str, str]
+    ) -> str:
+        """The box of a level that stands for one outside; after the first few, one for all others."""
+        known = made.get((after, outside))
+        if known is None:
+            several = sum(1 for side, _ in made if side == after) >= STUBS
+            key = f"{around.key}_{'out' if after else 'in'}{'' if several else outside}"
+            box = self.boxes[outside]
+            title = "…" if several else f"{'→ ' if after else ''}{box.title}{'' if after else ' →'}"
+            known = Box(key, "cut", title, tooltip="and others" if several else box.tooltip, small=True)
+            made[after, outside] = known
+            stubs.setdefault(key, box.id)
+        return known.id
+
+    def _box(self, item: _Item) -> Box:
+        if not item.key:
+            return self.boxes[item.members[0]]
+        its = [self.boxes[member] for member in item.members]
+        nodes = [box for box in its if box.style in ("operation", "derivative", "untracked")]
+        leaves = list(dict.fromkeys(box.title for box in its if box.style == "leaf"))
+        names = Counter(box.title for box in nodes)
+        count = f"{len(nodes):,} node{'s' * (len(nodes) != 1)}" if nodes else ""
+        told = f"{count}: " if nodes else ""
+        most = ", ".join(name for name, _ in names.most_common(NAMED)) + ("…" if len(names) > NAMED else "")
+        listed = ", ".join(leaves[:NAMED]) + ("…" if len(leaves) > NAMED else "")
+        has = f"{len(leaves):,} lea{'f' if len(leaves) == 1 else 'ves'}: {listed}" if leaves else ""
+        tooltip = [
+            told + ", ".join(f"{many:,} {name}" for name, many in names.most_common(40)),
+            ("leaves: " + ", ".join(leaves[:40])) if leaves else "",
+        ]
+        frame = self.frames.get(item.frame)
+        most = most or "leaves and inputs"
+        style: Style = "module" if frame else "folded"
+        title, lines = (
+            (frame.title, (told + most, has))
+            if frame
+            else (item.title or most, (told + most if item.title else count, has))
+        )
+        if frame:
+            tooltip.insert(0, frame.tooltip)
+        shown = tuple(short(line) for line in lines if line)
+        return Box(item.key, style, short(title), "", shown, "\n".join(line for line in tooltip if line), its[0].band)
+
+
+def _merged(ends: tuple[str, str, bool], arrows: Sequence[Arrow]) -> Arrow:
+    tail, head, back = ends
+    labels = {arrow.label for arrow in arrows}
+    label = labels.pop() if len(labels) == 1 else ""
+    many = f" × {len(arrows):,}" if len(arrows) > 1 else ""
+    return replace(arrows[0], tail=tail, head=head, back=back, label=f"{label}{many}".strip())

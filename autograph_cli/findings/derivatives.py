@@ -1,0 +1,131 @@
+"""Derivatives that are silently wrong or missing where a custom Function was differentiated."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autograph_cli.findings.functions import FunctionText, function_text
+from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.graph import Edge, Node, Saved, Source
+
+_FLOATING = ("float", "bfloat", "complex")
+
+
+def is_custom(node: Node) -> bool:
+    """Whether a node is of a custom Function: the names of PyTorch's own end in a number."""
+    return node.kind == "operation" and bool(node.op) and node.name == f"{node.op}Backward"
+
+
+def _differentiated(seen: Seen) -> Iterator[tuple[Node, FunctionText | None]]:
+    """The custom Functions whose derivative was to have a graph: of each class the node that is known best."""
+    met: dict[str, FunctionText | None] = {}
+    for entry in seen.graph.passes:
+        for node in (seen.graph[number] for number in entry.ran if entry.create_graph):
+            if is_custom(node) and node.op not in met:
+                text = function_text(seen.scripts, node.op)
+                # What is once differentiable raises in time, unless its gradient was a constant from the start.
+                if None in entry.results or text is None or text.once is None:
+                    met[node.op] = text
+    for op, text in met.items():
+        yield max((node for node in seen.graph if node.op == op and is_custom(node)), key=lambda n: len(n.saved)), text
+
+
+def _kept_without_history(seen: Seen) -> Iterator[Found]:
+    for node, text in _differentiated(seen):
+        outer = {seen.graph[edge.node].outputs[edge.nr].storage for edge in node.args}
+        known = outer | {output.storage for output in node.outputs}
+        for kept in node.saved if text is None or text.once is None else ():
+            if kept.type is None or kept.given or kept.storage in known:
+                continue
+            if kept.type.dtype.startswith(_FLOATING):
+                found = _one_kept(node, kept, text)
+                if found is not None:
+                    yield found
+
+
+def _one_kept(node: Node, kept: Saved, text: FunctionText | None) -> Found | None:
+    by_name = kept.name.startswith("ctx.")
+    source, value = node.source, None
+    if text is not None and by_name:
+        statement = text.keeps(kept.name.removeprefix("ctx."))
+        value = text.kept_value(kept.name.removeprefix("ctx."))
+        source = source if statement is None else text.source(statement)
+    elif text is not None:
+        saved = text.saves(int(kept.name.partition("[")[2].rstrip("]") or 0))
+        source, value = (source, None) if saved is None else (text.source(saved[0]), saved[1])
+    if value is not None and text is not None and text.is_piecewise_constant(value):
+        return None
+    shown = kept.name if value is None or by_name else f"{ast.unparse(value)} ({kept.name})"
+    return Found(
+        f"{node.op}: backward uses {shown}, which has no history: the second derivative leaves it out",
+        source,
+        (f"{shown} is {kept.type}, computed within forward, and neither an input nor an output of {node.op}",),
+        (node.id,),
+    )
+
+
+def _cut_in_backward(seen: Seen) -> Iterator[Found]:
+    for node, text in _differentiated(seen):
+        method = None if text is None else text.method("backward", "vjp")
+        if text is None or method is None:
+            continue
+        if text.once is not None:
+            said = f"{node.op}: its backward is marked as once differentiable, and has no second derivative"
+            remedy = "Write it with tensor operations on grad_output and ctx.saved_tensors, without the mark."
+            yield Found(said, text.source(text.once), (), (node.id,), remedy)
+        for one in text.script.bindings:
+            if method.lineno < one.line <= (method.end_lineno or 0) and one.causes:
+                words = ", ".join(dict.fromkeys(cause.words for cause in one.causes))
+                source = Source(text.file, one.line, one.text, node.op)
+                said = f"{node.op}: its backward cuts the second derivative by {words}"
+                yield Found(said, source, (), (node.id,))
+
+
+def _ignored_gradient(seen: Seen) -> Iterator[Found]:
+    met: set[str] = set()
+    for node in seen.graph:
+        if not is_custom(node) or node.op in met or len(node.outputs) < 2 or node.id not in seen.reached:
+            continue
+        text = function_text(seen.scripts, node.op)
+        method = None if text is None else text.method("backward", "vjp")
+        if text is None or method is None or method.args.vararg is not None:
+            continue
+        met.add(node.op)
+        read = {part.id for part in ast.walk(method) if isinstance(part, ast.Name)}
+        for nr, argument in enumerate(method.args.args[1:]):
+            users = [user for user in seen.users.get(Edge(node.id, nr), []) if Edge(node.id, nr) in user.next]
+            if argument.arg not in read and any(user.id in seen.reached for user in users):
+                yield Found(
+                    f"{node.op}: its backward does not use {argument.arg}, the gradient of output {nr}",
+                    text.source(argument),
+                    (f"{seen.shown(Edge(node.id, nr))} goes into {users[0].op}, which sends it a gradient",),
+                    (node.id, users[0].id),
+                )
+
+
+RULES = (
+    Rule(
+        "AG101",
+        "a second derivative misses what was kept in forward",
+        "Operations in forward are not recorded, so what they made counts as a constant when backward is "
+        "differentiated: the first derivative is right, and the second is wrong without an error.",
+        "Return it as a further output and use its gradient in backward, or compute it in backward from saved inputs.",
+        _kept_without_history,
+    ),
+    Rule(
+        "AG102",
+        "a backward cuts the second derivative",
+        "What backward computes from detached tensors or plain numbers has no history, so its derivative is left out.",
+        "Compute the gradient with tensor operations on grad_output and ctx.saved_tensors, or mark backward with "
+        "@once_differentiable, so that a second derivative is an error.",
+        _cut_in_backward,
+    ),
+    Rule(
+        "AG103",
+        "a backward ignores the gradient of an output that is used",
+        "The part of the derivative that goes through this output is lost, in the first derivative already.",
+        "Use it, or mark the output with ctx.mark_non_differentiable.",
+        _ignored_gradient,
+    ),
+)

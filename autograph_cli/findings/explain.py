@@ -1,0 +1,72 @@
+"""All rules on all steps of a trace: the findings in order of importance, each once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from autograph_cli.findings import derivatives, failures, missing, numbers, shapes, steps
+from autograph_cli.findings.records import Finding, Found, Rule, Seen
+from autograph_cli.graph import Graph, Step, Trace
+from autograph_cli.record.bindings import Script
+
+RULES: tuple[Rule, ...] = (
+    *failures.RULES,
+    *derivatives.RULES,
+    *missing.RULES,
+    *numbers.RULES,
+    *steps.RULES,
+    *shapes.RULES,
+)
+"""By importance; the first digit of a code is its family."""
+_IGNORED = re.compile(r"#\s*autograph:\s*ignore(?:\[([\w\s,]*)\])?")
+
+
+def explain(
+    trace: Trace,
+    scripts: Mapping[str, Script] | None = None,
+    *,
+    select: Collection[str] = (),
+    ignore: Collection[str] = (),
+) -> list[Finding]:
+    """What is found in a trace; `select` and `ignore` are codes or beginnings of codes, such as `AG1`.
+
+    A line with the comment `# autograph: ignore[AG101]` is passed over by that rule, one with `# autograph: ignore` by
+    all of them.
+
+    >>> explain(Trace("expr.py"))
+    []
+    """
+    scripts = scripts or {}
+    # A script that failed before it recorded anything has a failure to explain all the same.
+    kept = trace.steps or ((Step(0, Graph()),) if trace.failure else ())
+    trace = replace(trace, steps=kept)
+    found: dict[tuple[str, str, object], Finding] = {}
+    for rule in RULES:
+        if not _chosen(rule.code, select, ignore):
+            continue
+        for step in kept:
+            for one in rule.find(Seen(trace, step, scripts)):
+                if not _is_ignored(one, rule.code, scripts):
+                    where = (one.source.file, one.source.line) if one.source else None
+                    found.setdefault((rule.code, one.said, where), _finding(rule, one, step))
+    return list(found.values())
+
+
+def _finding(rule: Rule, one: Found, step: Step) -> Finding:
+    remedy = one.remedy or rule.remedy
+    return Finding(rule.code, one.said, one.source, rule.reason, remedy, one.facts, one.nodes, step.number)
+
+
+def _chosen(code: str, select: Collection[str], ignore: Collection[str]) -> bool:
+    wanted = not select or code.startswith(tuple(select))
+    return wanted and not (ignore and code.startswith(tuple(ignore)))
+
+
+def _is_ignored(found: Found, code: str, scripts: Mapping[str, Script]) -> bool:
+    source = found.source
+    if source is None or source.file not in scripts:
+        return False
+    match = _IGNORED.search(scripts[source.file].line(source.line))
+    return match is not None and (match[1] is None or code in re.split(r"[\s,]+", match[1]))

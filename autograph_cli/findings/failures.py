@@ -1,0 +1,326 @@
+"""Errors of autograd that ended the script: what led to them, and where."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.graph import Edge, Node, Pass, Source
+from autograph_cli.graph.cuts import LISTED, reasons, where
+from autograph_cli.graph.paths import Position, leading_to
+from autograph_cli.record.bindings import Binding
+from autograph_cli.record.causes import causes, unused
+
+_GRAD_READ = re.compile(r"([\w.\[\]]+?)\.grad\b")
+_CALL = re.compile(r"([\w.\[\]]+?)\.backward\(")
+_CHANGED = re.compile(
+    r"\[([\w.]+) \[(.*?)\]\](?:, which is output (\d+) of ([\w:]+))?,? is at version (\d+); expected version (\d+)"
+)
+
+
+def _failing(*texts: str) -> Callable[[Callable[[Seen], Iterable[Found]]], Callable[[Seen], Iterable[Found]]]:
+    """The rule looks at the last step of a script that failed with one of these texts."""
+
+    def limited(find: Callable[[Seen], Iterable[Found]]) -> Callable[[Seen], Iterable[Found]]:
+        def look(seen: Seen) -> Iterable[Found]:
+            failed = seen.trace.failure
+            return find(seen) if seen.is_last and any(text in failed for text in texts) else ()
+
+        return look
+
+    return limited
+
+
+def _failed_pass(seen: Seen) -> Pass | None:
+    """The backward call that raised, if it is of this step."""
+    last = seen.graph.passes[-1] if seen.graph.passes else None
+    return last if last is not None and last.source == seen.trace.failed_at else None
+
+
+def _named(edges: Sequence[Edge], seen: Seen) -> str:
+    listed = [seen.name(edge) for edge in edges[:LISTED]]
+    return ", ".join(listed) + (", ..." if len(edges) > LISTED else "")
+
+
+@_failing("Trying to backward through the graph a second time")
+def _freed(seen: Seen) -> Iterator[Found]:
+    at = seen.trace.failed_at
+    freeing = [entry for entry in seen.graph.passes if entry.ran]
+    facts = [f"the buffers were freed by {freeing[-1].call} at {line_of(freeing[-1].source)}"] if freeing else []
+    ran = set(freeing[-1].ran) if freeing else set()
+    shared = [
+        node for node in seen.graph if node.id in ran and node.kind == "operation" and _is_used_outside(seen, node, ran)
+    ]
+    facts += [f"{where(node)} ({seen.names[node.id][0]}) is in both graphs" for node in shared[:LISTED]]
+    again = freeing and freeing[-1].source == at
+    yield Found(
+        "a second backward pass needs what the first one has freed",
+        at,
+        tuple(facts),
+        tuple(node.id for node in shared),
+        "Detach what is carried from one turn of the loop to the next (hidden.detach()), or build the loss anew in "
+        "each turn."
+        if again
+        else "",
+    )
+
+
+def _is_used_outside(seen: Seen, node: Node, ran: set[int]) -> bool:
+    edges = [Edge(node.id, nr) for nr in range(len(node.outputs))]
+    return any(user.id not in ran and edge in user.next for edge in edges for user in seen.users.get(edge, ()))
+
+
+@_failing("has been modified by an inplace operation")
+def _changed(seen: Seen) -> Iterator[Found]:
+    match = _CHANGED.search(seen.trace.failure)
+    if match is None:
+        return
+    shape = tuple(int(part) for part in match[2].split(",") if part.strip())
+    maker = (match[4] or "").rpartition(":")[2]
+    made = {n.id for n in seen.graph if maker and n.name.startswith(maker) and n.outputs[0].type.shape == shape}
+    changers = [node for node in seen.graph if node.op.endswith("_") and node.outputs[0].type.shape == shape]
+    first = next((node for node in changers if node.args and node.args[0].node in made), None)
+    first = first or next(iter(changers), None)
+    kept = [
+        (node, edge)
+        for node in seen.graph
+        if any(one.type is not None and one.type.shape == shape for one in node.saved)
+        for edge in (*node.args, Edge(node.id))
+        if seen.graph[edge.node].outputs[edge.nr].type.shape == shape
+        and (_storage(seen, edge) in {one.storage for one in node.saved})
+        and (first is None or edge == first.args[0])
+    ]
+    facts = [f"{where(node)} saved {seen.shown(edge)} for its backward" for node, edge in kept[:LISTED]]
+    line = first.source if first is not None else None
+    if first is not None and line is not None:
+        facts.append(f"{where(first)} changed it in place: {line.text}")
+    changed = _changed_in_text(seen, [node for node, _ in kept]) if first is None else []
+    facts += [f"{line_of(source)} changes {name} in place: {source.text}" for name, source in changed]
+    line = changed[0][1] if changed else line
+    facts.append(f"it is at version {match[5]}, and version {match[6]} was saved")
+    target = first.args[0] if first is not None else kept[0][1] if kept else None
+    name = seen.name(target) if target is not None else f"{match[1]} [{match[2]}]"
+    name = changed[0][0] if changed else name
+    nodes = (*[node.id for node, _ in kept], *([] if first is None else [first.id]))
+    yield Found(
+        f"{name}, which a backward needs, was changed in place", line or seen.trace.failed_at, tuple(facts), nodes
+    )
+
+
+def _storage(seen: Seen, edge: Edge) -> int | None:
+    return seen.graph[edge.node].outputs[edge.nr].storage
+
+
+def _changed_in_text(seen: Seen, savers: Sequence[Node]) -> list[tuple[str, Source]]:
+    """What the lines of these nodes read and a later line changes in place, `x += 1`, `x[0] = 1` or `x.mul_(2)`: the
+    variable and that line."""
+    found: dict[tuple[str, int], tuple[str, Source]] = {}
+    for made in (node.source for node in savers if node.source is not None):
+        script = seen.scripts.get(made.file)
+        for one in script.bindings if script is not None else ():
+            if script is not None and one.line <= made.line <= one.last_line:
+                for part in ast.walk(script.tree):
+                    name = _changed_name(part)
+                    if (
+                        name in one.uses | one.targets
+                        and isinstance(part, (ast.stmt, ast.expr))
+                        and part.lineno > one.line
+                    ):
+                        line = Source(made.file, part.lineno, script.line(part.lineno))
+                        found.setdefault((name, part.lineno), (name, line))
+    return list(found.values())
+
+
+def _changed_name(part: ast.AST) -> str:
+    """The variable that a part of a script changes in place; empty if it does not."""
+    if isinstance(part, ast.AugAssign):
+        return ast.unparse(part.target)
+    if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
+        return ast.unparse(part.targets[0].value)
+    if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+        method = part.func.attr
+        return ast.unparse(part.func.value) if method.endswith("_") and not method.endswith("__") else ""
+    return ""
+
+
+@_failing("a leaf Variable that requires grad", "a view of a leaf Variable that requires grad")
+def _leaf_changed(seen: Seen) -> Iterator[Found]:
+    at = seen.trace.failed_at
+    text = at.text if at else ""
+    yield Found(f"a leaf is changed in place while it is recorded: {text}", at)
+
+
+@_failing("does not require grad and does not have a grad_fn")
+def _constant(seen: Seen) -> Iterator[Found]:
+    at = seen.trace.failed_at
+    match = _CALL.search(at.text) if at else None
+    name = match[1] if match else "the tensor"
+    facts = [
+        f"{file}:{one.line} `{one.text}`: {', '.join(dict.fromkeys(cause.words for cause in one.causes))}"
+        for file, one in _cuts_above(seen, name)
+    ]
+    yield Found(f"{name} has no history: nothing that requires grad leads to it", at, tuple(facts[:LISTED]))
+
+
+def _cuts_above(seen: Seen, name: str) -> Iterator[tuple[str, Binding]]:
+    """The statements that cut gradients on the way to a variable of the line that failed."""
+    at = seen.trace.failed_at
+    script = seen.scripts.get(at.file) if at else None
+    waiting = [] if script is None or at is None else script.before(name, at.line)
+    met: set[int] = set()
+    while waiting and script is not None and at is not None:
+        one = waiting.pop(0)
+        if id(one) not in met:
+            met.add(id(one))
+            if one.causes:
+                yield at.file, one
+            waiting += [earlier for use in sorted(one.uses) for earlier in script.before(use, one.line)]
+
+
+@_failing("appears to not have been used in the graph")
+def _unused(seen: Seen) -> Iterator[Found]:
+    entry = _failed_pass(seen)
+    if entry is None:
+        yield Found("grad was asked for a tensor that the result does not hang on", seen.trace.failed_at)
+        return
+    starts = [(edge.node, edge.nr) for edge in entry.roots]
+    unrecorded = _asked_for(seen)
+    if unrecorded and not any(unrecorded in output.names for node in seen.graph for output in node.outputs):
+        said = f"{unrecorded} was not used to make {_named(entry.roots, seen)}"
+        yield Found(said, seen.trace.failed_at, _why_unrecorded(seen, starts, unrecorded))
+        return
+    for edge in entry.inputs:
+        if not any(node in leading_to(seen.graph, [(edge.node, edge.nr)]) for node, _ in starts):
+            said = f"{seen.name(edge)} was not used to make {_named(entry.roots, seen)}"
+            yield Found(said, seen.trace.failed_at, _why(seen, starts, edge), (edge.node,))
+
+
+def _asked_for(seen: Seen) -> str:
+    """The tensor of the failed call that the error names by its position."""
+    at, match = seen.trace.failed_at, re.search(r"at index (\d+)", seen.trace.failure)
+    try:
+        calls = [part for part in ast.walk(ast.parse(at.text)) if isinstance(part, ast.Call)] if at else []
+    except SyntaxError:  # the call goes over several lines
+        return ""
+    for call in calls:
+        asked = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "inputs")]
+        parts = asked[0].elts if asked and isinstance(asked[0], (ast.List, ast.Tuple)) else asked
+        position = int(match[1]) if match else 0
+        if ast.unparse(call.func).endswith("grad") and position < len(parts):
+            return ast.unparse(parts[position])
+    return ""
+
+
+def _why_unrecorded(seen: Seen, starts: Sequence[Position], name: str) -> tuple[str, ...]:
+    """The same of a tensor that no recorded operation takes."""
+    scripts = dict(seen.scripts)
+    return tuple((causes(seen.graph, starts, [], name, scripts) or unused(name, scripts))[:LISTED])
+
+
+def _why(seen: Seen, starts: Sequence[Position], edge: Edge) -> tuple[str, ...]:
+    """Why no gradient goes from `starts` to a tensor, in the words of `autograph why`."""
+    ends = [(edge.node, edge.nr)]
+    found = causes(seen.graph, starts, ends, seen.name(edge), dict(seen.scripts))
+    return tuple((found or reasons(seen.graph, starts, ends))[:LISTED])
+
+
+@_failing("'NoneType'")
+def _none(seen: Seen) -> Iterator[Found]:
+    at = seen.trace.failed_at
+    match = _GRAD_READ.search(at.text) if at else None
+    if match is None:
+        return
+    name = match[1]
+    made = [Edge(n.id, nr) for n in seen.graph for nr, output in enumerate(n.outputs) if name in output.names]
+    said = f"{name}.grad is None"
+    if made and seen.graph[made[-1].node].kind == "operation":
+        remedy = f"Call {name}.retain_grad() before backward, or ask for it with torch.autograd.grad."
+        known = f"{name} is the result of {where(seen.graph[made[-1].node])}; only leaves keep their gradient"
+        yield Found(said, at, (known,), (made[-1].node,), remedy)
+    elif not seen.graph.passes:
+        yield Found(said, at, ("no backward pass has run before this line",))
+    else:
+        starts = [(edge.node, edge.nr) for edge in seen.graph.passes[-1].roots]
+        facts: tuple[str, ...] = _why(seen, starts, made[-1]) if made else ()
+        if made and made[-1].node in seen.reached:
+            facts = ("a backward pass reached it: zero_grad() has set it to None since",)
+        facts = facts or _why_unrecorded(seen, starts, name)
+        yield Found(said, at, facts, tuple(edge.node for edge in made))
+
+
+@_failing("grad can be implicitly created only for scalar outputs")
+def _no_scalar(seen: Seen) -> Iterator[Found]:
+    at, entry = seen.trace.failed_at, _failed_pass(seen)
+    match = _CALL.search(at.text) if at else None
+    what = seen.shown(entry.roots[0]) if entry is not None and entry.roots else match[1] if match else "the result"
+    yield Found(f"{what} is no scalar, so backward needs to be told its gradient", at)
+
+
+@_failing("marked with @once_differentiable")
+def _once(seen: Seen) -> Iterator[Found]:
+    named = ", ".join(dict.fromkeys(n.op for n in seen.graph if n.order == 0 and n.name == f"{n.op}Backward"))
+    yield Found(
+        f"a Function that is once differentiable was differentiated twice{named and ': '}{named}", seen.trace.failed_at
+    )
+
+
+RULES = (
+    Rule(
+        "AG001",
+        "a second backward pass through a graph that was freed",
+        "A backward pass frees what its nodes have saved, unless it is told to retain the graph.",
+        "Add the losses and call backward once, or call the first one with retain_graph=True.",
+        _freed,
+    ),
+    Rule(
+        "AG002",
+        "a saved tensor was changed in place",
+        "The gradient would be computed from numbers that are no longer those of the forward pass.",
+        "Write the change out of place (x = x * 2, not x *= 2), or change a clone.",
+        _changed,
+    ),
+    Rule(
+        "AG003",
+        "a leaf is changed in place",
+        "A leaf has no history that the change could be recorded in: it would no longer be the leaf.",
+        "Update it within torch.no_grad(), or give the result a name of its own.",
+        _leaf_changed,
+    ),
+    Rule(
+        "AG004",
+        "backward from a tensor without history",
+        "There is nothing to differentiate: its history was cut, or no tensor required grad.",
+        "Make the leaves with requires_grad=True, and compute the loss from them with tensor operations throughout.",
+        _constant,
+    ),
+    Rule(
+        "AG005",
+        "grad was asked for a tensor that was not used",
+        "No path of the graph leads from the result to this tensor.",
+        "Compute the result from this very tensor; if it may be unused, pass allow_unused=True.",
+        _unused,
+    ),
+    Rule(
+        "AG006",
+        "a gradient is None",
+        "A leaf has a gradient only after a backward pass that reaches it.",
+        "Call backward before this line, and keep the way to the leaf in tensor operations.",
+        _none,
+    ),
+    Rule(
+        "AG007",
+        "backward from more than one number",
+        "A gradient is of one number; of several, backward needs a weight for each.",
+        "Reduce it with sum() or mean(), or pass gradient= of the same shape.",
+        _no_scalar,
+    ),
+    Rule(
+        "AG008",
+        "a second derivative of what is once differentiable",
+        "Its backward was declared not to be differentiable, and runs without a record.",
+        "Write backward with tensor operations and take @once_differentiable away, or leave create_graph out.",
+        _once,
+    ),
+)

@@ -1,0 +1,113 @@
+"""What the text of a custom Function tells: where it keeps tensors, what its backward reads and cuts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from autograph_cli.graph import Source
+from autograph_cli.record.bindings import Script
+
+_PIECEWISE = frozenset(
+    ("sign", "sgn", "round", "floor", "ceil", "trunc", "heaviside", "eq", "ne", "lt", "le", "gt", "ge", "isnan")
+)
+"""Functions whose derivative is zero wherever there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionText:
+    """The class of a custom Function in a script."""
+
+    file: str
+    script: Script
+    node: ast.ClassDef
+
+    def method(self, *names: str) -> ast.FunctionDef | None:
+        """The first method of one of these names."""
+        return next((part for part in self.node.body if isinstance(part, ast.FunctionDef) and part.name in names), None)
+
+    @property
+    def once(self) -> ast.expr | None:
+        """The decorator that makes its backward once differentiable."""
+        method = self.method("backward")
+        marks = [] if method is None else method.decorator_list
+        return next((mark for mark in marks if _last(mark) == "once_differentiable"), None)
+
+    def source(self, node: ast.stmt | ast.expr | ast.arg) -> Source:
+        """The line of a part of the class."""
+        return Source(self.file, node.lineno, self.script.line(node.lineno), self.node.name)
+
+    def keeps(self, name: str) -> ast.Assign | None:
+        """The assignment of an attribute of `ctx`, `ctx.up`."""
+        for statement in self._forward():
+            if isinstance(statement, ast.Assign):
+                for target, _ in _pairs(statement):
+                    if ast.unparse(target).partition(".")[2] == name and isinstance(target, ast.Attribute):
+                        return statement
+        return None
+
+    def saves(self, position: int) -> tuple[ast.Call, ast.expr] | None:
+        """The call of `save_for_backward` and the argument in this position."""
+        for statement in self._forward():
+            for call in ast.walk(statement):
+                if not isinstance(call, ast.Call) or _last(call.func) != "save_for_backward":
+                    continue
+                if position < len(call.args):
+                    return call, call.args[position]
+        return None
+
+    def kept_value(self, name: str) -> ast.expr | None:
+        """What an attribute of `ctx` is assigned."""
+        statement = self.keeps(name)
+        pairs = [] if statement is None else _pairs(statement)
+        return next((value for target, value in pairs if ast.unparse(target).endswith(f".{name}")), None)
+
+    def is_piecewise_constant(self, value: ast.expr) -> bool:
+        """Whether an expression is made of comparisons, signs and the like, which have no derivative to miss."""
+        if isinstance(value, ast.Name):
+            made = [
+                expression
+                for statement in self._forward()
+                if isinstance(statement, ast.Assign)
+                for target, expression in _pairs(statement)
+                if isinstance(target, ast.Name) and target.id == value.id
+            ]
+            return bool(made) and all(map(self.is_piecewise_constant, made))
+        return any(
+            isinstance(part, ast.Compare) or (isinstance(part, ast.Call) and _last(part.func) in _PIECEWISE)
+            for part in ast.walk(value)
+        )
+
+    def _forward(self) -> Iterator[ast.stmt]:
+        for name in ("forward", "setup_context"):
+            method = self.method(name)
+            if method is not None:
+                yield from (part for part in ast.walk(method) if isinstance(part, ast.stmt) and part is not method)
+
+
+def _pairs(statement: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
+    """What a statement assigns to, each with its expression."""
+    found: list[tuple[ast.expr, ast.expr]] = []
+    for target in statement.targets:
+        if isinstance(target, ast.Tuple):
+            values = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value] * 99
+            found += zip(target.elts, values, strict=False)
+        else:
+            found.append((target, statement.value))
+    return found
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def function_text(scripts: Mapping[str, Script], name: str) -> FunctionText | None:
+    """The class of this name, if one script has one only."""
+    found = [
+        FunctionText(file, script, node)
+        for file, script in scripts.items()
+        for node in ast.walk(script.tree)
+        if isinstance(node, ast.ClassDef) and node.name == name
+    ]
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,233 @@
+"""What the recorded numbers tell: where NaN is born, gradients that vanish or explode, dead units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.graph import Edge, Node, TensorType, Values
+from autograph_cli.graph.cuts import where
+
+_NOT_FINITE = re.compile(r"\b(nan|inf)\b")
+_NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[+-]?\d+)?)")
+VANISHED, EXPLODED = 1e-7, 1e4
+"""The ratio of the largest gradients of two parameters in one chain below which, or the number above which, it is
+told."""
+DEEP = 4
+"""So many parameters with a dimension there must be for their gradients to be compared."""
+
+
+def not_finite(values: Values | None) -> str:
+    """`nan` or `inf` where some number is one of these; else empty."""
+    if values is None:
+        return ""
+    if values.nans:
+        return "nan"
+    found = _NOT_FINITE.findall(" ".join((*values.whole, values.low, values.high)))
+    return "nan" if "nan" in found else "inf" if found else ""
+
+
+def largest(values: Values | None) -> float | None:
+    """The largest absolute value; None where it is not known, or there are no numbers."""
+    if values is None:
+        return None
+    texts = [text for line in values.whole for text in _NUMBER.findall(line)] or [values.low, values.high]
+    return max((abs(float(text)) for text in texts if text), default=None)
+
+
+def _value(seen: Seen, edge: Edge) -> Values | None:
+    measured = seen.graph[edge.node].measured
+    return measured.values[edge.nr] if measured is not None and edge.nr < len(measured.values) else None
+
+
+def _gradient(seen: Seen, edge: Edge) -> Values | None:
+    """What the backward of a node was given for one of its outputs."""
+    measured = seen.graph[edge.node].measured
+    return measured.gradients[edge.nr] if measured is not None and edge.nr < len(measured.gradients) else None
+
+
+def _shown(values: Values | None) -> str:
+    if values is None:
+        return "not recorded"
+    if values.whole:
+        return " ".join(line.strip() for line in values.whole)
+    return f"{values.low} to {values.high}" + (f", {values.nans} NaN" if values.nans else "")
+
+
+def _born_forward(seen: Seen) -> Iterator[Found]:
+    """The first node on the way to a result that is not finite, or to a NaN, whose inputs are."""
+    results = {edge.node for edge in seen.outcome() if not_finite(_value(seen, edge))}
+    results |= {root.node for root in seen.graph.roots if not_finite(_value(seen, Edge(root.node, root.nr))) == "nan"}
+    results |= {edge.node for node in _sick_gradients(seen) for edge in node.args}
+    if not results:
+        return
+    for node in seen.graph:
+        kinds = [not_finite(_value(seen, Edge(node.id, nr))) for nr in range(len(node.outputs))]
+        if node.kind != "operation" or not any(kinds) or any(not_finite(_value(seen, edge)) for edge in node.args):
+            continue
+        if node.id in results or _leads_on(seen, node, results):
+            yield _birth(seen, node, "nan" if "nan" in kinds else "inf")
+            return
+
+
+def _leads_on(seen: Seen, node: Node, results: set[int]) -> bool:
+    stack, met = [node.id], {node.id}
+    while stack:
+        number = stack.pop()
+        for nr in range(len(seen.graph[number].outputs)):
+            for user in seen.users.get(Edge(number, nr), ()):
+                if user.id in results:
+                    return True
+                if user.id not in met and not_finite(_value(seen, Edge(user.id))):
+                    met.add(user.id)
+                    stack.append(user.id)
+    return False
+
+
+def _birth(seen: Seen, node: Node, kind: str) -> Found:
+    word = {"nan": "NaN", "inf": "infinity"}[kind]
+    facts = tuple(f"given {seen.shown(edge)} = {_shown(_value(seen, edge))}" for edge in node.args)
+    return Found(f"the first {word} is made by {where(node)}", node.source, facts, (node.id,))
+
+
+def _sick_gradients(seen: Seen) -> list[Node]:
+    return [
+        node
+        for node in seen.graph
+        if node.measured is not None and any(map(not_finite, node.measured.gradients)) and node.id in seen.reached
+    ]
+
+
+def _born_backward(seen: Seen) -> Iterator[Found]:
+    """The first node whose backward was given finite gradients and gave some that are not."""
+    for entry in seen.graph.passes:
+        for number in entry.ran:
+            node = seen.graph[number]
+            given = [_gradient(seen, Edge(number, nr)) for nr in range(len(node.outputs))]
+            made = [_value(seen, Edge(number, nr)) for nr in range(len(node.outputs))]
+            if any(map(not_finite, [*given, *made])) or not _keeps_numbers(node):
+                continue
+            after = [edge for edge in node.next if edge is not None and not_finite(_gradient(seen, edge))]
+            if after:
+                facts = [f"given {seen.shown(edge)} = {_shown(_value(seen, edge))}" for edge in node.args]
+                facts.append(f"its gradient was {', '.join(map(_shown, given))}")
+                facts += [f"the gradient of {seen.name(edge)} is {_shown(_gradient(seen, edge))}" for edge in after]
+                word = "NaN" if "nan" in [not_finite(_gradient(seen, edge)) for edge in after] else "infinity"
+                said = f"the first {word} of a gradient is made by the backward of {where(node)}"
+                yield Found(said, node.source, tuple(facts), (node.id, *(edge.node for edge in after)))
+                return
+
+
+def _keeps_numbers(node: Node) -> bool:
+    """Whether a backward computes with numbers of the forward pass; what is linear makes no NaN of finite gradients."""
+    return any(kept.type is not None and not kept.type.dtype.startswith(("bool", "int", "uint")) for kept in node.saved)
+
+
+def _parameters(seen: Seen) -> list[tuple[Edge, float]]:
+    """The leaves whose gradient is known, in order of first use, each with its largest number: vectors if there are
+    enough, for the gradient of a bias is that of its layer's result; else what has more dimensions."""
+    first: dict[int, int] = {}
+    for node in seen.graph:
+        for edge in node.args:
+            first.setdefault(edge.node, node.id)
+    leaves = [node for node in seen.graph if node.kind == "leaf" and node.id in first and not node.order]
+    leaves.sort(key=lambda node: first[node.id])
+    found = [(node, largest(_gradient(seen, Edge(node.id)))) for node in leaves]
+    known = [(Edge(node.id), size) for node, size in found if size is not None and size == size]
+    vectors = [(edge, size) for edge, size in known if len(_type(seen, edge).shape) == 1]
+    return vectors if len(vectors) >= DEEP else [each for each in known if len(_type(seen, each[0]).shape) > 1]
+
+
+def _type(seen: Seen, edge: Edge) -> TensorType:
+    return seen.graph[edge.node].outputs[edge.nr].type
+
+
+def _vanishing(seen: Seen) -> Iterator[Found]:
+    sizes = _parameters(seen)
+    if len(sizes) < DEEP or not sizes[-1][1]:
+        return
+    (first, low), (last, high) = sizes[0], sizes[-1]
+    if 0 < low < VANISHED * high:
+        said = f"the gradient vanishes on the way to {seen.name(first)}"
+        facts = tuple(f"the largest of {seen.name(edge)}.grad is {size:.2g}" for edge, size in (sizes[0], sizes[-1]))
+        yield Found(said, seen.users[first][0].source, facts, (first.node, last.node))
+
+
+def _exploding(seen: Seen) -> Iterator[Found]:
+    sizes = _parameters(seen)
+    if len(sizes) < DEEP or not sizes[-1][1]:
+        return
+    (first, high), (last, low) = sizes[0], sizes[-1]
+    if EXPLODED < high < float("inf") and high > EXPLODED * low:
+        said = f"the gradient explodes on the way to {seen.name(first)}"
+        facts = tuple(f"the largest of {seen.name(edge)}.grad is {size:.2g}" for edge, size in (sizes[0], sizes[-1]))
+        yield Found(said, seen.users[first][0].source, facts, (first.node, last.node))
+
+
+def _dead(seen: Seen) -> Iterator[Found]:
+    """An operation of one tensor with nothing but zeros, whose backward passes on nothing but zeros."""
+    for node in seen.graph:
+        if len(node.args) != 1 or len(node.outputs) != 1 or node.id not in seen.reached or node.order:
+            continue
+        (edge,) = node.args
+        made, given = _value(seen, Edge(node.id)), _gradient(seen, Edge(node.id))
+        passed = _gradient(seen, edge) if edge in node.next and len(seen.users[edge]) == 1 else None
+        many = made is not None and made.count > 1 and made.count == given_count(seen, edge)
+        if many and largest(made) == 0 and largest(passed) == 0 and largest(given) and largest(_value(seen, edge)):
+            facts = (f"given {seen.shown(edge)} = {_shown(_value(seen, edge))}",)
+            yield Found(f"{where(node)} makes zeros only, and passes on no gradient", node.source, facts, (node.id,))
+
+
+def given_count(seen: Seen, edge: Edge) -> int:
+    """How many numbers a tensor has, where they were recorded."""
+    values = _value(seen, edge)
+    return 0 if values is None else values.count
+
+
+_VALUES = ("values",)
+RULES = (
+    Rule(
+        "AG301",
+        "NaN or infinity is born in the forward pass",
+        "Every number that is computed from it, and every gradient that goes through it, is lost.",
+        "Keep its inputs in the domain: clamp them, add a small number, or use a stable form such as log_softmax, "
+        "log1p or logsumexp.",
+        _born_forward,
+        _VALUES,
+    ),
+    Rule(
+        "AG302",
+        "NaN or infinity is born in the backward pass",
+        "The derivative at this point is infinite, and zero times infinity is NaN, under torch.where as well.",
+        "Change the input of the operation, not its result: torch.where(x > 0, x, 1) before sqrt, a small number "
+        "under a root, norm or logarithm.",
+        _born_backward,
+        _VALUES,
+    ),
+    Rule(
+        "AG303",
+        "gradients vanish",
+        "The first layers do not learn, as their gradient is smaller by many orders of magnitude.",
+        "Use another activation or initial values, normalization, or connections that skip layers.",
+        _vanishing,
+        _VALUES,
+    ),
+    Rule(
+        "AG304",
+        "gradients explode",
+        "One step changes the first layers so much that what they learned is lost.",
+        "Clip them with torch.nn.utils.clip_grad_norm_, or choose smaller initial values, or normalization.",
+        _exploding,
+        _VALUES,
+    ),
+    Rule(
+        "AG305",
+        "dead units",
+        "Where all inputs are in the flat part of an activation, nothing before it gets a gradient, and so nothing "
+        "changes.",
+        "Use a smaller learning rate, other initial values of the bias, or an activation with a slope everywhere.",
+        _dead,
+        _VALUES,
+    ),
+)

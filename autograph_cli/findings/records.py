@@ -1,0 +1,109 @@
+"""Findings as frozen records, the rules that make them, and what a rule is given to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from autograph_cli.graph import Edge, Graph, Node, Pass, Source, Step, Trace
+from autograph_cli.graph.cuts import behind
+from autograph_cli.graph.names import output_names
+from autograph_cli.record.bindings import Script
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, or probably not meant."""
+
+    code: str
+    said: str
+    """What is so, with the names of what it is about, in one sentence."""
+    source: Source | None
+    reason: str
+    remedy: str
+    facts: tuple[str, ...] = ()
+    nodes: tuple[int, ...] = ()
+    """The nodes that it is about, in the graph of `step`."""
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a rule saw; with the rule's own words it becomes a finding."""
+
+    said: str
+    source: Source | None = None
+    facts: tuple[str, ...] = ()
+    nodes: tuple[int, ...] = ()
+    remedy: str = ""
+    """What to change, where that is not the same for all that the rule finds."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One step of a trace, the scripts by the names that its lines have, and the steps beside it."""
+
+    trace: Trace
+    step: Step
+    scripts: Mapping[str, Script] = field(default_factory=dict)
+
+    @property
+    def graph(self) -> Graph:
+        return self.step.graph
+
+    @property
+    def is_last(self) -> bool:
+        return self.step is self.trace.steps[-1]
+
+    @cached_property
+    def names(self) -> list[tuple[str, ...]]:
+        return output_names(self.graph)
+
+    @cached_property
+    def users(self) -> dict[Edge, list[Node]]:
+        """The operations that were given each tensor."""
+        found: dict[Edge, list[Node]] = {}
+        for node in self.graph:
+            for edge in dict.fromkeys(node.args):
+                found.setdefault(edge, []).append(node)
+        return found
+
+    @cached_property
+    def reached(self) -> set[int]:
+        """The nodes that some backward call ran."""
+        return {number for entry in self.graph.passes for number in entry.ran}
+
+    def name(self, edge: Edge) -> str:
+        """A tensor's name."""
+        return self.names[edge.node][edge.nr]
+
+    def shown(self, edge: Edge) -> str:
+        """A tensor's name and type."""
+        return f"{self.name(edge)}: {self.graph[edge.node].outputs[edge.nr].type}"
+
+    def behind(self, entry: Pass) -> set[int]:
+        """What the roots of a backward call hang on."""
+        return behind(self.graph, [(edge.node, edge.nr) for edge in entry.roots])
+
+    def outcome(self) -> Iterator[Edge]:
+        """The tensors that backward calls started from."""
+        yield from dict.fromkeys(edge for entry in self.graph.passes for edge in entry.roots)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of finding: its code, its words, and what looks for it in a step."""
+
+    code: str
+    title: str
+    reason: str
+    remedy: str
+    find: Callable[[Seen], Iterable[Found]]
+    record: tuple[str, ...] = ()
+    """What must be recorded beside the graph for it to be found."""
+
+
+def line_of(source: Source | None) -> str:
+    """A source line as findings name it: `train.py:7`."""
+    return f"{source.file}:{source.line}" if source else "a line that is not known"

@@ -1,0 +1,129 @@
+"""What goes on from step to step: graphs that grow, and graphs of gradients that nobody differentiates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
+from autograph_cli.graph import Edge, Graph, Pass, Source
+from autograph_cli.graph.cuts import LISTED
+
+FEWEST = 4
+"""So many steps or calls are a loop."""
+
+
+def _by_line(graph: Graph) -> Counter[tuple[Source, str]]:
+    return Counter((node.source, node.op) for node in graph if node.source is not None and node.kind == "operation")
+
+
+def _grows(seen: Seen) -> Iterator[Found]:
+    """A line is in the last graph once for each step, and was not in the first."""
+    steps = seen.trace.steps
+    passed = seen.step.number - steps[0].number
+    if not seen.is_last or passed < FEWEST - 1:
+        return
+    first, last = _by_line(steps[0].graph), _by_line(seen.graph)
+    # The script's own derivatives of derivatives may come later than the first step: only what came to stay counts.
+    grown = [(key, count) for key, count in last.items() if count > first[key] and count >= passed * max(1, first[key])]
+    if not grown:
+        return
+    (source, op), count = max(grown, key=lambda item: (item[1], -item[0][0].line))
+    nodes = tuple(node.id for node in seen.graph if (node.source, node.op) == (source, op))
+    yield Found(
+        f"the graph grows from step to step: {op} at {line_of(source)} is in it {count} times",
+        source,
+        (
+            f"the graph of step {steps[0].number} has {len(steps[0].graph)} nodes",
+            f"the graph of step {seen.step.number} has {len(seen.graph)} nodes",
+        ),
+        nodes,
+    )
+
+
+def _retained(seen: Seen) -> Iterator[Found]:
+    """Calls of one line within one step, each of which ran more than the one before."""
+    for source, entries in _calls(seen).items():
+        sizes = [len(entry.ran) for entry in entries]
+        alike = len({(entry.order, entry.create_graph) for entry in entries}) == 1 and entries[0].order == 1
+        if alike and len(sizes) >= FEWEST and all(low < high for low, high in pairwise(sizes)):
+            said = f"each {entries[0].call} at {line_of(source)} runs more nodes than the one before"
+            yield Found(said, source, (f"{sizes[0]} nodes at first, {sizes[-1]} at the end",), tuple(entries[-1].ran))
+
+
+def _calls(seen: Seen) -> dict[Source, list[Pass]]:
+    found: dict[Source, list[Pass]] = {}
+    for entry in seen.graph.passes:
+        if entry.source is not None:
+            found.setdefault(entry.source, []).append(entry)
+    return found
+
+
+def _never_differentiated(seen: Seen) -> Iterator[Found]:
+    """Calls of one line that record their derivatives, of which no later call runs any."""
+    used = {number for entry in seen.graph.passes for number in entry.ran}
+    made: dict[int, list[int]] = {}
+    for node in seen.graph:
+        if node.pass_id is not None and node.kind == "operation":
+            made.setdefault(node.pass_id, []).append(node.id)
+    for source, entries in _calls(seen).items():
+        asked = [entry for entry in entries if entry.create_graph and entry.call == "backward"]
+        nodes = [number for entry in asked for number in made.get(entry.id, ())]
+        outer = any(user.pass_id is None and _takes(user.args, set(nodes)) for user in seen.graph)
+        if len(asked) >= FEWEST and nodes and not used.intersection(nodes) and not outer:
+            yield Found(
+                f"{len(asked)} calls of backward with create_graph=True at {line_of(source)} made graphs that nothing "
+                "differentiates",
+                source,
+                (f"{len(nodes)} nodes of derivatives are kept",),
+                tuple(nodes),
+            )
+
+
+def _takes(args: Iterable[Edge], nodes: set[int]) -> bool:
+    return any(edge.node in nodes for edge in args)
+
+
+def _stale(seen: Seen) -> Iterator[Found]:
+    notices = [notice for notice in seen.trace.notices if notice.kind == "stale"] if seen.is_last else []
+    by_line: dict[Source | None, list[str]] = {}
+    for notice in notices:
+        by_line.setdefault(notice.source, []).append(notice.name)
+    for source, names in by_line.items():
+        said = f"the gradient of {', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''} adds up over steps"
+        fact = f"step {notices[0].step} adds to what was there before the parameters were changed"
+        yield Found(said, source, (fact,))
+
+
+RULES = (
+    Rule(
+        "AG401",
+        "a graph grows from step to step",
+        "Every step keeps the graphs of all steps before it: memory and time grow until something fails.",
+        "Add numbers, not tensors (total += loss.item()), and detach what is carried to the next step "
+        "(hidden = hidden.detach()).",
+        _grows,
+    ),
+    Rule(
+        "AG402",
+        "a retained graph grows from call to call",
+        "With retain_graph=True each backward pass goes through the graphs of all turns of the loop before it.",
+        "Detach what is carried to the next turn, and leave retain_graph out.",
+        _retained,
+    ),
+    Rule(
+        "AG403",
+        "create_graph=True in a loop",
+        "The gradients keep the graph that made them, and each turn of the loop keeps one more.",
+        "Leave create_graph out where no derivative of a gradient is taken.",
+        _never_differentiated,
+    ),
+    Rule(
+        "AG404",
+        "gradients add up over steps",
+        "backward adds to .grad: each step goes along the sum of all gradients since the beginning.",
+        "Call optimizer.zero_grad(), or set .grad to None, before each backward.",
+        _stale,
+    ),
+)

@@ -1,0 +1,69 @@
+"""What the passes of a graph differentiate, in the words of the script: `dloss/dw`, `1, gradient of loss`."""
+
+from __future__ import annotations
+
+from autograph_cli.graph.names import output_names, shown_name
+from autograph_cli.graph.records import Edge, Graph, Node
+
+MOST = 4
+"""Derivatives that are listed; of more, their number is told."""
+ONES = {"1", "1."}
+
+
+def derivatives_text(graph: Graph, order: int) -> str:
+    """The derivatives that the passes of this order computed: `dloss/dw, dloss/db`; empty if there are none."""
+    names = output_names(graph)
+
+    def name(edge: Edge) -> str:
+        node = graph.nodes[edge.node]
+        own = node.outputs[edge.nr].names
+        return shown_name(names[edge.node][edge.nr]) if own or not node.op else f"({node.op})"
+
+    found: dict[str, None] = {}
+    for entry in graph.passes:
+        if entry.order != order or not entry.roots:
+            continue
+        kept = [edge for edge, made in zip(entry.inputs, entry.results, strict=False) if made is not None]
+        root = "+".join(map(name, entry.roots))
+        root = f"({root})" if len(entry.roots) > 1 else root
+        found.update((f"d{root}/d{name(edge)}", None) for edge in kept or entry.inputs)
+    listed = list(found)
+    more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
+    return ", ".join(listed[:MOST]) + more
+
+
+def incoming_gradients(graph: Graph) -> dict[int, str]:
+    """Of each nameless input that only backwards of one node were given, whose gradient it is.
+
+    The number before it stands where the values were recorded and all are 1.
+    """
+    users: dict[int, list[Node]] = {}
+    for node in graph:
+        for edge in node.args:
+            users.setdefault(edge.node, []).append(node)
+    names = output_names(graph)
+    found: dict[int, str] = {}
+    for node in graph:
+        if node.kind != "input" or node.op or node.outputs[0].names:
+            continue
+        parents = {user.parent for user in users.get(node.id, ())}
+        parent = parents.pop() if len(parents) == 1 else None
+        of = None if parent is None else graph.nodes[parent]
+        if of is None or node.outputs[0].type not in [output.type for output in of.outputs]:
+            continue
+        own = next((nr for nr, output in enumerate(of.outputs) if output.type == node.outputs[0].type), 0)
+        whose = shown_name(names[of.id][own]) if of.outputs[own].names or not of.op else of.op
+        ones = "1, " if _all_ones(node) else ""
+        found[node.id] = f"{ones}gradient of {whose}"
+    return found
+
+
+def _all_ones(node: Node) -> bool:
+    """Whether the values are known to be 1 everywhere."""
+    values = node.measured.values[0] if node.measured and node.measured.values else None
+    if values is None:
+        return False
+    if values.whole:
+        words = " ".join(values.whole).replace("[", " ").replace("]", " ").replace(",", " ").split()
+        return bool(words) and ONES.issuperset(words)
+    return values.low in ONES and values.high in ONES and not values.nans

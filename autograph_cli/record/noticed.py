@@ -1,0 +1,102 @@
+"""What is seen of parameters while the script runs: those that nothing uses, and gradients that nobody zeroes."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograph_cli.engines.protocol import Engine
+from autograph_cli.graph import Notice, Source
+from autograph_cli.record.event_log import EventLog
+
+FEW = 16
+"""So many steps are watched for stale gradients: who forgets to zero them does so from the second step on."""
+
+
+class Noticed:
+    """Watches the parameters of one run."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._unused: list[tuple[str, weakref.ref[Any]]] = []
+        self._versions: dict[int, int] = {}
+        """Of each leaf, by key: its version when the last backward pass was over."""
+        self._often: dict[int, int] = {}
+        """Of each leaf, by key: how often in turn its gradient was older than its last change."""
+        self._stale: dict[int, Notice] = {}
+
+    def look_at(self, optimizers: Iterable[weakref.ref[Any]], spaces: Sequence[Mapping[str, Any]]) -> None:
+        """Note which parameters of the optimizers no operation has taken so far."""
+        unused = {id(x): x for x in _parameters(optimizers) if x.requires_grad and x.grad is None and not self._met(x)}
+        names = _names(spaces, self._log.engine.tensor) if unused else {}
+        self._unused = [(names[key], weakref.ref(x)) for key, x in unused.items() if key in names]
+
+    def begins(self, leaves: Mapping[int, weakref.ref[Any]], line: Callable[[], Source | None], step: int) -> None:
+        """A backward pass that reaches these leaves is about to run."""
+        if step >= FEW:
+            return
+        for key, x in _living(leaves):
+            before = self._versions.get(key)
+            often = self._often.get(key, 0)
+            changed = before is not None and x._version != before
+            if key in self._stale or not (often or changed):
+                continue
+            # Once may be in passing, on the way to another network: such a gradient is zeroed before the next change.
+            self._often[key] = often + changed if _is_set(self._log.engine, x) else 0
+            if self._often[key] == 2:
+                self._stale[key] = Notice("stale", "", line(), step)
+
+    def ends(self, leaves: Mapping[int, weakref.ref[Any]], step: int) -> None:
+        """The pass is over."""
+        if step < FEW:
+            self._versions |= {key: x._version for key, x in _living(leaves)}
+
+    def notices(self) -> tuple[Notice, ...]:
+        """What was noted, with the names of the parameters that are known by now."""
+        log = self._log
+        found = [Notice("unused", name) for name, ref in self._unused if (x := ref()) is None or not self._met(x)]
+        for key, notice in self._stale.items():
+            event = log.known.get(key)
+            named = [] if event is None else log.names.get(event.number, {}).get(0, [])
+            named = named or ([] if event is None else log.borrowed.get(event.number, {}).get(0, []))
+            found += [Notice(notice.kind, name, notice.source, notice.step) for name in named[:1]]
+        return tuple(found)
+
+    def _met(self, x: Any) -> bool:
+        held = self._log.tensors.get(id(x))
+        return held is not None and held[0]() is x and held[1] >= 0
+
+
+def _living(leaves: Mapping[int, weakref.ref[Any]]) -> Iterator[tuple[int, Any]]:
+    for key, ref in leaves.items():
+        x = ref()
+        if x is not None:
+            yield key, x
+
+
+def _is_set(engine: Engine, x: Any) -> bool:
+    """Whether a parameter has a gradient that is not zero."""
+    return x.grad is not None and bool(np.any(np.asarray(engine.array(x.grad)) != 0))
+
+
+def _parameters(optimizers: Iterable[weakref.ref[Any]]) -> Iterator[Any]:
+    for ref in optimizers:
+        optimizer = ref()
+        for group in () if optimizer is None else optimizer.param_groups:
+            yield from group["params"]
+
+
+def _names(spaces: Sequence[Mapping[str, Any]], tensor: type) -> dict[int, str]:
+    """The variables by which parameters are reached, by id: themselves, and those of modules."""
+    found: dict[int, str] = {}
+    for space in spaces:
+        for name, value in list(space.items()):
+            if isinstance(value, tensor):
+                found.setdefault(id(value), name)
+            elif not isinstance(value, type) and callable(named := getattr(value, "named_parameters", None)):
+                for inner, parameter in named():
+                    found.setdefault(id(parameter), f"{name}.{inner}")
+    return found

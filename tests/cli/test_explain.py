@@ -1,0 +1,89 @@
+"""`autograph explain` prints findings in four formats, and `run` explains an exception below its traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+WRONG = "import torch\nw = torch.ones(3, requires_grad=True)\ne = torch.exp(w)\ne.mul_(2)\ne.sum().backward()\n"
+RIGHT = "import torch\nw = torch.ones(3, requires_grad=True)\nw.exp().sum().backward()\n"
+
+
+def test_a_failed_run_is_explained_below_its_traceback(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(WRONG)
+    said = autograph("run", "expr.py").stderr
+    traceback, _, rest = said.partition("autograph: ")
+    assert "has been modified by an inplace operation" in traceback.splitlines()[-1]
+    first, second, *_ = rest.splitlines()
+    assert first == "AG002 expr.py:4: e, which a backward needs, was changed in place."
+    assert second.endswith("More: autograph explain")
+    told = autograph("explain")
+    assert told.returncode == 1
+    assert told.stdout.startswith(first)
+    assert "exp at expr.py:3 saved e: float32[3] for its backward" in told.stdout
+
+
+def test_an_error_of_the_script_is_not_explained(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(RIGHT + "raise ValueError('too small')\n")
+    assert "AG" not in autograph("run", "expr.py").stderr
+    told = autograph("explain")
+    assert told.stdout == "expr.py failed, and no finding explains it: ValueError: too small\n"
+
+
+def test_a_script_without_a_graph_is_explained(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text("import torch\nx = torch.ones(3)\nx.sum().backward()\n")
+    assert "More: autograph explain expr.py" in autograph("run", "expr.py").stderr
+    assert autograph("explain", "expr.py").stdout.startswith("AG004 expr.py:3: ")
+
+
+def test_nothing_found(cli: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(RIGHT)
+    result = cli("explain", "expr.py")
+    assert (result.exit_code, result.stdout) == (0, "expr.py: nothing found.\n")
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    (tmp_path / "expr.py").write_text(WRONG)
+    return "expr.py"
+
+
+def test_github(cli: Callable[..., Result], wrong: str) -> None:
+    said = cli("explain", wrong, "--format", "github").stdout
+    assert said.startswith("::warning file=expr.py,line=4,title=AG002::e, which a backward needs")
+
+
+def test_json(cli: Callable[..., Result], wrong: str) -> None:
+    (finding,) = json.loads(cli("explain", wrong, "--format", "json").stdout)
+    assert (finding["code"], finding["source"]["line"], finding["step"]) == ("AG002", 4, 0)
+
+
+def test_sarif(cli: Callable[..., Result], wrong: str) -> None:
+    (run,) = json.loads(cli("explain", wrong, "--format", "sarif").stdout)["runs"]
+    (result,) = run["results"]
+    assert result["ruleId"] == run["tool"]["driver"]["rules"][0]["id"] == "AG002"
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 4}
+
+
+def test_the_picture_is_of_the_nodes_concerned(cli: Callable[..., Result], wrong: str, tmp_path: Path) -> None:
+    cli("explain", wrong, "--picture")
+    assert "mul_" in (tmp_path / "expr.AG002.svg").read_text("utf-8")
+
+
+def test_a_code_that_does_not_exist_is_refused(cli: Callable[..., Result], wrong: str) -> None:
+    result = cli("explain", wrong, "--select", "AG999")
+    assert result.exit_code == 2
+    assert "'AG999' is no code, and no code begins so" in result.output
+
+
+def test_a_project_ignores_codes(cli: Callable[..., Result], wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.autograph.explain]\nignore = ["AG002"]\n')
+    result = cli("explain", wrong)
+    assert "no finding explains it" in result.stdout
