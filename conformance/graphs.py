@@ -33,6 +33,7 @@ REASONS = {
     r"24_views": "PyTorch keeps a negative index as it was given, and a mask as a mask",
     r"25_operations": "PyTorch's second derivatives of some activations are written with other operations",
     r"wgan_gp|22_higher": "the passes or nodes come in another order; nothing else differs",
+    r"26_": "`Variable(x)` and `.data` are an alias that PyTorch makes unseen; the built-in engine tells of a `detach`",
     r"29_": "an `alias` that makes an object of a subclass is met when it is used, without its line",
     r"char_rnn": "PyTorch runs recurrent layers in one node of oneDNN, with a workspace of the size that this machine needs",
     r"actor_critic|adder_gpt|llama": "PyTorch keeps a negative dimension as it was given",

@@ -157,3 +157,17 @@ def test_tensors_of_pytorch_are_compared_too(python: Run, tmp_path: Path) -> Non
     assert "leaf model.weight: float32[2, 3]" in kept(tmp_path)["test_real.graph.txt"]
     edit(tmp_path, ".tanh()", ".sigmoid()")
     assert "`tanh` became `sigmoid`" in python(*options, CI="").stdout
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+def test_on_request_pytorch_is_recorded_while_a_test_runs(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "test_model.py").write_text(
+        "import torch\n\ndef test_real(graph_snapshot):\n    model = torch.nn.Linear(3, 2)\n"
+        "    loss = (model(torch.ones(4, 3)) * torch.ones(2)).sum()\n    assert graph_snapshot == loss\n"
+        "    assert graph_snapshot.double_backward == loss\n"
+    )
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+    result = python("-m", "pytest", *PLUGIN, "--graph-engine", "torch", *options, CI="")
+    assert "1 passed" in result.stdout, result.stdout
+    text = kept(tmp_path)["test_real.graph.txt"]
+    assert "mul(%addmm, %input_2)" in text  # what has no gradient too
