@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
 from autograph_cli import AutographError, engines, graph
@@ -47,10 +47,8 @@ class Recording:
 
     def render(self, path: str | Path | None = None, view: str = "forward", **options: Any) -> bytes:
         """Draw the last step; the name of the file at `path` says the format. Options are those of `export.render`."""
-        from autograph_cli import export  # drawing, which not every caller asks for
-
         ending = "svg" if path is None else Path(path).suffix.lstrip(".") or "svg"
-        drawn = export.render(self.step, view=view, format=options.pop("format", ending), **options)
+        drawn: bytes = _export().render(self.step, view=view, format=options.pop("format", ending), **options)
         if path is not None:
             store.write(Path(path), drawn)
         return drawn
@@ -64,12 +62,17 @@ class Recording:
         store.save(self.trace, Path(path))
 
     def _repr_html_(self) -> str | None:
-        from autograph_cli import export
-
-        return export.notebook_html(self.trace)
+        page: str | None = _export().notebook_html(self.trace)
+        return page
 
     def _repr_svg_(self) -> str:
         return self.render().decode()
+
+
+def _export() -> ModuleType:
+    from autograph_cli import export  # drawing, which not every caller asks for
+
+    return export
 
 
 def record(

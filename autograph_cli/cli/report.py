@@ -10,6 +10,7 @@ from autograph_cli.cli.options import no_graph
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import Graph, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_of, bytes_text
+from autograph_cli.graph.marks import marks_of, marks_text
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.saved_memory import kept_tensors, retained, total_bytes
 from autograph_cli.record.steps import ALL_UNTIL, EACH
@@ -22,11 +23,19 @@ NOT_FOLLOWED = (
 )
 
 
+_UNTOLD = {
+    "CopySlices": "what `CopySlices` nodes keep for backward",
+    "CompiledFunctionBackward": "what ran inside of compiled parts",
+    "DifferentiableGraphBackward": "what ran inside of scripted parts",
+}
+"""What PyTorch does not tell, by the nodes that stand for it."""
+
+
 def print_report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -> None:
     """Print the report on stderr: with colours in a terminal, as plain lines elsewhere."""
     title = f"{trace.script}, {_steps(trace)}" if has_graph(trace) else no_graph(trace)
     say(f"autograph: {title}", err=True, style="bold")
-    for label, text in report(trace, where, folder, last):
+    for label, text in [*report(trace, where, folder, last), *untold(trace)]:
         say(f"  {label:<9}", err=True, style="cyan", end="")
         say(text, err=True)
 
@@ -48,6 +57,14 @@ def report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -
     return [(label, visible(text)) for label, text in lines]
 
 
+def untold(trace: Trace) -> list[tuple[str, str]]:
+    """What PyTorch did not tell of the operations in a trace, a line for each."""
+    if trace.engine != "pytorch":
+        return []
+    names = {node.name for step in trace.steps for node in step.graph}
+    return [("untold", text) for name, text in _UNTOLD.items() if name in names]
+
+
 def kept_bytes(nodes: Iterable[Node]) -> int:
     """Bytes that the nodes keep for backward; memory that several of them share counts once."""
     return total_bytes(kept_tensors(Graph(tuple(nodes))))
@@ -64,6 +81,8 @@ def _step(step: Step) -> list[tuple[str, str]]:
     nodes = [node for node in step.graph if not (step.derived and node.order)]
     lines = [("roots", _listed(_roots(step.graph)) or "none")]
     lines.append(("leaves", _listed(_leaves(nodes)) or "none"))
+    seen = marks_text(marks_of(step.graph))
+    lines += [("wrong", f"{seen}: marked in the pictures")] if seen else []
     orders = Counter(node.order for node in nodes if node.kind == "operation")
     lines.append(("nodes", ", ".join(f"order {order}: {orders[order]}" for order in sorted(orders)) or "none"))
     lines += _memory(step, nodes)

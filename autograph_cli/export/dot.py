@@ -22,6 +22,7 @@ from autograph_cli.export.style import (
     SMALL,
     SUBTITLE,
     TITLE,
+    WRONG,
     Style,
     is_code,
     node_attributes,
@@ -67,7 +68,7 @@ def to_dot(
     _stack(dot, scene)
     banded = bool(scene.bands)
     for number, arrow in enumerate(scene.arrows):
-        look = _line_look(arrow.label if labels else "", arrow.back, arrow.dashed, banded, arrow.keeps)
+        look = _line_look(arrow.label if labels else "", arrow.back, arrow.dashed, banded, arrow.keeps, arrow.wrong)
         tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
         dot.body.append(f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n')
     drawn = {box.id for box in scene.boxes}
@@ -77,11 +78,13 @@ def to_dot(
 
 
 @lru_cache(1 << 12)
-def _line_look(label: str, back: bool, dashed: bool, banded: bool, keeps: bool) -> str:
+def _line_look(label: str, back: bool, dashed: bool, banded: bool, keeps: bool, wrong: bool) -> str:
     """How an arrow looks, each attribute with a space before it."""
     attributes = {"label": label_of(f" {label} ")} if label else {}
     if back:
         attributes |= {"style": "dotted", "constraint": "false"}
+    elif wrong:
+        attributes["color"] = WRONG
     elif keeps:
         attributes["style"] = "dotted"
     elif dashed:

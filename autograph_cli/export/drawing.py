@@ -39,6 +39,7 @@ from autograph_cli.export.style import (
     PALE_INK,
     STYLES,
     TITLE,
+    WRONG,
     Style,
     text_width,
 )
@@ -117,7 +118,12 @@ def primitives(placed: Placed) -> Iterator[Primitive]:
     for (tail, other), start, curve in links(placed):
         yield Primitive("link", f"{tail} -> {other}", (Way(Line(start, (curve,)), LINK),))
     for number, (arrow, line, phase) in enumerate(zip(scene.arrows, placed.lines, phases(placed), strict=True)):
-        yield Primitive("arrow", f"e{number}", (Way(line, LINE, dashes(arrow), phase, head(line)),), arrow.tooltip)
+        yield Primitive(
+            "arrow",
+            f"e{number}",
+            (Way(line, WRONG if arrow.wrong else LINE, dashes(arrow), phase, head(line)),),
+            arrow.tooltip,
+        )
     for number, (arrow, line) in enumerate(zip(scene.arrows, placed.lines, strict=True)):
         if arrow.label and line.label:
             yield _label(f"label_{number}", arrow.label, line.label, under.at(line.label))

@@ -19,6 +19,7 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "derivative": ("[", "]"),
     "cut": ("[", "]"),
     "saved": ("(", ")"),
+    "mark": ("(", ")"),
     "result": ("(", ")"),
     "module": ("(", ")"),
     "folded": ("(", ")"),

@@ -195,7 +195,7 @@ def _within(x: float, placed: Placed) -> float:
 
 def dashes(arrow: Arrow) -> str:
     """The lengths of an arrow's dashes and gaps; empty for a solid one."""
-    return "1.5 3" if arrow.back else "2 2" if arrow.keeps else "5 3" if arrow.dashed else ""
+    return "1.5 3" if arrow.back else "2 2" if arrow.keeps and not arrow.wrong else "5 3" if arrow.dashed else ""
 
 
 def phases(placed: Placed) -> list[float]:

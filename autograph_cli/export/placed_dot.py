@@ -100,6 +100,8 @@ class _Writer:
         (way,) = primitive.parts
         assert isinstance(way, Way)
         attributes = {"pos": self.spline(way)}
+        if way.colour != LINE:
+            attributes["color"] = way.colour
         if way.dash:
             attributes["style"] = "dotted" if arrow.back else "dashed"
         self.dot.body.append(statement(f"{arrow.tail} -> {arrow.head}", attributes))

@@ -44,6 +44,7 @@ from autograph_cli.graph import (
 )
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
+from autograph_cli.graph.marks import Mark, marks_of
 from autograph_cli.graph.names import told_apart, visible, visible_lines
 from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.opened import inside_words
@@ -88,6 +89,8 @@ class Job:
     """What stands beside the bands, or is written alone."""
     data: bool = False
     """Whether arrows follow the data."""
+    marks: Sequence[tuple[int, str]] = ()
+    """What is wrong, by node."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
@@ -102,7 +105,7 @@ class Job:
         """The scene with everything open; where there is a limit, loops are rolled if that makes it much smaller."""
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
-        scene = build(self.graph, self.title, data=self.data, shown=self.shown, tags=self.tags)
+        scene = build(self.graph, self.title, data=self.data, shown=self.shown, tags=self.tags, marks=self.marks)
         if self.flattened:
             scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
         if self.formulas:
@@ -243,6 +246,8 @@ class RenderOptions:
     """The highest that the double-backward view shows."""
     part: Slice | None = None
     """What of the view is shown."""
+    marks: bool = True
+    """Mark where a gradient is cut, does not arrive, or is no number."""
     max_nodes: int | None = None
     """Where a picture has more boxes, loops are rolled if that makes it much smaller, equal modules in a row are drawn
     once, modules closed from the inside out, and chains folded, as far as it takes."""
@@ -324,6 +329,11 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         numbers = numbers and part.of(numbers)
         cut = part.of(cut)
     own = () if numbers is None else [int(node.module) for node in numbers]
+    marks: list[tuple[int, str]] = []
+    found = marks_of(graph) if asked.marks and asked.inside is None else []
+    if found:
+        same = VIEWS[view](_numbered(graph), names, asked.order, flows)
+        marks = _shown_marks(part.of(same) if part else same, found)
     shallow = cut if format in ("graphml", "text", "json") else flattened(cut, DEEPEST)
     return Job(
         shallow,
@@ -343,6 +353,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         columns=asked.columns,
         formulas=formulas_of(graph) if asked.formula or format == "latex" else (),
         data=flows or view == "forward",
+        marks=marks,
     )
 
 
@@ -371,6 +382,13 @@ def _tabs(graph: Graph, asked: str, highest: int | None) -> Iterator[tuple[str, 
         yield f"order-{order}", "double-backward", order
     if orders or asked == "double-backward":
         yield "double-backward", "double-backward", highest
+
+
+def _shown_marks(numbered: Graph, marks: Iterable[Mark]) -> list[tuple[int, str]]:
+    """The marks of what a view shows, whose nodes bear their numbers in the whole graph."""
+    shown = {int(node.module): node.id for node in numbered}
+    places = ((next((shown[node] for node in mark.nodes if node in shown), None), mark.words) for mark in marks)
+    return list(dict.fromkeys((node, words) for node, words in places if node is not None))
 
 
 def _numbered(graph: Graph) -> Graph:

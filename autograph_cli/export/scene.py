@@ -25,6 +25,7 @@ LEGEND: dict[Style, str] = {
     "input": "input, no gradient",
     "cut": "left out from here",
     "saved": "kept for backward",
+    "mark": "wrong here",
 }
 DETACH = "detach"
 FAR = 6
@@ -71,6 +72,8 @@ class Arrow:
     """Whether it leads against all others, from one turn of a loop into the next."""
     keeps: bool = False
     """Whether it leads to what its tail keeps for backward, and is no way of data or gradients."""
+    wrong: bool = False
+    """Whether it leads to a mark of what is wrong, and is no way either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +133,29 @@ class Scene:
         return self.bands if self.data else self.bands[::-1]
 
 
-def build(graph: Graph, title: str, *, data: bool, shown: Collection[str] = USUAL, tags: bool = True) -> Scene:
+def build(
+    graph: Graph,
+    title: str,
+    *,
+    data: bool,
+    shown: Collection[str] = USUAL,
+    tags: bool = True,
+    marks: Collection[tuple[int, str]] = (),
+) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
     `shown` are the facts that stand on its boxes (`graph.facts.WORDS`); with `tags` a leaf or an input whose users are
-    far from each other is drawn small at each of them, else it is one box with all its arrows.
+    far from each other is drawn small at each of them, else it is one box with all its arrows. `marks` say what is
+    wrong at a node.
     """
-    return _Builder(graph, data, shown, tags).scene(title)
+    return _Builder(graph, data, shown, tags, marks).scene(title)
 
 
 class _Builder:
-    def __init__(self, graph: Graph, data: bool, shown: Collection[str] = USUAL, tags: bool = True) -> None:
-        self.graph, self.data = graph, data
+    def __init__(
+        self, graph: Graph, data: bool, shown: Collection[str], tags: bool, marks: Collection[tuple[int, str]]
+    ) -> None:
+        self.graph, self.data, self.marks = graph, data, marks
         self.detached = self._detached() if data else {}
         """What unnamed `detach` operations, which are drawn as arrows, were given."""
         self.rooted: dict[tuple[int, int], list[str]] = {}
@@ -153,7 +167,7 @@ class _Builder:
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
         self.labels = Labels(graph, data, several, shown)
         self.band = self._bands()
-        self.repeated = self._repeated() if tags else set()
+        self.repeated = self._repeated() - {node for node, _ in marks} if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.told: dict[tuple[int, int], tuple[str, str]] = {}
         self.boxes: list[Box] = []
@@ -171,6 +185,7 @@ class _Builder:
             self._edges(node, tags)
         if "saved" in self.labels.shown:
             self._kept()
+        self._marked()
         bands = sorted({box.band for box in self.boxes})
         styles = {box.style for box in self.boxes}
         words = LEGEND | ({} if self.data else {"operation": "grad_fn"})
@@ -197,7 +212,8 @@ class _Builder:
         notes.append("" if all(dashed) else "dashed: into another order")
         notes.append(f"dashed, {DETACH}: no gradient goes back" if any(dashed) else "")
         notes.append("∂ f: from the backward of f" if any("∂ " in box.subtitle for box in self.boxes) else "")
-        notes.append("fine dashes: kept for backward" if any(arrow.keeps for arrow in self.arrows) else "")
+        kept = any(arrow.keeps and not arrow.wrong for arrow in self.arrows)
+        notes.append("fine dashes: kept for backward" if kept else "")
         notes.append("thin: a derivative and what it differentiates" if self._links() else "")
         notes.append(kept_words(self.kept) if "saved" in self.labels.shown else "")
         return tuple(note for note in notes if note)
@@ -218,6 +234,8 @@ class _Builder:
         ]
 
     def _detached(self) -> dict[int, Edge]:
+        if any(self.graph.nodes[node].kind == "untracked" for node, _ in self.marks):
+            return {}  # one of them has a mark, and a loop is rolled where its turns are alike
         named = {root.node for root in self.graph.roots}
         return {
             node.id: node.args[0]
@@ -296,6 +314,11 @@ class _Builder:
             for saver, name in kept.savers:
                 words = f"{self.graph.nodes[saver].name} keeps it as {name}"
                 self.arrows.append(Arrow(f"n{saver}", f"s{number}", short(name), tooltip=visible(words), keeps=True))
+
+    def _marked(self) -> None:
+        for number, (node, words) in enumerate(self.marks):
+            self.boxes.append(Box(f"w{number}", "mark", short(words), band=self.band[node], small=True))
+            self.arrows.append(Arrow(f"n{node}", f"w{number}", tooltip=visible(words), keeps=True, wrong=True))
 
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
         here, band = f"n{node.id}", self.band[node.id]

@@ -21,12 +21,13 @@ Style = Literal[
     "added",
     "removed",
     "changed",
+    "mark",
 ]
 
 OPERATIONS: frozenset[Style] = frozenset(("operation", "untracked", "derivative"))
 """The styles of what was computed."""
 FONT = "Helvetica"
-INK, PALE_INK, LINE, LINK = "#222222", "#555555", "#666666", "#B05A9A"
+INK, PALE_INK, LINE, LINK, WRONG = "#222222", "#555555", "#666666", "#B05A9A", "#C62828"
 TITLE, SUBTITLE, SMALL, EDGE, BAND = 12, 9, 10, 9, 11
 """Font sizes in points."""
 BESIDE = 17.0
@@ -52,6 +53,7 @@ STYLES: dict[Style, dict[str, str]] = {
     "added": {"shape": "box", "style": "filled", "fillcolor": "#CDEBC5", "color": "#007A3D", "penwidth": "2"},
     "removed": {"shape": "box", "style": "filled,dashed", "fillcolor": "#F9D5D3", "color": "#B2182B", "penwidth": "2"},
     "changed": {"shape": "box", "style": "filled", "fillcolor": "#FFF2A8", "color": "#8A6D00", "penwidth": "2"},
+    "mark": {"shape": "box", "style": "filled,rounded", "fillcolor": "#FDE8E6", "color": WRONG, "penwidth": "2"},
     "module": {"shape": "box", "style": "filled,rounded", "fillcolor": "#E4E6EB", "color": "#5B6270", "penwidth": "2"},
     "folded": {"shape": "box", "style": "filled,rounded", "fillcolor": "#EEEEEE", "color": "#BBBBBB"},
 }

@@ -87,6 +87,7 @@ def _way(way: Way, said: str) -> str:
         return f'<path{said} d="{_path(way.line)}" fill="none" stroke="{way.colour}" stroke-width="0.6"/>\n'
     dash = f' stroke-dasharray="{way.dash}"' if way.dash else ""
     dash += f' stroke-dashoffset="{_number(way.phase)}"' if way.phase else ""
+    dash += f' stroke="{way.colour}"' if way.colour != LINE else ""
     points = " ".join(map(_point, way.head))
     return (
         f'<path{said} d="{_path(way.line, way.neck)}"{dash}/>'

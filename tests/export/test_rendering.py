@@ -197,9 +197,11 @@ def test_the_package_needs_nothing_above_the_graph() -> None:
         "LAYOUTS",
         "FORMATS",
         "PARAMETERS",
+        "READABLE",
         "VIEWS",
         "ExportError",
         "Format",
         "RenderOptions",
+        "notebook_html",
         "render",
     }

@@ -23,6 +23,7 @@ from .linear import Linear
 from .losses import Losses
 from .lu import Triangles
 from .normalization import Normalization
+from .order_statistics import OrderStatistics
 from .padding import Frames
 from .pointwise import Pointwise
 from .polynomials import Polynomials
@@ -43,6 +44,7 @@ class Kernels(
     Sums,
     Movement,
     Indexing,
+    OrderStatistics,
     Linear,
     Neural,
     Activation,

@@ -17,7 +17,6 @@ from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import per_sample
 from .._core.wrapped_numbers import wrap_number
-from .._kernels import selection
 from .._kernels.selection import ordered
 from . import arithmetic, views
 from .reductions import check_elements, put_back, share_evenly
@@ -29,11 +28,10 @@ def unless_scalar(kernel: str) -> Callable[..., str | None]:
     return lambda a, *_: kernel if a.ndim else None
 
 
-def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None, **traits: Any) -> Any:
+def _chooses(schema: str, node: str | None = None, **traits: Any) -> Any:
     """An operation that chooses one element along a dimension: its gradient goes back where that one stood."""
     return operation(
         f"{schema} -> (Tensor values, Tensor indices)",
-        kernel,
         node=node,
         nondifferentiable=("indices",),
         batch=batching.leading,
@@ -43,102 +41,26 @@ def _chooses(schema: str, kernel: Callable[..., Any], node: str | None = None, *
     )
 
 
-def _chosen(f: Any, a: Any, positions: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """Values and indices at `positions`, which has length 1 along `dim`."""
-    if a.ndim == 0:
-        return a, f.xp.zeros((), "int64")[()]
-    values = f.xp.take_along_axis(a, positions, dim)
-    return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
-
-
-def _order(f: Any, a: Any, dim: int) -> Any:
-    return f.xp.argsort(ordered(a), axis=dim, kind="stable").astype("int64")
-
-
-def _median(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
-    if a.ndim == 0:
-        return _chosen(f, a, None, dim, keepdim)
-    order = _order(f, a, dim)
-    positions = f.slice(order, dim, (a.shape[dim] - 1) // 2, (a.shape[dim] + 1) // 2, 1)
-    if a.dtype.kind in "fV":
-        missing = f.isnan(a)
-        first = f.xp.argmax(missing, axis=dim, keepdims=True).astype("int64")
-        positions = f.xp.where(missing.any(axis=dim, keepdims=True), first, positions)
-    return _chosen(f, a, positions, dim, keepdim)
-
-
-def _nanmedian(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
-    if a.ndim == 0 or a.dtype.kind in "biu":
-        return _median(f, a, dim, keepdim)
-    known = f.xp.sum(~f.isnan(a), axis=dim, keepdims=True)
-    middle = f.xp.maximum((known - 1) // 2, 0)
-    positions = f.xp.take_along_axis(_order(f, a, dim), middle, dim)
-    if selection.follows(a):
-        positions = f.xp.where(known == 0, selection.first_of_equal(a.shape[dim]), positions)
-    return _chosen(f, a, positions, dim, keepdim)
-
-
-def _whole(along: Callable[..., Any]) -> Callable[..., Any]:
-    def run(f: Any, a: Any) -> Any:
-        if a.size == 0:
-            return f.xp.full((), np.nan, a.dtype)[()]
-        return along(f, a.reshape(-1), 0, False)[0]
-
-    return run
-
-
-def _mode(f: Any, a: Any, dim: int, keepdim: bool) -> Any:
-    """The smallest of the most frequent values, at its last position."""
-    if a.ndim == 0:
-        return _chosen(f, a, None, dim, keepdim)
-    if selection.follows(a):
-        rows = np.moveaxis(ordered(a), dim, -1).reshape(-1, a.shape[dim]).tolist()
-        return _chosen(f, a, selection.rejoined([selection.most_frequent(row) for row in rows], a, dim), dim, keepdim)
-    order = f.xp.moveaxis(_order(f, a, dim), dim, -1)
-    rising = f.xp.take_along_axis(f.xp.moveaxis(a, dim, -1), order, -1)
-    n = rising.shape[-1]
-    number = f.xp.arange(n)
-    starts = f.xp.ones(rising.shape, bool)
-    starts[..., 1:] = rising[..., 1:] != rising[..., :-1]
-    run = number - f.xp.maximum.accumulate(f.xp.where(starts, number, 0), axis=-1)
-    last = f.xp.argmax(run, axis=-1, keepdims=True)
-    positions = f.xp.moveaxis(f.xp.take_along_axis(order, last, -1), -1, dim)
-    return _chosen(f, a, positions, dim, keepdim)
-
-
-def _kth(f: Any, a: Any, k: int, dim: int, keepdim: bool) -> Any:
-    if a.ndim == 0:
-        return _chosen(f, a, None, dim, keepdim)
-    if selection.follows(a):
-        places = selection.rejoined([selection.kth(row, k - 1) for row in selection.ranks(a, dim).tolist()], a, dim)
-    else:
-        places = f.slice(_order(f, a, dim), dim, k - 1, k, 1).copy()
-    return _chosen(f, a, places, dim, keepdim)
-
-
 median_dim = _chooses(
-    "median.dim(Tensor self, int dim, bool keepdim=False)", _median, "MedianBackward1", refuses={"b": "median_out"}
+    "median.dim(Tensor self, int dim, bool keepdim=False)", "MedianBackward1", refuses={"b": "median_out"}
 )
 nanmedian_dim = _chooses(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False)",
-    _nanmedian,
     "NanmedianBackward1",
     refuses={"bc": "median_out"},
 )
-mode_op = _chooses("mode(Tensor self, int dim=-1, bool keepdim=False)", _mode, refuses={"c": unless_scalar("mode_cpu")})
+mode_op = _chooses("mode(Tensor self, int dim=-1, bool keepdim=False)", refuses={"c": unless_scalar("mode_cpu")})
 kthvalue_op = _chooses(
-    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", _kth, refuses={"bc": unless_scalar("kthvalue_cpu")}
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False)", refuses={"bc": unless_scalar("kthvalue_cpu")}
 )
 median_all = operation(
     "median(Tensor self)",
-    _whole(_median),
     refuses={"bc": "median_cpu"},
     memory_format="own",
     self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
 )
 nanmedian_all = operation(
     "nanmedian(Tensor self)",
-    _whole(_nanmedian),
     refuses={"bc": "median_cpu"},
     memory_format="own",
     self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
@@ -148,22 +70,9 @@ nanmedian_all = operation(
 # ---------------------------------------------------------------- running extremes
 
 
-def _running(better: str) -> Callable[..., Any]:
-    def run(f: Any, a: Any, dim: int) -> Any:
-        if a.ndim == 0 or a.size == 0:
-            return a, f.xp.zeros(a.shape, "int64")[()]
-        extreme = getattr(f.xp, better).accumulate(a, axis=dim)
-        number = f.xp.arange(a.shape[dim]).reshape([-1 if d == dim else 1 for d in range(a.ndim)])
-        reached = (a == extreme) | (a != a)
-        return extreme, f.xp.maximum.accumulate(f.xp.where(reached, number, 0), axis=dim).astype("int64")
-
-    return run
-
-
-def _runs(name: str, ufunc: str) -> Any:
+def _runs(name: str) -> Any:
     return operation(
         f"{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-        _running(ufunc),
         refuses={"c": unless_scalar(f"{name}_cpu")},
         nondifferentiable=("indices",),
         memory_format="contiguous",
@@ -172,7 +81,7 @@ def _runs(name: str, ufunc: str) -> Any:
     )
 
 
-cummax_op, cummin_op = _runs("cummax", "maximum"), _runs("cummin", "minimum")
+cummax_op, cummin_op = _runs("cummax"), _runs("cummin")
 
 
 def _logcumsumexp_gradient(f: Any, grad: Any, x: Any, result: Any, dim: int) -> Any:

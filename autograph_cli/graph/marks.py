@@ -1,0 +1,157 @@
+"""What is wrong in a graph, as marks on its nodes: where a gradient is cut, does not arrive, or is no number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from autograph_cli.graph.records import Edge, Graph, Node, Values
+from autograph_cli.graph.views import Targets, backward_edges, data_edges
+
+_FLOATING = ("float", "bfloat", "complex")
+CUT, UNREACHED, NAN, NAN_GRADIENT, CHANGED = "cut here", "gets no gradient", "NaN", "gradient NaN", "changed in place"
+MANY = 3
+"""Lines that one kind of mark is told with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is wrong at a node; a picture that does not show the node has the mark at the next of `nodes`."""
+
+    kind: str
+    words: str
+    nodes: tuple[int, ...]
+    line: int | None = None
+
+
+def marks_of(graph: Graph) -> list[Mark]:
+    """All marks of a graph, in the order of their nodes."""
+    found = [*_cuts(graph), *_unreached(graph), *_nans(graph), *_nan_gradients(graph), *_changed(graph)]
+    return sorted(found, key=lambda mark: mark.nodes[0])
+
+
+def marks_text(marks: Iterable[Mark]) -> str:
+    """How many marks of each kind there are, and on which lines, in one line: `cut here (line 12)`."""
+    kinds: dict[str, list[int]] = {}
+    for mark in marks:
+        kinds.setdefault(mark.kind, []).extend([] if mark.line is None else [mark.line])
+    count = Counter(mark.kind for mark in marks)
+    told = []
+    for kind, lines in kinds.items():
+        listed = sorted(set(lines))
+        word = "lines" if len(listed) > 1 else "line"
+        more = ", ..." if len(listed) > MANY else ""
+        where = f" ({word} {', '.join(map(str, listed[:MANY]))}{more})" if listed else ""
+        told.append(f"{kind}{f' × {count[kind]}' if count[kind] > 1 else ''}{where}")
+    return ", ".join(told)
+
+
+def _mark(kind: str, words: str, node: Node, *others: int) -> Mark:
+    line = node.source.line if node.source else None
+    return Mark(kind, words if line is None else f"{words}, line {line}", (node.id, *others), line)
+
+
+def _has_gradient(node: Node) -> bool:
+    return node.kind in ("operation", "leaf")
+
+
+def _cuts(graph: Graph) -> Iterator[Mark]:
+    """What was computed without a record from something that has one, and is used by what is recorded again."""
+    users: dict[int, list[Node]] = {}
+    for node in graph:
+        for number in {edge.node for edge in node.args}:
+            users.setdefault(number, []).append(node)
+    ran = {number for entry in graph.passes for number in entry.ran}
+    for node in graph:
+        floating = any(output.type.dtype.startswith(_FLOATING) for output in node.outputs)
+        if node.kind != "untracked" or not floating or not any(_has_gradient(graph[edge.node]) for edge in node.args):
+            continue
+        met, stack = {node.id}, [node.id]
+        while stack:
+            for user in users.get(stack.pop(), ()):
+                if user.id not in met:
+                    met.add(user.id)
+                    stack += [user.id] if user.kind == "untracked" else []
+        used = sorted(number for number in met if graph[number].kind == "operation" and number in ran)
+        if used:
+            yield _mark(CUT, f"{CUT}: {node.op}", node, *used)
+
+
+def _unreached(graph: Graph) -> Iterator[Mark]:
+    """Leaves that the result of a `backward` was made from, and that no path of gradients leads to."""
+    calls = [entry for entry in graph.passes if entry.call == "backward" and entry.roots]
+    if not calls:
+        return
+    ends = [edge.node for entry in graph.passes for edge in entry.roots]
+    led = _walk(graph, ends, backward_edges)
+    made_from = _walk(graph, [edge.node for entry in calls for edge in entry.roots], data_edges)
+    for node in graph:
+        if node.kind == "leaf" and node.id in made_from and node.id not in led:
+            yield Mark(UNREACHED, UNREACHED, (node.id,))
+
+
+def _walk(graph: Graph, starts: Iterable[int], targets: Targets) -> set[int]:
+    met = set(starts)
+    stack = list(met)
+    while stack:
+        for edge in targets(graph[stack.pop()]):
+            if edge.node not in met:
+                met.add(edge.node)
+                stack.append(edge.node)
+    return met
+
+
+def _is_nan(values: Values | None) -> bool:
+    return values is not None and (values.nans > 0 or any("nan" in line for line in values.whole))
+
+
+def _value(graph: Graph, edge: Edge, *, gradient: bool = False) -> Values | None:
+    measured = graph[edge.node].measured
+    found = () if measured is None else measured.gradients if gradient else measured.values
+    return found[edge.nr] if edge.nr < len(found) else None
+
+
+def _nans(graph: Graph) -> Iterator[Mark]:
+    """The first tensors with a NaN: nothing that they are made from has one."""
+    for node in graph:
+        made = any(_is_nan(_value(graph, Edge(node.id, nr))) for nr in range(len(node.outputs)))
+        if made and not any(_is_nan(_value(graph, edge)) for edge in node.args):
+            yield _mark(NAN, f"{NAN} is made here" if node.computes else f"{NAN} is given", node)
+
+
+def _nan_gradients(graph: Graph) -> Iterator[Mark]:
+    """The backwards that were given numbers, computed with numbers, and made a NaN."""
+    for number in sorted({number for entry in graph.passes for number in entry.ran}):
+        node = graph[number]
+        own = [Edge(number, nr) for nr in range(len(node.outputs))]
+        if any(_is_nan(_value(graph, edge, gradient=True)) or _is_nan(_value(graph, edge)) for edge in own):
+            continue
+        sent = [edge for edge in node.next if edge is not None and _is_nan(_value(graph, edge, gradient=True))]
+        if _uses_numbers(node) and any(_is_alone(graph, edge, number) for edge in sent):
+            yield _mark(NAN_GRADIENT, "its backward makes NaN", node)
+
+
+def _uses_numbers(node: Node) -> bool:
+    """Whether a backward computes with numbers of the forward pass; what is linear makes no NaN of finite gradients."""
+    return any(saved.type is not None and saved.type.dtype.startswith(_FLOATING) for saved in node.saved)
+
+
+def _is_alone(graph: Graph, edge: Edge, user: int) -> bool:
+    """Whether one node alone may have made the NaN in a gradient, of which several may be the sum."""
+    return all(node.id == user or not _uses_numbers(node) for node in graph if edge in node.next)
+
+
+def _changed(graph: Graph) -> Iterator[Mark]:
+    """Recorded in-place changes of memory that an earlier node has saved for its backward."""
+    savers: dict[int, Node] = {}
+    for node in graph:
+        if node.kind == "operation" and node.op.endswith("_") and not node.op.endswith("__") and node.args:
+            given = node.args[0]
+            storage = graph[given.node].outputs[given.nr].storage
+            saver = None if storage is None else savers.get(storage)
+            if saver is not None:
+                yield _mark(CHANGED, f"{CHANGED} after {saver.op or saver.name} saved it", node, saver.id)
+        for saved in node.saved:
+            if saved.type is not None and saved.storage is not None:
+                savers.setdefault(saved.storage, node)

@@ -1,0 +1,102 @@
+"""Order statistics: medians, modes, the k-th smallest, running extremes, each with its indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array
+from . import selection
+from .selection import ordered
+
+Chosen = tuple[Any, Any]
+
+
+class OrderStatistics:
+    """Kernels that choose elements by their order along a dimension."""
+
+    xp: Any
+    isnan: Any
+    slice: Any
+
+    def _taken_at(self, a: Array, positions: Any, dim: int, keepdim: bool) -> Chosen:
+        """Values and indices at `positions`, which has length 1 along `dim`."""
+        if a.ndim == 0:
+            return a, self.xp.zeros((), "int64")[()]
+        values = self.xp.take_along_axis(a, positions, dim)
+        return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
+
+    def _stable_order(self, a: Array, dim: int) -> Any:
+        return self.xp.argsort(ordered(a), axis=dim, kind="stable").astype("int64")
+
+    def median_dim(self, a: Array, dim: int, keepdim: bool) -> Chosen:
+        if a.ndim == 0:
+            return self._taken_at(a, None, dim, keepdim)
+        order = self._stable_order(a, dim)
+        positions = self.slice(order, dim, (a.shape[dim] - 1) // 2, (a.shape[dim] + 1) // 2, 1)
+        if a.dtype.kind in "fV":
+            missing = self.isnan(a)
+            first = self.xp.argmax(missing, axis=dim, keepdims=True).astype("int64")
+            positions = self.xp.where(missing.any(axis=dim, keepdims=True), first, positions)
+        return self._taken_at(a, positions, dim, keepdim)
+
+    def nanmedian_dim(self, a: Array, dim: int, keepdim: bool) -> Chosen:
+        if a.ndim == 0 or a.dtype.kind in "biu":
+            return self.median_dim(a, dim, keepdim)
+        known = self.xp.sum(~self.isnan(a), axis=dim, keepdims=True)
+        middle = self.xp.maximum((known - 1) // 2, 0)
+        positions = self.xp.take_along_axis(self._stable_order(a, dim), middle, dim)
+        if selection.follows(a):
+            positions = self.xp.where(known == 0, selection.first_of_equal(a.shape[dim]), positions)
+        return self._taken_at(a, positions, dim, keepdim)
+
+    def median(self, a: Array) -> Any:
+        return self.median_dim(a.reshape(-1), 0, False)[0] if a.size else self._no_median(a)
+
+    def nanmedian(self, a: Array) -> Any:
+        return self.nanmedian_dim(a.reshape(-1), 0, False)[0] if a.size else self._no_median(a)
+
+    def _no_median(self, a: Array) -> Any:
+        return self.xp.full((), np.nan, a.dtype)[()]
+
+    def mode(self, a: Array, dim: int, keepdim: bool) -> Chosen:
+        """The smallest of the most frequent values, at its last position."""
+        if a.ndim == 0:
+            return self._taken_at(a, None, dim, keepdim)
+        if selection.follows(a):
+            rows = np.moveaxis(ordered(a), dim, -1).reshape(-1, a.shape[dim]).tolist()
+            found = selection.rejoined([selection.most_frequent(row) for row in rows], a, dim)
+            return self._taken_at(a, found, dim, keepdim)
+        order = self.xp.moveaxis(self._stable_order(a, dim), dim, -1)
+        rising = self.xp.take_along_axis(self.xp.moveaxis(a, dim, -1), order, -1)
+        number = self.xp.arange(rising.shape[-1])
+        starts = self.xp.ones(rising.shape, bool)
+        starts[..., 1:] = rising[..., 1:] != rising[..., :-1]
+        run = number - self.xp.maximum.accumulate(self.xp.where(starts, number, 0), axis=-1)
+        last = self.xp.argmax(run, axis=-1, keepdims=True)
+        positions = self.xp.moveaxis(self.xp.take_along_axis(order, last, -1), -1, dim)
+        return self._taken_at(a, positions, dim, keepdim)
+
+    def kthvalue(self, a: Array, k: int, dim: int, keepdim: bool) -> Chosen:
+        if a.ndim == 0:
+            return self._taken_at(a, None, dim, keepdim)
+        if selection.follows(a):
+            found = selection.rejoined([selection.kth(row, k - 1) for row in selection.ranks(a, dim).tolist()], a, dim)
+        else:
+            found = self.slice(self._stable_order(a, dim), dim, k - 1, k, 1).copy()
+        return self._taken_at(a, found, dim, keepdim)
+
+    def cummax(self, a: Array, dim: int) -> Chosen:
+        return self._running_extreme(self.xp.maximum, a, dim)
+
+    def cummin(self, a: Array, dim: int) -> Chosen:
+        return self._running_extreme(self.xp.minimum, a, dim)
+
+    def _running_extreme(self, better: Any, a: Array, dim: int) -> Chosen:
+        if a.ndim == 0 or a.size == 0:
+            return a, self.xp.zeros(a.shape, "int64")[()]
+        extreme = better.accumulate(a, axis=dim)
+        number = self.xp.arange(a.shape[dim]).reshape([-1 if d == dim else 1 for d in range(a.ndim)])
+        reached = (a == extreme) | (a != a)
+        return extreme, self.xp.maximum.accumulate(self.xp.where(reached, number, 0), axis=dim).astype("int64")

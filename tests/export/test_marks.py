@@ -1,0 +1,97 @@
+"""What is wrong in a graph is marked in its pictures, and a right graph has no mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograph_cli.cli.report import report
+from autograph_cli.export import FORMATS, render
+from autograph_cli.graph import Trace
+from autograph_cli.graph.marks import marks_of, marks_text
+from autograph_cli.record import runner
+
+START = """import torch
+w = torch.tensor([0.0, 2.0], requires_grad=True)
+v = torch.tensor([1.0, 3.0], requires_grad=True)
+"""
+CASES = {
+    "right": ("loss = (w * v).exp().sum()\nloss.backward()\n", []),
+    "relu in place": ("loss = (w * v).relu_().sum()\nloss.backward()\n", []),
+    "a step": ("loss = (w * v).sum()\nloss.backward()\nwith torch.no_grad():\n    w -= w.grad\n", []),
+    "a mask": ("h = w * 2\nloss = (h * (h > 0)).sum()\nloss.backward()\n", []),
+    "detach": (
+        "loss = ((w * 2).detach() * v).sum()\nloss.backward()\n",
+        ["gets no gradient", "cut here: detach, line 4"],
+    ),
+    "no_grad": (
+        "g = w.exp()\nwith torch.no_grad():\n    h = g * 2\nloss = (h * v).sum()\nloss.backward()\n",
+        ["gets no gradient", "cut here: mul, line 6"],
+    ),
+    "nan forward": ("loss = ((w - 1).log() * v).sum()\nloss.backward()\n", ["NaN is made here, line 4"]),
+    "nan backward": ("loss = ((w * v).sqrt() * 0).sum()\nloss.backward()\n", ["its backward makes NaN, line 4"]),
+    "in place": (
+        "h = w.exp()\nk = h.mul_(2)\ntry:\n    k.sum().backward()\nexcept RuntimeError:\n    pass\n",
+        ["changed in place after exp saved it, line 5"],
+    ),
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Trace]:
+    def trace_of(script: str) -> Trace:
+        monkeypatch.chdir(tmp_path)
+        Path("script.py").write_text(START + script)
+        return runner.record(runner.Target.of("script.py", ()), record=("values",), until_exit=True)[1]
+
+    return trace_of
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_wrong_is_drawn_and_told(run: Callable[[str], Trace], case: str) -> None:
+    script, words = CASES[case]
+    trace = run(script)
+    graph = trace.steps[0].graph
+    assert [mark.words for mark in marks_of(graph)] == words
+    told = dict(report(trace, None, Path()))
+    assert told.get("wrong", "") == ((words and f"{marks_text(marks_of(graph))}: marked in the pictures") or "")
+    picture = render(graph, "forward").decode()
+    assert [word for word in words if f">{word}<" not in picture] == []
+    assert picture.count('class="mark"') == len(words)
+    assert "mark" not in render(graph, "forward", marks=False).decode()
+
+
+def test_a_gradient_picture_has_the_mark_where_the_path_ends(run: Callable[[str], Trace]) -> None:
+    graph = run(CASES["detach"][0]).steps[0].graph
+    flowchart = render(graph, "backward", "mermaid").decode()
+    box = next(line.split("[")[0].strip() for line in flowchart.splitlines() if "MulBackward0" in line)
+    mark = next(line.split("(")[0].strip() for line in flowchart.splitlines() if "cut here" in line)
+    assert f"  {box} -.-> {mark}" in flowchart.splitlines()
+
+
+def test_the_arrow_to_a_mark_is_red(run: Callable[[str], Trace]) -> None:
+    graph = run(CASES["detach"][0]).steps[0].graph
+    assert 'stroke="#C62828"/><polygon' in render(graph).decode()
+    assert "#C62828" not in render(run(CASES["right"][0]).steps[0].graph).decode()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_marks_are_drawn_in_every_format(run: Callable[[str], Trace], format: str) -> None:
+    assert render(run(CASES["no_grad"][0]).steps[0], "forward", format)
+
+
+def test_marks_stay_where_loops_are_rolled_and_modules_closed(run: Callable[[str], Trace]) -> None:
+    trace = run(
+        "layer = torch.nn.Sequential(*[torch.nn.Linear(2, 2) for _ in range(6)])\nh = w\nfor _ in range(8):\n"
+        "    h = layer(h).detach() * v\nh.sum().backward()\n"
+    )
+    for options in ({}, {"roll": True}, {"depth": 0}, {"max_nodes": 10}):
+        assert b"cut here: detach, line 7" in render(trace.steps[0], "forward", **options)  # type: ignore[arg-type]
+
+
+def test_a_long_list_is_told_in_short(run: Callable[[str], Trace]) -> None:
+    lines = "".join(f"h{n} = w.exp().detach()\nloss = loss + (h{n} * v).sum()\n" for n in range(5))
+    marks = marks_of(run(f"loss = 0\n{lines}loss.backward()\n").steps[0].graph)
+    assert marks_text(marks) == "gets no gradient, cut here × 5 (lines 5, 7, 9, ...)"
