@@ -10,7 +10,8 @@
     %autograph loss
 
 The options are those of `autograph render`; with `-f svg` or another format, a cell shows that in the
-place of the page. Where PyTorch is loaded already, the cell uses it; else the engine.
+place of the page. Where PyTorch is loaded already, the cell uses it, recorded as
+`autograph run --engine torch` does; else autograph's engine.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ from typing import Any
 
 import click
 
-from autograph_cli import AutographError
+from autograph_cli import AutographError, engines
 from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli.options import to_record
 from autograph_cli.cli.render import render
+from autograph_cli.engines.protocol import Connect
 from autograph_cli.export.html import in_frame
 from autograph_cli.graph import GraphError, Step, Trace
-from autograph_cli.record import imports, store
+from autograph_cli.record import imports, pytorch, store
 
 _cells = itertools.count(1)
 
@@ -66,7 +68,12 @@ def run(shell: Any, line: str, cell: str) -> None:
     except SyntaxError:
         shell.showsyntaxerror()
         return
-    _display(_record(shell, cell, _to_record(options)), options)
+    try:
+        engine = engines.connect("torch" if pytorch.is_loaded() else "builtin")
+    except AutographError as error:
+        print(f"%%autograph: {error}", file=sys.stderr)
+        return
+    _display(_record(shell, cell, _to_record(options), engine), options)
 
 
 def show(shell: Any, line: str) -> None:
@@ -134,32 +141,17 @@ def _render(options: list[str]) -> bool:
     return True
 
 
-def _record(shell: Any, cell: str, beside: tuple[str, ...]) -> Trace:
+def _record(shell: Any, cell: str, beside: tuple[str, ...], engine: Connect) -> Trace:
     from autograph_cli.record.recorder import Recorder  # the engine, a second to import: not before a cell asks
 
-    real = "torch" in sys.modules and getattr(sys.modules["torch"].__spec__, "name", "") == "torch"
-    before = dict(shell.user_ns)
-    recorder = Recorder("first,last", "cell", record=beside)
-    with contextlib.nullcontext() if real else imports.serve():
+    recorder = Recorder("first,last", "cell", record=beside, engine=engine)
+    with contextlib.nullcontext() if pytorch.is_loaded() else imports.serve():
         recorder.start()
         try:
             _execute(shell, cell)
         finally:
             trace = recorder.finish({k: v for k, v in shell.user_ns.items() if not k.startswith("_")})
-    return _of_pytorch(shell, before) if real else trace
-
-
-def _of_pytorch(shell: Any, before: dict[str, Any]) -> Trace:
-    """The graph that the cell's new tensors of PyTorch hang on."""
-    from autograph_cli.record import pytorch  # only where PyTorch is what is recorded
-
-    roots = [
-        (name, value)
-        for name, value in shell.user_ns.items()
-        if pytorch.is_tensor(value) and value.grad_fn is not None and before.get(name) is not value and name[0] != "_"
-    ]
-    steps = (Step(0, pytorch.graph_of(roots, [shell.user_ns])),) if roots else ()
-    return Trace("cell", steps, len(steps), "pytorch")
+    return trace
 
 
 def _execute(shell: Any, cell: str) -> None:

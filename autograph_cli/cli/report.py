@@ -23,11 +23,19 @@ NOT_FOLLOWED = (
 )
 
 
+_UNTOLD = {
+    "CopySlices": "what `CopySlices` nodes keep for backward",
+    "CompiledFunctionBackward": "what ran inside of compiled parts",
+    "DifferentiableGraphBackward": "what ran inside of scripted parts",
+}
+"""What PyTorch does not tell, by the nodes that stand for it."""
+
+
 def print_report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -> None:
     """Print the report on stderr: with colours in a terminal, as plain lines elsewhere."""
     title = f"{trace.script}, {_steps(trace)}" if has_graph(trace) else no_graph(trace)
     say(f"autograph: {title}", err=True, style="bold")
-    for label, text in report(trace, where, folder, last):
+    for label, text in [*report(trace, where, folder, last), *untold(trace)]:
         say(f"  {label:<9}", err=True, style="cyan", end="")
         say(text, err=True)
 
@@ -47,6 +55,14 @@ def report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -
         shown = where.relative_to(folder) if where.is_relative_to(folder) else where
         lines.append(("trace", str(shown)))
     return [(label, visible(text)) for label, text in lines]
+
+
+def untold(trace: Trace) -> list[tuple[str, str]]:
+    """What PyTorch did not tell of the operations in a trace, a line for each."""
+    if trace.engine != "pytorch":
+        return []
+    names = {node.name for step in trace.steps for node in step.graph}
+    return [("untold", text) for name, text in _UNTOLD.items() if name in names]
 
 
 def kept_bytes(nodes: Iterable[Node]) -> int:

@@ -20,8 +20,12 @@ from autograph_cli.engines.pytorch_kinds import (
     Kind,
     Like,
     arguments,
+    changes_argument,
+    dispatched,
     formula_of,
     is_builtin,
+    is_factory,
+    is_random,
     like_all,
     like_of,
     names_of,
@@ -170,6 +174,34 @@ class PyTorch:
                 if self.measured:
                     self.listener.made(self.number(node), node, [output], newest)
 
+    def untracked(self, operation: Any, given: Given, plain: Any, result: Any) -> None:
+        """An operation was computed that made no node; what a backward pass computes on its way is not told."""
+        outputs = list(hooks.tensors_in((result,)))
+        changes = changes_argument(operation)
+        if not outputs or any(x.grad_fn is not None or (changes and x.requires_grad) for x in outputs):
+            return
+        name, first = dispatched(operation), outputs[0]
+        if changes:
+            made, drawn = self.listener.drawn.get(id(first), (None, ""))
+            fresh = made is not None and made() is first and len(given) == 1
+            if fresh and is_random(drawn) and not is_random(name):
+                return  # noise that is scaled is noise still
+            fresh &= is_random(name)
+            name, outputs = f"{name.rstrip('_')}_", [first if first._base is None else first._base]
+        else:
+            fresh = is_factory(operation)
+        if fresh:
+            self.listener.drawn[id(first)] = weakref.ref(first), name.rstrip("_")
+            return
+        args = tuple([self._take(tensor, before) for tensor, before in given])
+        self.listener.untracked(name, Kind("", name), outputs, args, self.calls(), plain)
+
+    def detached(self, tensor: Any, result: Any) -> None:
+        """A tensor was detached, which is seen at the method: see `pytorch_private.watch_methods`."""
+        if not result.requires_grad:
+            kind = Kind("", "detach")
+            self.listener.untracked("detach", kind, [result], (self._take(tensor),), self.calls(), None)
+
     def _tell_node(self, node: Any, given: Given, kind: Kind, like: Like | None = None, plain: Any = None) -> None:
         following = self._following(node)
         places = [self._take(tensor, before) for tensor, before in given]
@@ -220,11 +252,11 @@ class PyTorch:
             return known
         return self._leaf(tensor) if tensor.requires_grad else self.listener.input(tensor)
 
-    def _held(self, tensor: Any) -> int | None:
+    def _held(self, tensor: Any) -> Output | None:
         held: Any = self.listener.tensors.get(id(tensor))
-        if held is None or held[0]() is not tensor or (held[1] < 0) == tensor.requires_grad:
+        if held is None or held[0]() is not tensor or (held[1] >= 0 and not tensor.requires_grad):
             return None
-        return int(held[1])
+        return (held[1], held[2]) if held[2] else int(held[1])
 
     def _leaf(self, tensor: Any) -> int:
         current = current_node()
@@ -286,7 +318,7 @@ class PyTorch:
         if is_leaf(node):
             variable = node.variable
             known = self._held(variable)
-            return self._leaf(variable) if known is None else known
+            return known if known.__class__ is int and known >= 0 else self._leaf(variable)
         note = node.metadata.get(_MARK)
         if note is None or note.number not in self.known:
             self._meet(node)

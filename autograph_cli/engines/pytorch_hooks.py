@@ -14,6 +14,7 @@ import torch
 
 from autograph_cli.engines import pytorch_private as private
 from autograph_cli.engines.protocol import ModuleCall
+from autograph_cli.engines.pytorch_kinds import changes_argument
 
 if TYPE_CHECKING:
     from autograph_cli.engines.pytorch import PyTorch
@@ -76,7 +77,7 @@ def follow(engine: PyTorch, on: bool) -> None:
         _process.follows = True
         private.replace_apply(_apply)
         private.replace_call(_call)
-        private.watch_hooks(_hooked)
+        private.watch_methods(_hooked, _detached)
         _thread.engine = None
         here()
     else:
@@ -88,7 +89,7 @@ def _stop() -> None:
     _process.follows = False
     private.replace_apply(None)
     private.replace_call(private.call_module)
-    private.watch_hooks(None)
+    private.watch_methods(None, None)
     _thread.engine = None
     private.intercepted(False)
 
@@ -154,7 +155,7 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
-    changes = _changes(operation) and torch.is_grad_enabled()
+    changes = changes_argument(operation) and torch.is_grad_enabled()
     before = engine.tell(_histories, args, kwargs) if changes else None
     number = private.sequence_number()
     if engine.watcher is None:
@@ -163,16 +164,23 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
         start = time.perf_counter_ns()
         result = private.compute(operation, args, kwargs)
         engine.watcher(operation, args, result, time.perf_counter_ns() - start)
-    if private.sequence_number() != number:
+    made = private.sequence_number() != number
+    if made or not private.in_pass():
         given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]
-        engine.tell(engine.computed, operation, given, _plain(operation, args, kwargs), result, changes)
+        plain = _plain(operation, args, kwargs)
+        if made:
+            engine.tell(engine.computed, operation, given, plain, result, changes)
+        else:
+            engine.tell(engine.untracked, operation, given, plain, result)
     return result
 
 
-@functools.cache
-def _changes(operation: Any) -> bool:
-    """Whether an operation changes one of its arguments."""
-    return bool(operation._schema.is_mutable)
+def _detached(tensor: Any, result: Any) -> None:
+    """A tensor was detached."""
+    engine = None if private.is_compiling() else here()
+    if engine is not None and not private.in_pass() and isinstance(result, torch.Tensor):
+        with unheard():
+            engine.tell(engine.detached, tensor, result)
 
 
 def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:

@@ -7,7 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from autograph_cli.engines.protocol import shown
+from autograph_cli.engines.pytorch_private import FACTORIES
 from autograph_cli.engines.pytorch_saved import plain as as_plain
 from autograph_cli.graph import TensorType
 
@@ -28,8 +31,34 @@ class Kind:
     @classmethod
     def of(cls, node: Any, operation: Any = None, in_place: bool = False) -> Kind:
         """The kind of a node; `operation` made it, if that is known."""
-        dispatched = "" if operation is None else operation._schema.name.partition("::")[2]
-        return _kind(node.name(), dispatched, in_place, getattr(node, "_forward_cls", None))
+        name = "" if operation is None else dispatched(operation)
+        return _kind(node.name(), name, in_place, getattr(node, "_forward_cls", None))
+
+
+def dispatched(operation: Any) -> str:
+    """What an operation is called where it is dispatched."""
+    return str(operation._schema.name.partition("::")[2])
+
+
+@functools.cache
+def changes_argument(operation: Any) -> bool:
+    """Whether an operation changes one of its arguments."""
+    return bool(operation._schema.is_mutable)
+
+
+@functools.cache
+def is_factory(operation: Any) -> bool:
+    """Whether an operation makes a tensor out of none, but for its size and type."""
+    name = dispatched(operation)
+    return name in FACTORIES or name.endswith("_like") or name.startswith("new_")
+
+
+@functools.cache
+def is_random(name: str) -> bool:
+    """Whether operations of this name draw random numbers."""
+    packet = getattr(torch.ops.aten, name, None) if name else None
+    overloads = () if packet is None else packet.overloads()
+    return any(torch.Tag.nondeterministic_seeded in getattr(packet, each).tags for each in overloads)
 
 
 def is_builtin(node: Any) -> bool:

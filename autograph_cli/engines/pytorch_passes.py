@@ -98,4 +98,5 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
         _thread.depth -= 1
         with hooks.unheard():
             _end(engine, call)
-        hooks.here()
+        if hooks.here() is not None and engine is None:
+            private.intercepted(True)  # the step that begins is followed, which the block above has undone

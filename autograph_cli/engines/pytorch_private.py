@@ -23,13 +23,18 @@ from autograph_cli.engines import EngineError
 OLDEST = (2, 4)
 """The oldest PyTorch that this is written for."""
 _KEY_NAME = "TESTING_ONLY_GenericMode"
-_FRESH = ("aten::detach", "aten::alias", "aten::lift", "aten::lift_fresh")
+_FRESH = ("aten::detach", "aten::detach_", "aten::alias", "aten::lift", "aten::lift_fresh")
 """Operations whose result may become an object of a subclass of Tensor: only what is no object of Python yet can."""
+FACTORIES = frozenset(
+    ("arange", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm", "range", "zeros")
+)
+"""Operations that make a tensor out of none, and are seen to do so. `empty` is not: it makes objects of subclasses."""
 _NEEDED = (
     (torch, "_C._dispatch_key_parse"),
     (torch, "_C._dispatch_tls_set_dispatch_key_included"),
     (torch, "_C._dispatch_get_registrations_for_dispatch_key"),
     (torch, "_C._current_autograd_node"),
+    (torch, "_C._current_graph_task_id"),
     (torch, "_C._autograd._get_sequence_nr"),
     (torch, "_C._autograd._top_saved_tensors_default_hooks"),
     (torch, "library.Library.impl"),
@@ -69,6 +74,7 @@ current_node: Callable[[], Any] = torch._C._current_autograd_node
 """The node whose backward is running in this thread."""
 saved_hooks: Callable[[], Any] = lambda: torch._C._autograd._top_saved_tensors_default_hooks(False)  # noqa: E731
 """The hooks that saved tensors are packed with now, if there are any."""
+_pass_number: Callable[[], int] = torch._C._current_graph_task_id
 _libraries: dict[str, Any] = {}
 """The registrations, which end with these objects."""
 _SPACES = ("aten", "quantized", "mkldnn", "mkl", "torchvision")
@@ -78,7 +84,7 @@ def intercept(handler: Callable[..., Any]) -> None:
     """Have this called as `handler(operation, *args, **kwargs)` instead of operations, where they are `intercepted`.
 
     What is composed of other operations, and has no derivative of its own, passes: its parts come. What makes a tensor
-    out of none passes as well.
+    out of none passes as well, apart from `FACTORIES`.
     """
     if _libraries:
         return
@@ -89,7 +95,7 @@ def intercept(handler: Callable[..., Any]) -> None:
         if space not in _SPACES or not torch._C._dispatch_has_kernel(f"{space}::{name}"):
             continue
         passes = f"{space}::{name}" in composed or schema.name in _FRESH
-        if passes or not any("Tensor" in str(given.type) for given in schema.arguments):
+        if passes or not (base in FACTORIES or any("Tensor" in str(given.type) for given in schema.arguments)):
             kernel = torch.library.fallthrough_kernel
         else:
             kernel = functools.partial(_call, handler, space, base, schema.overload_name or "default")
@@ -163,6 +169,11 @@ def leave_pass() -> None:
         _unstash("context")
 
 
+def in_pass() -> bool:
+    """Whether a backward pass is running in this thread."""
+    return _pass_number() != -1
+
+
 def is_compiling() -> bool:
     """Whether what runs in this thread is looked at by a compiler, on tensors of its own."""
     return getattr(guards._TLS, "tracing_context", None) is not None or torch.compiler.is_compiling()
@@ -191,29 +202,38 @@ def replace_apply(function: Any) -> None:
 
 
 _HOOKS = ("register_hook", "retain_grad")
-_hooks = {name: vars(torch.Tensor).get(name) for name in _HOOKS}
+_own = {name: vars(torch.Tensor).get(name) for name in (*_HOOKS, "detach")}
 
 
-def watch_hooks(noticed: Callable[[], None] | None) -> None:
-    """Call this whenever a tensor is given a hook; None ends it."""
-    for name, own in _hooks.items():
-        if noticed is not None:
-            setattr(torch.Tensor, name, _noticing(getattr(torch._C.TensorBase, name, None) or own, own, noticed))
+def watch_methods(hooked: Callable[[], None] | None, detached: Callable[[Any, Any], None] | None) -> None:
+    """Call these whenever a tensor is given a hook, and has been detached; None ends it."""
+    for name, own in _own.items():
+        if hooked is not None and detached is not None:
+            method = own or getattr(torch._C.TensorBase, name)
+            setattr(torch.Tensor, name, _noticing(method, hooked) if name in _HOOKS else _telling(method, detached))
         elif own is not None:
             setattr(torch.Tensor, name, own)
         elif name in vars(torch.Tensor):
             delattr(torch.Tensor, name)
 
 
-def _noticing(inherited: Any, own: Any, noticed: Callable[[], None]) -> Any:
-    method = own or inherited
-
+def _noticing(method: Any, noticed: Callable[[], None]) -> Any:
     @functools.wraps(method)
     def hooked(tensor: Any, *args: Any, **kwargs: Any) -> Any:
         noticed()
         return method(tensor, *args, **kwargs)
 
     return hooked
+
+
+def _telling(method: Any, told: Callable[[Any, Any], None]) -> Any:
+    @functools.wraps(method)
+    def detach(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        result = method(tensor, *args, **kwargs)
+        told(tensor, result)
+        return result
+
+    return detach
 
 
 call_module = modules.Module._call_impl

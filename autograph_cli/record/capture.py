@@ -70,6 +70,19 @@ def capture_derivatives(tensors: Any) -> Graph:
     return _snapshot(recorder, [*roots, *made])
 
 
+def capture_recorded(recorder: Recorder, value: Any, *, derivatives: bool = False) -> Graph:
+    """The graph of tensors of PyTorch, or of a function's result, as a recorder that is following it has it.
+
+    With `derivatives`, their gradients are taken and are in it.
+    """
+    frames = script_frames(2)
+    recorder.sources = _recorder(frames).sources
+    roots = _named(frames, value() if callable(value) and not pytorch.is_tensor(value) else value)
+    names.scan(recorder.log, _spaces(frames))
+    made = pytorch.gradients(roots) if derivatives else []
+    return _snapshot(recorder, [*roots, *made])
+
+
 def _of_function(frames: list[FrameType], function: Callable[..., Any], args: Any, kwargs: Any) -> Graph:
     recorder = _recorder(frames)
     with recorder.log.engine.listening():

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from autograph_cli import engines
 from autograph_cli.export.comparison import side_by_side
 from autograph_cli.graph import Graph, Section, Snapshot, views
 from autograph_cli.graph.views import tracked
-from autograph_cli.record.capture import capture, capture_derivatives
+from autograph_cli.record.capture import capture, capture_derivatives, capture_recorded
+from autograph_cli.record.recorder import Recorder
 from autograph_cli.testing import settings as project
 from autograph_cli.testing.files import SUFFIX, Outcome, load, settle
 
@@ -24,6 +26,20 @@ _CUTS: dict[str, Callable[[Graph], Graph]] = {
     "backward": views.backward,
     "double_backward": views.double_backward,
 }
+
+
+@contextlib.contextmanager
+def recording(on: bool) -> Iterator[Recorder | None]:
+    """Within the block, what PyTorch computes is recorded, if that is wanted."""
+    if not on:
+        yield None
+        return
+    recorder = Recorder("all", engine=engines.connect("torch"))
+    recorder.start()
+    try:
+        yield recorder
+    finally:
+        recorder.finish({})
 
 
 class GraphSnapshot:
@@ -45,7 +61,9 @@ class GraphSnapshot:
         show: Callable[[str], None],
         view: View = "graph",
         counts: Counter[str] | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
+        self._recorder = recorder
         self.folder, self.base, self.update, self.view = folder, base, update, view
         self._note, self._temporary, self._root, self._show = note, temporary, root, show
         self._counts: Counter[str] = Counter() if counts is None else counts
@@ -108,11 +126,15 @@ class GraphSnapshot:
             show=self._show,
             view=view,
             counts=self._counts,
+            recorder=self._recorder,
         )
 
     def _graph(self, value: Any) -> Graph:
         if isinstance(value, Graph):
             return _CUTS[self.view](value)
+        if self._recorder is not None:
+            derived = self.view == "double_backward"
+            return _CUTS[self.view](capture_recorded(self._recorder, value, derivatives=derived))
         if self.view == "double_backward":
             return capture_derivatives(value() if callable(value) and not hasattr(value, "grad_fn") else value)
         return _CUTS[self.view](capture(value))

@@ -28,14 +28,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--graph-update", action="store_true", help="write graph snapshots that differ anew, and remove unused ones"
     )
     group.addoption(
-        "--graph-engine", action="store_true", help="`import torch` is autograph's engine, as it is in `autograph run`"
+        "--graph-engine",
+        nargs="?",
+        const="builtin",
+        choices=("builtin", "torch"),
+        help="`import torch` is autograph's engine, as it is in `autograph run`; with `torch`, it is PyTorch, and what "
+        "tests compute is recorded as `autograph run --engine torch` does",
     )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """With `--graph-engine`, whatever is imported from here on has the engine as its `torch`."""
-    if early_config.known_args_namespace.graph_engine:
+    """With `--graph-engine builtin`, whatever is imported from here on has the engine as its `torch`."""
+    if early_config.known_args_namespace.graph_engine == "builtin":
         from autograph_cli.record.imports import serve  # pytest loads this file in every project
 
         serving: Any = serve()
@@ -49,12 +54,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def graph_snapshot(request: pytest.FixtureRequest) -> GraphSnapshot:
+def graph_snapshot(request: pytest.FixtureRequest) -> Iterator[GraphSnapshot]:
     """Compares graphs with those kept beside the test: `assert graph_snapshot == loss`."""
-    from autograph_cli.testing.fixture import GraphSnapshot  # likewise
+    from autograph_cli.testing.fixture import GraphSnapshot, recording  # likewise
 
     session: Any = request.config.pluginmanager.get_plugin(_PLUGIN)
-    return GraphSnapshot(
+    with recording(request.config.getoption("graph_engine") == "torch") as recorder:
+        yield _snapshot(request, session, GraphSnapshot, recorder)
+
+
+def _snapshot(request: pytest.FixtureRequest, session: Snapshots, cls: type[GraphSnapshot], recorder: Any) -> Any:
+    return cls(
         folder_of(request.node.path),
         base_of(request.node),
         update=request.config.getoption("graph_update"),
@@ -62,6 +72,7 @@ def graph_snapshot(request: pytest.FixtureRequest) -> GraphSnapshot:
         temporary=lambda: request.getfixturevalue("tmp_path"),
         root=request.config.rootpath,
         show=lambda text: request.node.add_report_section("call", "graph snapshot", text),
+        recorder=recorder,
     )
 
 

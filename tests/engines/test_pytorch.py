@@ -75,6 +75,9 @@ def test_a_long_loop_is_listened_to_now_and_then(python: Run, tmp_path: Path) ->
     trace = json.loads((tmp_path / "t.json").read_text())
     assert (trace["total_steps"], [step["number"] for step in trace["steps"]]) == (100, [0, 64])
     assert trace["engine"] == "pytorch"
+    operations = [node for node in trace["steps"][1]["graph"]["nodes"] if node["kind"] == "operation"]
+    assert [node["op"] for node in operations] == ["mul", "sum"]
+    assert all(node["source"] for node in operations)
 
 
 @needs_pytorch
@@ -86,8 +89,40 @@ def test_modules_lines_saved_tensors_and_orders_are_told(python: Run, tmp_path: 
     assert "at parts.py:16; in net; saved saved_tensors[0]: float32[4, 2] (32 bytes)" in double
     assert any(line.startswith("leaf net.inner.weight: float32[2, 3]") for line in lines)
     assert "input target: int64[4]" in lines
+    assert any(line.endswith(": float32[] = ones_like()") for line in lines)
     assert "order 1" in lines
     assert any("of loss" in line and "pass 0" in line for line in lines)
+
+
+UNTRACKED = """
+import torch
+x, w = torch.ones(2, 3), torch.ones(3, 3, requires_grad=True)
+mask = (x > 0).float()
+noise = torch.randn(2, 3) * 0.1
+h = torch.dropout((x * mask) @ w, 0.5, True) + torch.randn(2, 3)
+target = h.detach() * 2
+y = torch.zeros_like(x); y.add_(1)
+with torch.no_grad():
+    z = w.mean() + w[0].sum()
+    v, i = w.topk(2)
+i = i[0] * 2
+loss = ((h - target + y) ** 2).sum() + z + v.sum() * torch.eye(3).sum()
+(g,) = torch.autograd.grad(loss, [w], create_graph=True)
+g.sum().backward(inputs=[w])
+"""
+
+
+@needs_pytorch
+def test_operations_without_a_node_are_told_as_by_the_other_engine(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "untracked.py").write_text(UNTRACKED)
+    ours, theirs = (
+        python(
+            "-m", "autograph_cli", "show", "--engine", engine, "--show", "names,line,arguments", "untracked.py"
+        ).stdout
+        for engine in ("builtin", "torch")
+    )
+    assert ours == theirs
+    assert all(f" {name}(" in theirs for name in ("gt", "detach", "add_", "topk", "bernoulli", "zeros_like", "eye"))
 
 
 HOOKED = """
