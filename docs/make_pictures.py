@@ -26,6 +26,7 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "samples/first.py": EVERY,
     "samples/recurrence.py": ("forward", "backward"),
     "tests/programs/02_logits_loss.py": EVERY,
+    "tests/programs/08_leave_the_graph.py": ("forward",),
     "tests/programs/12_sinh_function.py": EVERY,
     "tests/programs/13_sinh_wrong.py": EVERY,
     "tests/programs/17_lenet.py": ("forward",),
@@ -33,6 +34,7 @@ PICTURES: dict[str, tuple[str, ...]] = {
 }
 """Which views of which scripts the pages show."""
 MORE: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "samples/first.py": ("flow", "double-backward", {"flow": "data", "formula": True}),
     "tests/programs/17_lenet.py": ("closed", "forward", {"depth": 1}),
     "tests/programs/22_higher_order.py": ("slice", "double-backward", {"part": Slice(start=("w2",), end=("penalty",))}),
 }

@@ -81,6 +81,12 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
     show_default=True,
     help="--double-backward as the gradient graph of each order, or as the data flow that computed it.",
 )
+@click.option(
+    "--marks/--no-marks",
+    default=True,
+    show_default=True,
+    help="Mark in red where a gradient is cut, does not arrive, or is NaN.",
+)
 @click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Write the derivatives as formulas beside the picture (needs sympy).")
 @click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
@@ -111,6 +117,7 @@ def render(
     parameters: str | None,
     columns: bool,
     flow: str,
+    marks: bool,
     no_arguments: bool,
     tracked_only: bool,
     formula: bool,
@@ -156,6 +163,7 @@ def render(
         parameters=parameters,
         columns=columns,
         flow=flow,
+        marks=marks,
         tracked_only=tracked_only,
         formula=formula,
         sources=script_texts(source, chosen) if position.format == "html" else {},

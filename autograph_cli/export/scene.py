@@ -25,7 +25,7 @@ LEGEND: dict[Style, str] = {
     "input": "input, no gradient",
     "cut": "left out from here",
     "saved": "kept for backward",
-    "mark": "wrong here",
+    "mark": "something to see",
 }
 DETACH = "detach"
 FAR = 6

@@ -142,11 +142,16 @@ def take(
     nodes: Sequence[Node] | None = None,
     next_of: Callable[[Node], Iterable[Edge | None]] = lambda node: node.next,
     args_of: Targets = lambda node: node.args,
+    every_pass: bool = False,
 ) -> Graph:
-    """These nodes under new ids; edges, parents and passes follow, and what leads outside is dropped."""
+    """These nodes under new ids; edges, parents and passes follow, and what leads outside is dropped.
+
+    Of the passes those that made one of the nodes are kept, or `every_pass`.
+    """
     new = {old: number for number, old in enumerate(kept)}
     nodes = [graph.nodes[old] for old in kept] if nodes is None else nodes
-    passes = {old: number for number, old in enumerate(sorted({n.pass_id for n in nodes if n.pass_id is not None}))}
+    made_by = range(len(graph.passes)) if every_pass else sorted({n.pass_id for n in nodes if n.pass_id is not None})
+    passes = {old: number for number, old in enumerate(made_by)}
 
     positions = [-1] * len(graph.nodes)
     for old, number in new.items():
@@ -223,7 +228,7 @@ def tracked(graph: Graph) -> Graph:
     kept = [node.id for node in graph if node.kind not in ("untracked", "input") or node.id in taken]
     nodes = [as_input(node) if node.kind == "untracked" else node for node in map(graph.nodes.__getitem__, kept)]
     there = set(kept)
-    return take(graph, kept, [root for root in graph.roots if root.node in there], nodes)
+    return take(graph, kept, [root for root in graph.roots if root.node in there], nodes, every_pass=True)
 
 
 def _derivative(node: Node) -> Node:

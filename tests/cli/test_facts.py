@@ -42,7 +42,7 @@ def test_what_a_run_recorded_is_shown_later(autograph: Run, folder: Path) -> Non
     assert autograph("show", "--show", "values").stdout == told
     opened = autograph("show", "--backward", "--open", "PowBackward0")
     assert opened.stderr == "inside PowBackward0: its formula, run once more on what it was given\n"
-    assert "%1: float32[2] = pow(self)\n      # exponent = 2\n" in opened.stdout
+    assert "%1: float32[2] = pow(self)\n      # exponent = 2.0\n" in opened.stdout
     assert autograph("render", "--backward", "--open", "y", "-o", "inside.svg").returncode == 0
     assert "grad_self" in (folder / "inside.svg").read_text()
 

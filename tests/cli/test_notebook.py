@@ -44,7 +44,12 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Shell]:
     modules, finders, hooks = dict(sys.modules), sys.meta_path[:], (sys.displayhook, sys.excepthook)
     names = set(vars(builtins))
     with modes.kept():
-        yield Shell(monkeypatch)
+        notebook = Shell(monkeypatch)
+        yield notebook
+    notebook.shell.history_manager.end_session()
+    thread = notebook.shell.history_manager.save_thread
+    if thread is not None:
+        thread.stop()
     for finder in sys.meta_path:
         if isinstance(finder, EngineFinder) and finder not in finders:
             finder.close()

@@ -85,6 +85,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "parameters": None,
             "columns": True,
             "flow": "gradient",
+            "marks": True,
             "tracked_only": False,
             "formula": False,
             "sources": {},

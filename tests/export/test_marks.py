@@ -56,7 +56,7 @@ def test_what_is_wrong_is_drawn_and_told(run: Callable[[str], Trace], case: str)
     graph = trace.steps[0].graph
     assert [mark.words for mark in marks_of(graph)] == words
     told = dict(report(trace, None, Path()))
-    assert told.get("wrong", "") == ((words and f"{marks_text(marks_of(graph))}: marked in the pictures") or "")
+    assert told.get("see", "") == ((words and f"{marks_text(marks_of(graph))}: marked in the pictures") or "")
     picture = render(graph, "forward").decode()
     assert [word for word in words if f">{word}<" not in picture] == []
     assert picture.count('class="mark"') == len(words)

@@ -10,6 +10,7 @@ from autograph_cli.graph import (
     GraphError,
     Node,
     Output,
+    Pass,
     Root,
     TensorType,
     Trace,
@@ -20,7 +21,7 @@ from autograph_cli.graph import (
     slice_to_roots,
     verify,
 )
-from autograph_cli.graph.views import is_cut
+from autograph_cli.graph.views import is_cut, tracked
 
 VIEWS = (forward, backward, double_backward, slice_to_roots)
 
@@ -86,3 +87,17 @@ def test_a_long_chain_needs_no_recursion() -> None:
         part = view(graph)
         verify(part)
         assert len(part) == 20_000
+
+
+def test_without_untracked_operations_every_pass_is_left() -> None:
+    kind = (Output(TensorType("float32", ())),)
+    nodes = (
+        Node(0, "leaf", "AccumulateGrad", "", kind),
+        Node(1, "input", "Input", "", kind),
+        Node(2, "untracked", "", "exp", kind, args=(Edge(1),)),
+        Node(3, "operation", "MulBackward0", "mul", kind, (Edge(0), None), (Edge(0), Edge(2))),
+    )
+    graph = Graph(nodes, (Root("y", 3),), (Pass(0, "backward", 1, False, (Edge(3),), None, (3, 0), (Edge(0),)),))
+    found = tracked(graph)
+    assert [node.kind for node in found] == ["leaf", "input", "operation"]
+    assert found.passes == (Pass(0, "backward", 1, False, (Edge(2),), None, (2, 0), (Edge(0),)),)

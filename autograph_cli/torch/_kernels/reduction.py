@@ -21,6 +21,9 @@ class Reduction:
     conj: Any
     total: Any
     row_sums: Any
+    isnan: Any
+    number: Any
+    where: Any
 
     def sum(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
@@ -205,3 +208,14 @@ class Reduction:
         return self.xp.power(self.xp.add.reduce(self.xp.power(size, power), axis=dim, keepdims=keepdim), 1 / power)
 
     linalg_vector_norm = vector_norm
+
+    def nansum(self, a: Array, dim: Any, keepdim: bool, dtype: Any) -> Any:
+        return self.sum(
+            a if a.dtype.kind in "biu" else self.where(self.isnan(a), self.number(0, a), a), dim, keepdim, dtype
+        )
+
+    def renorm(self, a: Array, p: Any, dim: int, maxnorm: Any) -> Any:
+        others = tuple(d for d in range(a.ndim) if d != dim)
+        norm = self.vector_norm(a, p, others, True)
+        one = norm.dtype.type
+        return a * self.xp.where(norm > maxnorm, one(maxnorm) / (norm + one(1e-7)), one(1))

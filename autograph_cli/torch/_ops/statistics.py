@@ -94,13 +94,8 @@ aminmax_op = operation(
 )
 
 
-def _nansum(f: Any, a: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    return f.sum(a if a.dtype.kind in "biu" else f.where(f.isnan(a), f.number(0, a), a), dim, keepdim, dtype)
-
-
 nansum_op = operation(
     "nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
-    _nansum,
     memory_format="contiguous",
     batch=batching.leading,
     self=lambda f, grad, self, dim, keepdim: spread(f, grad, self.shape, dim, keepdim) * f.logical_not(f.isnan(self)),
@@ -125,13 +120,6 @@ trace_op = operation(
 
 
 @widened
-def _renorm(f: Any, a: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    others = tuple(d for d in range(a.ndim) if d != dim)
-    norm = f.vector_norm(a, p, others, True)
-    scale = f.xp.where(norm > maxnorm, norm.dtype.type(maxnorm) / (norm + norm.dtype.type(1e-7)), norm.dtype.type(1))
-    return a * scale
-
-
 def _renorm_gradient(f: Any, grad: Any, x: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     others = tuple(d for d in range(x.ndim) if d != dim)
     norm = f.linalg_vector_norm(x, p, others, True)
@@ -145,7 +133,6 @@ def _renorm_gradient(f: Any, grad: Any, x: Any, p: Any, dim: int, maxnorm: Any) 
 
 renorm_op = operation(
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm)",
-    _renorm,
     refuses={"biu": RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}")},
     self=lambda f, grad, self, p, dim, maxnorm: _renorm_gradient(f, grad, self, p, dim, maxnorm),
 )
