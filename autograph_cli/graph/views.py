@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from autograph_cli.graph.errors import GraphError
@@ -142,16 +142,11 @@ def take(
     nodes: Sequence[Node] | None = None,
     next_of: Callable[[Node], Iterable[Edge | None]] = lambda node: node.next,
     args_of: Targets = lambda node: node.args,
-    every_pass: bool = False,
 ) -> Graph:
-    """These nodes under new ids; edges, parents and passes follow, and what leads outside is dropped.
-
-    Of the passes those that made one of the nodes are kept, or `every_pass`.
-    """
+    """These nodes under new ids; edges, parents and passes follow, and what leads outside is dropped."""
     new = {old: number for number, old in enumerate(kept)}
     nodes = [graph.nodes[old] for old in kept] if nodes is None else nodes
-    made_by = range(len(graph.passes)) if every_pass else sorted({n.pass_id for n in nodes if n.pass_id is not None})
-    passes = {old: number for number, old in enumerate(made_by)}
+    passes = {old: number for number, old in enumerate(sorted({n.pass_id for n in nodes if n.pass_id is not None}))}
 
     positions = [-1] * len(graph.nodes)
     for old, number in new.items():
@@ -224,11 +219,45 @@ def tracked(graph: Graph) -> Graph:
     """The graph without the operations that autograd did not record; what the others take from these are inputs."""
     if not any(node.kind == "untracked" for node in graph):
         return graph
-    taken = {edge.node for node in graph if node.kind != "untracked" for edge in node.args}
-    kept = [node.id for node in graph if node.kind not in ("untracked", "input") or node.id in taken]
-    nodes = [as_input(node) if node.kind == "untracked" else node for node in map(graph.nodes.__getitem__, kept)]
-    there = set(kept)
-    return take(graph, kept, [root for root in graph.roots if root.node in there], nodes, every_pass=True)
+    taken = {edge for node in graph if node.kind != "untracked" for edge in node.args}
+    kept: list[Node] = []
+    new: dict[Edge, Edge] = {}
+    for node in graph:
+        outputs = [Edge(node.id, nr) for nr in range(len(node.outputs))]
+        if node.kind == "untracked":
+            for edge in (edge for edge in outputs if edge in taken):
+                new[edge] = Edge(len(kept))
+                kept.append(as_input(replace(node, outputs=(node.outputs[edge.nr],))))
+        elif node.kind != "input" or outputs[0] in taken:
+            new |= {edge: Edge(len(kept), edge.nr) for edge in outputs}
+            kept.append(node)
+    return Graph(
+        tuple([_under(number, node, new) for number, node in enumerate(kept)]),
+        tuple(
+            [replace(root, node=new[edge].node) for root in graph.roots if (edge := Edge(root.node, root.nr)) in new]
+        ),
+        tuple([_pass_under(entry, new) for entry in graph.passes]),
+        graph.calls,
+    )
+
+
+def _under(number: int, node: Node, new: Mapping[Edge, Edge]) -> Node:
+    """The node with a new number, and edges that lead to the new ones."""
+    parent = None if node.parent is None else new[Edge(node.parent)].node
+    following = tuple([None if edge is None else new[edge] for edge in node.next])
+    return replace(node, id=number, args=tuple([new[edge] for edge in node.args]), next=following, parent=parent)
+
+
+def _pass_under(entry: Pass, new: Mapping[Edge, Edge]) -> Pass:
+    told = [place for place, edge in enumerate(entry.inputs) if edge in new]
+    results = [entry.results[place] for place in told] if entry.results else []
+    return replace(
+        entry,
+        roots=tuple([new[edge] for edge in entry.roots if edge in new]),
+        ran=tuple([new[Edge(number)].node for number in entry.ran if Edge(number) in new]),
+        inputs=tuple([new[entry.inputs[place]] for place in told]),
+        results=tuple([None if edge is None else new.get(edge) for edge in results]),
+    )
 
 
 def _derivative(node: Node) -> Node:

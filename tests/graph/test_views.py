@@ -94,10 +94,19 @@ def test_without_untracked_operations_every_pass_is_left() -> None:
     nodes = (
         Node(0, "leaf", "AccumulateGrad", "", kind),
         Node(1, "input", "Input", "", kind),
-        Node(2, "untracked", "", "exp", kind, args=(Edge(1),)),
-        Node(3, "operation", "MulBackward0", "mul", kind, (Edge(0), None), (Edge(0), Edge(2))),
+        Node(2, "untracked", "", "unbind", kind * 3, args=(Edge(1),)),
+        Node(
+            3,
+            "operation",
+            "AddcmulBackward0",
+            "addcmul",
+            kind,
+            (Edge(0), None, None),
+            (Edge(0), Edge(2, 1), Edge(2, 2)),
+        ),
     )
     graph = Graph(nodes, (Root("y", 3),), (Pass(0, "backward", 1, False, (Edge(3),), None, (3, 0), (Edge(0),)),))
     found = tracked(graph)
-    assert [node.kind for node in found] == ["leaf", "input", "operation"]
-    assert found.passes == (Pass(0, "backward", 1, False, (Edge(2),), None, (2, 0), (Edge(0),)),)
+    verify(found)
+    assert [node.kind for node in found] == ["leaf", "input", "input", "operation"]
+    assert found.passes == (Pass(0, "backward", 1, False, (Edge(3),), None, (3, 0), (Edge(0),)),)
