@@ -114,7 +114,7 @@ class Measures:
             return
         for nr, array in enumerate(self.engine.arrays_made(node, outputs)):
             self._note((event.number, nr), array)
-        for other in log.since(newest):
+        for other in list(log.since(newest)):  # reading the numbers may be an event itself
             if other is not event:
                 self._given(other)
         for given in (*event.args, *event.next):
