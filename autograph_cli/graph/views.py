@@ -11,6 +11,9 @@ from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root
 CUT = "…"
 """What the operation of a node begins with that is shown without what it was made from."""
 
+MANY = 4
+"""Of more nameless tensors that an untracked operation gathers, the forward view shows none."""
+
 Targets = Callable[[Node], Iterable[Edge]]
 
 
@@ -65,9 +68,23 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
         )
     chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, data_edges)
-    kept = _walk(graph, starts, lambda node: data_edges(node) if node.order == 0 else ())
+
+    def given(node: Node) -> list[Edge]:
+        return [] if _gathers(graph, node) else data_edges(node)
+
+    kept = _walk(graph, starts, lambda node: given(node) if node.order == 0 else ())
     cut = [node if node.order == 0 else _derivative(node) for node in map(graph.nodes.__getitem__, kept)]
-    return take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=data_edges)
+    return take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=given)
+
+
+def _gathers(graph: Graph, node: Node) -> bool:
+    """Whether an untracked operation gathers many nameless tensors, as a loader does with its samples."""
+    return (
+        node.kind == "untracked"
+        and len(node.args) > MANY
+        and all(graph.nodes[edge.node].kind in ("input", "untracked") for edge in node.args)
+        and not any(graph.nodes[edge.node].outputs[edge.nr].names for edge in node.args)
+    )
 
 
 def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:

@@ -110,3 +110,28 @@ def test_without_untracked_operations_every_pass_is_left() -> None:
     verify(found)
     assert [node.kind for node in found] == ["leaf", "input", "input", "operation"]
     assert found.passes == (Pass(0, "backward", 1, False, (Edge(3),), None, (3, 0), (Edge(0),)),)
+
+
+def test_many_nameless_tensors_that_are_gathered_are_not_shown() -> None:
+    kind = (Output(TensorType("float32", ())),)
+    for count, shown in ((4, 4), (5, 0)):
+        sources = [Node(number, "input", "Input", "", kind) for number in range(count)]
+        edges = tuple(map(Edge, range(count)))
+        graph = Graph(
+            (
+                *sources,
+                Node(count, "untracked", "", "stack", kind, args=edges),
+                Node(count + 1, "leaf", "AccumulateGrad", "", kind),
+                Node(
+                    count + 2,
+                    "operation",
+                    "MulBackward0",
+                    "mul",
+                    kind,
+                    (Edge(count + 1), None),
+                    (Edge(count + 1), Edge(count)),
+                ),
+            ),
+            (Root("y", count + 2),),
+        )
+        assert [node.kind for node in forward(graph)].count("input") == shown
