@@ -56,8 +56,6 @@ def strides_of(raw: Array) -> tuple[int, ...]:
     found = [s // size for s in raw.strides]
     if 0 in found:
         shape = raw.shape
-        if not raw.size:  # NumPy has 0 everywhere, PyTorch the strides of a dense tensor
-            return tuple(math.prod(max(n, 1) for n in shape[d + 1 :]) for d in range(raw.ndim))
         for d in range(len(found) - 1, -1, -1):
             if not found[d] and shape[d] == 1:
                 found[d] = shape[d + 1] * found[d + 1] if d + 1 < len(found) else 1
