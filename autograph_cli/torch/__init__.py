@@ -46,6 +46,7 @@ from ._ops import legacy as _legacy
 _OPERATIONS = (
     "arithmetic",
     "unary",
+    "clamping",
     "binary",
     "activations",
     "creation",
@@ -53,6 +54,7 @@ _OPERATIONS = (
     "conversion",
     "comparison",
     "views",
+    "as_strided",
     "joining",
     "rearrange",
     "indexing",

@@ -14,7 +14,7 @@ from .._core.registry import composite, functions
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
-from . import arithmetic, views
+from . import arithmetic, as_strided, views
 from .fft import c2c, c2r, r2c
 from .padding import constant_pad, pad as pad_function
 
@@ -196,7 +196,7 @@ def _framed(signal: Tensor, n_fft: int, hop: int, reach: int) -> Tensor:
     batch, n = signal._raw.shape
     count = 1 + (n - reach) // hop
     steps = tuple(s // signal._raw.itemsize for s in signal._raw.strides)
-    return views.as_strided_op(signal, (batch, count, n_fft), (steps[0], hop * steps[1], steps[1]))
+    return as_strided.as_strided_op(signal, (batch, count, n_fft), (steps[0], hop * steps[1], steps[1]))
 
 
 @composite()

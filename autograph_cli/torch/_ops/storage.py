@@ -23,8 +23,9 @@ from .._core.state import thread_state
 from .._core.tensor import Tensor, materialize
 from .._core.user_warnings import warn
 from .._core.views import bump, check_inplace, rebase
+from .as_strided import as_strided
 from .indexing import fill_
-from .views import as_strided, expand
+from .views import expand
 
 
 class UntypedStorage:

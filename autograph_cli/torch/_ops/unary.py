@@ -8,10 +8,9 @@ from typing import Any
 
 from .._arrays.lazy import bits_of, flip
 from .._arrays.stand_in import whole
-from .._core import batching_rules, dtypes
+from .._core import dtypes
 from .._core.batching import elementwise
-from .._core.device_dispatch import is_meta, kernels
-from .._core.errors import refused
+from .._core.device_dispatch import kernels
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, functions, in_place_variant, methods, overloaded, publish
@@ -301,50 +300,6 @@ sgn = operation(
     self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result),
 )
 clone = operation("clone(Tensor self)", float8=True, pointwise=True, linear=True, self=lambda f, grad: grad)
-masked_fill_scalar = operation(
-    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
-    pointwise=True,
-    memory_format="contiguous",
-    overlap="any",
-    internal_overlap=True,
-    self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
-)
-masked_fill_tensor = operation(
-    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)",
-    node="MaskedFillBackward1",
-    pointwise=True,
-    linear=True,
-    memory_format="contiguous",
-    batch=batching_rules.masked_fill,
-    overlap="any",
-    internal_overlap=True,
-    self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
-    value=lambda f, grad, mask: f.sum(
-        f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)
-    ),
-)
-clamp_scalar = operation(
-    "clamp(Tensor self, Scalar? min=None, Scalar? max=None)",
-    node="ClampBackward1",
-    pointwise=True,
-    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
-    vmap_inplace="inplace arithmetic",
-    self=lambda f, grad, self, min, max: f.where(f.within(self, min, max), grad, f.zero_beside(grad)),
-)
-clamp_min_scalar = operation(
-    "clamp_min(Tensor self, Scalar min)",
-    pointwise=True,
-    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
-    vmap_inplace="inplace arithmetic",
-    self=lambda f, grad, self, min: f.where(f.within(self, min, None), grad, f.zero_beside(grad)),
-)
-clamp_max_scalar = operation(
-    "clamp_max(Tensor self, Scalar max)",
-    pointwise=True,
-    refuses={"c": NotImplementedError("clamp is not supported for complex types")},
-    vmap_inplace="inplace arithmetic",
-    self=lambda f, grad, self, max: f.where(f.within(self, None, max), grad, f.zero_beside(grad)),
-)
 lerp_scalar = operation(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight)",
     refuses={"biu": "lerp_kernel_scalar"},
@@ -515,62 +470,6 @@ def round_with(input: Tensor, decimals: int) -> Tensor:
 vars(round_with)["op"] = round_decimals.op
 
 
-@overloaded(inplace=True, aliases=("clip",))
-def clamp(input: Tensor, min: Any = None, max: Any = None) -> Any:
-    """Each element, but `min` where it is below that and `max` where it is above; both may be numbers or tensors.
-
-    The gradient is zero where a bound was taken. RuntimeError without any bound.
-    """
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if isinstance(min, Tensor) or isinstance(max, Tensor):
-        return operations.clamp_Tensor, input, *_bounds(input, min, max)
-    return clamp_scalar, input, min, max
-
-
-def _bounds(input: Tensor, *bounds: Any) -> list[Any]:
-    """Bounds as tensors."""
-    for bound in bounds:
-        if bound is not None and not isinstance(bound, Tensor):
-            kinds = ", ".join(type(b).__name__ for b in bounds)
-            raise refused(TypeError, f"clamp() received an invalid combination of arguments - got (Tensor, {kinds})")
-    return list(bounds)
-
-
-@overloaded()
-def clamp_min(input: Tensor, min: Any) -> Any:
-    """Elements below `min` become `min`."""
-    return (operations.clamp_min_Tensor if isinstance(min, Tensor) else clamp_min_scalar), input, min
-
-
-@overloaded()
-def clamp_max(input: Tensor, max: Any) -> Any:
-    """Elements above `max` become `max`."""
-    return (operations.clamp_max_Tensor if isinstance(max, Tensor) else clamp_max_scalar), input, max
-
-
-@overloaded()
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
-    """`input` with `value`, a number or a tensor of one element, where the boolean `mask` holds.
-
-    `mask` is broadcast. RuntimeError if it is not boolean, or if `value` has dimensions.
-    """
-    if mask._raw.dtype.kind != "b":
-        kind = dtypes.c_name(mask._raw.dtype)
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {kind}")
-    if isinstance(value, Tensor):
-        if value.ndim:
-            raise RuntimeError(
-                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
-                "dimension(s)."
-            )
-        kinds = input._raw.dtype, value._raw.dtype
-        if dtypes.CATEGORY[kinds[1]] > dtypes.CATEGORY[kinds[0]] and dtypes.CATEGORY[kinds[1]] == dtypes.COMPLEX:
-            raise RuntimeError("value cannot be converted to type " + input.dtype.name + " without overflow")
-        return masked_fill_tensor, input, mask, value
-    return masked_fill_scalar, input, mask, value
-
-
 @overloaded()
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     """`input + weight * (end - input)`, from `input` at weight 0 to `end` at 1; `weight` is a number or a tensor.
@@ -613,17 +512,11 @@ def full_like_number(x: Tensor, number: Any) -> Tensor:
     return make(x._raw.dtype.type(number))
 
 
-def within(input: Tensor, low: Any, high: Any) -> Tensor:
-    """Where low <= input <= high."""
-    return make(kernels(input._raw).within(input._raw, low, high))
-
-
 for _helper in (
     zero_beside,
     conj_number,
     log_of_number,
     elementwise(zero_raised),
     full_like_number,
-    elementwise(within),
 ):
     setattr(operations, _helper.__name__, _helper)

@@ -16,7 +16,7 @@ from .._core.state import thread_state
 from .._core.tensor import Tensor, counter
 from .._core.transforms import Batched, Dual
 from .._core.views import bump, check_inplace
-from . import complexes, joining, rearrange, views
+from . import as_strided, complexes, joining, rearrange, views
 
 # ---------------------------------------------------------------- windows that slide
 
@@ -58,7 +58,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 _BATCHED = {
     views.t_op: batching_rules.t_copy,
     views.squeeze_all: batching_rules.squeeze_copy,
-    views.as_strided_op: None,
+    as_strided.as_strided_op: None,
 }
 """The rules of copies where that of the view would call views."""
 
@@ -124,7 +124,7 @@ _CHOICES: dict[str, Callable[..., Chosen]] = {
     "select": _select,
     "slice": _slice,
     "as_strided": lambda x, size, stride, storage_offset=None: (
-        views.as_strided_op,
+        as_strided.as_strided_op,
         x,
         tuple(size),
         tuple(stride),
@@ -153,7 +153,7 @@ _COPIERS = {
         views.squeeze_dims,
         views.select_op,
         views.slice_op,
-        views.as_strided_op,
+        as_strided.as_strided_op,
         joining.unbind_op,
         joining.split_op,
         joining.split_with_sizes,
@@ -383,7 +383,7 @@ def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | Non
     """`as_strided` in place."""
     return turn(
         input,
-        lambda: (_restrided, tuple(size), tuple(stride), views.window_offset(input, size, stride, storage_offset)),
+        lambda: (_restrided, tuple(size), tuple(stride), as_strided.window_offset(input, size, stride, storage_offset)),
     )
 
 
@@ -392,5 +392,5 @@ _restrided = operation(
     "as_strided",
     node="AsStridedBackward1",
     linear=True,
-    self=views.as_strided_op.op.derivatives[0].formula,
+    self=as_strided.as_strided_op.op.derivatives[0].formula,
 )

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from .._arrays.storages import as_strided_raw, capacity, in_shape, offset_in, spanned
+from .._arrays.storages import in_shape
 from .._core import (
     batching,
     batching_rules,
@@ -17,13 +15,12 @@ from .._core import (
     dims as dims_,  # where an argument is called `dims`
     dtypes,
 )
-from .._core.device_dispatch import kernels
 from .._core.errors import refused
 from .._core.memory_format import strides_of
 from .._core.operation import operation, operations
-from .._core.registry import composite, functions, methods
+from .._core.registry import composite, methods
 from .._core.size import Size
-from .._core.tensor import Tensor, Wrapped, make, materialize, share
+from .._core.tensor import Tensor, Wrapped, materialize, share
 from .._core.user_warnings import warn_once
 from . import unary
 from ._errors import all_tensors
@@ -141,16 +138,6 @@ slice_backward = operation(
     linear=True,
     batch=batching.leading,
     grad_output=lambda f, grad, dim, start, end, step: f.slice(grad, dim, start, end, step),
-)
-as_strided_op = operation(
-    "as_strided(Tensor self, int[] size, int[] stride, int? offset=None)",
-    view=True,
-    saved={"self_sizes": None, "self_strides": None, "offset": None, "storage_offset": "offset"},
-    batch=batching_rules.as_strided,
-    by_strides=True,
-    self=lambda f, grad, size, stride, offset, self_sizes, self_strides: f.as_strided_backward(
-        grad, size, stride, offset, self_sizes, self_strides
-    ),
 )
 alias = operation("alias(Tensor self)", view=True, batch=batching.pointwise, self=lambda f, grad: grad)
 operation(
@@ -501,36 +488,6 @@ def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
 
 
 @composite()
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A view of the memory of `input` with these sizes, strides and offset, counted in elements.
-
-    RuntimeError where it would leave the memory.
-    """
-    position = dims.given(window_offset(input, size, stride, storage_offset), storage_offset)
-    return as_strided_op(input, tuple(size), tuple(stride), position)
-
-
-def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> int:
-    """Where a strided window begins, counted from the first element of `input`; RuntimeError where it leaves the
-    memory."""
-    raw = materialize(input)
-    start = offset_in(raw)
-    position = start if storage_offset is None else storage_offset
-    if len(size) != len(stride):
-        raise RuntimeError("mismatch in length of strides and shape")
-    if position < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {position}")
-    needed, available = spanned(size, stride, position), capacity(raw)
-    if needed > available:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {position}, and itemsize "
-            f"{raw.itemsize} requiring a storage size of {needed * raw.itemsize} are out of bounds for storage of size "
-            f"{available * raw.itemsize}"
-        )
-    return position - start
-
-
-@composite()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A view of the diagonals of the matrices in `dim1` and `dim2`, which become the last dimension.
 
@@ -615,36 +572,3 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     axes = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1))
     summed = sum_dim(input, axes, True)
     return view_op(summed, shape) if lead else summed
-
-
-def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes: Any, strides: Any) -> Tensor:
-    """The gradient of the memory under a strided window; overlapping elements add up."""
-    if grad.requires_grad or isinstance(grad, Wrapped):
-        grad, size, stride = _without_repeats(grad, tuple(size), tuple(stride))
-        before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
-        reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
-        positions = make(_window_positions(reach, size, stride, offset))
-        memory = make(kernels(grad._raw).zeros((reach,), grad._raw.dtype))
-        if not isinstance(grad, Wrapped) and len(set(positions._raw.ravel().tolist())) == positions._raw.size:
-            as_strided_op(memory, size, stride, offset).copy_(grad)
-            return as_strided_op(memory, sizes, strides, before)
-        flat = operations.index_add(memory, 0, reshape(positions, (-1,)), reshape(grad, (-1,)))
-        return as_strided_op(flat, sizes, strides, before)
-    return make(kernels(grad._raw).as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
-
-
-def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[Tensor, Any, Any]:
-    """Without the dimensions of a window that do not move: of length 1, or with a stride of 0."""
-    for d in reversed(range(len(size))):
-        if size[d] == 1 or stride[d] == 0:
-            grad = squeeze_dim(grad, d) if size[d] == 1 else sum_dim(grad, (d,))
-            size, stride = size[:d] + size[d + 1 :], stride[:d] + stride[d + 1 :]
-    return grad, size, stride
-
-
-def _window_positions(reach: int, size: Any, stride: Any, offset: Any) -> Any:
-    return np.ascontiguousarray(as_strided_raw(np.arange(reach), tuple(size), tuple(stride), offset or 0))
-
-
-operations.as_strided_backward = as_strided_backward
-functions.setdefault("as_strided", as_strided)

@@ -1,12 +1,13 @@
-"""Elements of one tensor or another, by a condition."""
+"""Elements of one tensor or another, or a value in their place, by a condition."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes
+from .._core import batching_rules, dtypes
+from .._core.device_dispatch import is_meta
 from .._core.operation import operation
-from .._core.registry import composite
+from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
 from .._core.wrapped_numbers import plain_number, wrap_number
@@ -56,3 +57,51 @@ def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:
             if dtypes.CATEGORY[kind] == dtypes.INTEGRAL:
                 dtypes.check_held(number, kind)
     return a if isinstance(a, Tensor) else wrap_number(a, b), b if isinstance(b, Tensor) else wrap_number(b, a)
+
+
+masked_fill_scalar = operation(
+    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)",
+    pointwise=True,
+    memory_format="contiguous",
+    overlap="any",
+    internal_overlap=True,
+    self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
+)
+
+
+masked_fill_tensor = operation(
+    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)",
+    node="MaskedFillBackward1",
+    pointwise=True,
+    linear=True,
+    memory_format="contiguous",
+    batch=batching_rules.masked_fill,
+    overlap="any",
+    internal_overlap=True,
+    self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
+    value=lambda f, grad, mask: f.sum(
+        f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)
+    ),
+)
+
+
+@overloaded()
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
+    """`input` with `value`, a number or a tensor of one element, where the boolean `mask` holds.
+
+    `mask` is broadcast. RuntimeError if it is not boolean, or if `value` has dimensions.
+    """
+    if mask._raw.dtype.kind != "b":
+        kind = dtypes.c_name(mask._raw.dtype)
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {kind}")
+    if isinstance(value, Tensor):
+        if value.ndim:
+            raise RuntimeError(
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
+                "dimension(s)."
+            )
+        kinds = input._raw.dtype, value._raw.dtype
+        if dtypes.CATEGORY[kinds[1]] > dtypes.CATEGORY[kinds[0]] and dtypes.CATEGORY[kinds[1]] == dtypes.COMPLEX:
+            raise RuntimeError("value cannot be converted to type " + input.dtype.name + " without overflow")
+        return masked_fill_tensor, input, mask, value
+    return masked_fill_scalar, input, mask, value
