@@ -13,14 +13,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from autograph_cli.graph import Graph, GraphDiff
     from autograph_cli.record.capture import capture
-    from autograph_cli.testing.asserts import assert_same_graph
+    from autograph_cli.testing.asserts import assert_gradients, assert_no_findings, assert_same_graph
 
 __version__ = "0.1.0"
-__all__ = ["AutographError", "Graph", "GraphDiff", "__version__", "assert_same_graph", "capture", "record"]
+__all__ = [
+    "AutographError",
+    "Graph",
+    "GraphDiff",
+    "__version__",
+    "assert_gradients",
+    "assert_no_findings",
+    "assert_same_graph",
+    "capture",
+    "record",
+]
 
 _HOMES = {
     "Graph": "autograph_cli.graph",
     "GraphDiff": "autograph_cli.graph",
+    "assert_gradients": "autograph_cli.testing.asserts",
+    "assert_no_findings": "autograph_cli.testing.asserts",
     "assert_same_graph": "autograph_cli.testing.asserts",
     "capture": "autograph_cli.record.capture",
 }

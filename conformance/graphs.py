@@ -25,18 +25,10 @@ STEPS = "first,1,2"
 SHOWN = 3
 
 REASONS = {
-    r"09_in_place": "what a `CopySlices` keeps PyTorch does not tell; the history of a view that nothing used is not met",
-    r"10_|11_|12_|13_|14_|15_": "PyTorch's `gradcheck` takes its differences with tensors that have a history; ours computes them beside the graph",
-    r"17_lenet|digits": "an output that a node leaves undefined has no shape in one engine, an empty one in the other",
     r"18_dataset": "the script builds no graph",
-    r"21_grad_api": "`torch.autograd.functional` is written in Python in PyTorch, so its operations are in the graph; ours are kernels",
-    r"24_views": "PyTorch keeps a negative index as it was given, and a mask as a mask",
-    r"25_operations": "PyTorch's second derivatives of some activations are written with other operations",
-    r"wgan_gp|22_higher": "the passes or nodes come in another order; nothing else differs",
-    r"26_": "`Variable(x)` and `.data` are an alias that PyTorch makes unseen; the built-in engine tells of a `detach`",
-    r"29_": "an `alias` that makes an object of a subclass is met when it is used, without its line",
+    r"24_views": "the derivative of picking by a mask picks by the mask's positions in the built-in engine",
+    r"26_": "`Variable(x)` and `.data` are made by PyTorch's C++ without an operation, so nothing tells of their line",
     r"char_rnn": "PyTorch runs recurrent layers in one node of oneDNN, with a workspace of the size that this machine needs",
-    r"actor_critic|adder_gpt|llama": "PyTorch keeps a negative dimension as it was given",
 }
 """Why the graphs of a script differ, by a pattern of its name."""
 

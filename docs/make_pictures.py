@@ -107,7 +107,12 @@ def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each picture of a script, drawn now as `autograph render` draws them."""
     trace = record(script)
     for view in views:
-        how: dict[str, Any] = {"title": trace.script, "max_nodes": READABLE, "order": ORDERS.get(script)}
+        how: dict[str, Any] = {
+            "title": trace.script,
+            "total_steps": trace.total_steps,
+            "max_nodes": READABLE,
+            "order": ORDERS.get(script),
+        }
         how["formula"] = view == "double-backward" and script in WITH_FORMULAS
         yield f"{Path(script).stem}.{view}.svg", export.render(trace.steps[0 if script in FIRST else -1], view, **how)
 
@@ -118,7 +123,10 @@ def pictures(script: str) -> Iterator[tuple[str, bytes]]:
     if script in MORE:
         word, view, how = MORE[script]
         trace = record(script)
-        yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, title=trace.script, **how)
+        yield (
+            f"{Path(script).stem}.{word}.svg",
+            export.render(trace.steps[-1], view, title=trace.script, total_steps=trace.total_steps, **how),
+        )
     if script in SHOWN:
         trace = record(script, ("values", "formula", "inside"))
         for word, (view, facts, node) in SHOWN[script].items():

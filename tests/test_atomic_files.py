@@ -24,6 +24,41 @@ with atomic_write(sys.argv[1]) as file:
 """
 
 
+KILLED_AT_EACH_LINE = """
+import os, signal, sys
+from autograph_cli import atomic_files
+
+goal = sys.argv[1]
+seen = []
+
+def write(line):
+    "Write the file, and be killed before this line of the module runs; counted from the beginning of the write."
+    lines = iter(range(line - 1, -1, -1))
+    def trace(frame, event, argument):
+        if frame.f_code.co_filename != atomic_files.__file__:
+            return None
+        if event == "line" and next(lines) == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+    sys.settrace(trace)
+    with atomic_files.atomic_write(goal) as file:
+        file.write(b"new" * 10_000)
+    sys.settrace(None)
+
+for line in range(1, 1000):
+    open(goal, "wb").write(b"old")
+    child = os.fork()
+    if not child:
+        write(line)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    seen.append({b"old": "old", b"new" * 10_000: "new"}.get(open(goal, "rb").read(), "torn"))
+    if not status:
+        break
+print(line, *dict.fromkeys(seen), len(os.listdir(os.path.dirname(goal))))
+"""
+
+
 def ended_while_writing(path: Path, number: signal.Signals) -> int:
     """Write the file in another process, end that in the middle, and return how it ended."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -55,6 +90,16 @@ def test_next_write_removes_what_a_killed_process_left(tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path)) == 1
     write(tmp_path / "another", b"")
     assert os.listdir(tmp_path) == ["another"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no fork")
+def test_killed_at_any_line_of_a_write_the_file_is_the_old_or_the_new_one(tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", KILLED_AT_EACH_LINE, str(tmp_path / "file")]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=True)
+    lines, *seen, files = done.stdout.split()
+    assert int(lines) > 30
+    assert (seen, files) == (["old", "new"], "1")
 
 
 def test_files_that_are_being_written_are_no_leftovers(tmp_path: Path) -> None:

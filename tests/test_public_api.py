@@ -19,6 +19,8 @@ def test_public_names() -> None:
         "Graph",
         "GraphDiff",
         "__version__",
+        "assert_gradients",
+        "assert_no_findings",
         "assert_same_graph",
         "capture",
         "record",

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from autograph_cli import export
+from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError
 from autograph_cli.cli.options import RECORDABLE, RecordType, StepType, choose, engine_option, open_trace, say_derived
 from autograph_cli.cli.printing import say
@@ -17,7 +18,7 @@ from autograph_cli.record.store import FOLDER, write
 
 
 @click.command(name="open", short_help="Explore all views of a run on a page in the browser.")
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]")
+@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option(
@@ -25,6 +26,7 @@ from autograph_cli.record.store import FOLDER, write
     type=RecordType(),
     default="values,time",
     show_default=True,
+    shell_complete=completion.some_of(*RECORDABLE),
     metavar="FACTS",
     help=f"What to record of a script beside its graph, some of: {','.join(RECORDABLE)}.",
 )

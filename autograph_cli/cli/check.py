@@ -1,4 +1,4 @@
-"""`autograph check`: the derivatives of custom Functions against finite differences, where the script used them."""
+"""`autograph check`: derivatives against finite differences, where the script used them."""
 
 from __future__ import annotations
 
@@ -6,30 +6,56 @@ import contextlib
 import difflib
 import importlib
 import json
+import os
 import sys
-from dataclasses import asdict
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from autograph_cli import engines
+from autograph_cli.cli import completion
 from autograph_cli.cli.options import SCRIPTS, UsageError, engine_of, engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.record import runner
-from autograph_cli.testing import derivatives
-from autograph_cli.testing.derivatives import CannotCheck, Checked
+from autograph_cli.record.applied import Applied, Listening, wrong_nodes
+from autograph_cli.record.finite_difference import CannotCheck, Checked
+from autograph_cli.record.recorder import Recorder
 
 WRONG = 1
 """The exit code where a derivative is wrong."""
-Applied = dict[str, tuple[Any, tuple[Any, ...]]]
-"""The custom Functions that were applied, by name: the class, and the arguments of the first call."""
+UNCHECKED = 2
+"""The exit code where what was asked for cannot be checked."""
+LISTED = 12
 
 
-@click.command(short_help="Compare the derivatives of custom Functions with finite differences.")
-@click.argument("file")
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of one Function, operator, module or function."""
+
+    kind: str
+    name: str
+    orders: tuple[Checked, ...] = ()
+    unchecked: str = ""
+    """Why it was not checked."""
+    because: tuple[str, ...] = ()
+    """The nodes in it that are wrong, and where a gradient is cut."""
+
+    @property
+    def good(self) -> bool:
+        """Whether no derivative of it was found to be wrong."""
+        return all(one.good for one in self.orders)
+
+
+@click.command(short_help="Compare derivatives with finite differences, where a script used them.")
+@click.argument("file", metavar="FILE.py[::FUNCTION]", shell_complete=completion.file)
 @click.argument("name", required=False)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--order", type=click.IntRange(1, 4), default=2, show_default=True, help="Derivatives up to this one.")
+@click.option("--limit", type=click.FloatRange(0), default=20, show_default=True, help="Seconds for each.")
 @click.option("--json", "as_json", is_flag=True, help="A list of objects on stdout.")
 @engine_option
 @click.pass_context
@@ -39,75 +65,143 @@ def check(
     name: str | None,
     args: tuple[str, ...],
     order: int,
+    limit: float,
     as_json: bool,
     engine: str | None,
 ) -> None:
-    """Run FILE, and check each custom Function that it applied, or NAME alone: in float64, at the first point where it
-    was used.
+    """Run FILE, and check what it used that has a derivative of its own: custom Functions, custom operators, and
+    modules whose class is not PyTorch's. With NAME that one alone; with FILE.py::FUNCTION a function of the script.
 
-    The first derivative is compared with differences of the values, the second with differences of the first. Where
-    the derivative from the left is not that from the right, there is a kink, which is counted and not compared. The
-    exit code is 1 where a derivative is wrong.
+    Each is called again with the arguments that the script gave it, in float64. The first derivative is compared with
+    differences of the values, the second with differences of the first. Where the derivative from the left is not that
+    from the right, there is a kink, which is counted and not compared. The exit code is 1 where a derivative is wrong,
+    and 2 where what was asked for cannot be checked.
 
     \b
       autograph check expr.py
       autograph check expr.py Sinh --order 3
+      autograph check train.py::loss_of
     """
+    file, _, function = file.partition("::")
     if not file.endswith(SCRIPTS):
         raise UsageError(f"{file} is no script: its name does not end in .py.")
-    applied: Applied = {}
-    found: list[Checked] = []
-    skipped: dict[str, str] = {}
+    verdicts: list[Verdict] = []
+    told = _Told(as_json)
+    listening = Listening(os.path.abspath(file), function)
 
-    def after(result: runner.Result) -> None:
-        torch = sys.modules["torch"]
-        for label, (cls, given) in applied.items():
-            if name in (None, label):
-                try:
-                    found.extend(derivatives.check(torch, label, cls.apply, given, order))
-                except CannotCheck as error:
-                    skipped[label] = str(error)
+    def before(stack: contextlib.ExitStack) -> None:
+        stack.enter_context(listening.on(importlib.import_module("torch")))
 
-    served = engine_of(engine) == "builtin"
+    def after(stack: contextlib.ExitStack) -> None:
+        stack.close()
+        found = [applied for applied in listening.found if name is None or _is_named(applied, name)]
+        told.begin(found)
+        for applied in found:
+            verdicts.append(_verdict(sys.modules["torch"], applied, order, limit, engines.connect(chosen)))
+            told.tell(verdicts[-1])
+
+    chosen = engine_of(engine)
+    served = chosen == "builtin"
     with contextlib.ExitStack() as stack, contextlib.redirect_stdout(sys.stderr):
-        result = runner.run(
-            runner.Target.of(file, args), before=lambda: _listen(stack, applied), after=after, served=served
-        )
-    if name is not None and name not in applied:
-        near = ", ".join(difflib.get_close_matches(name, applied) or applied) or "none"
-        raise UsageError(f"{Path(file).name} applied no custom Function {name}; there are: {near}.")
-    say(json.dumps([{**asdict(one), "good": one.good} for one in found], indent=2) if as_json else _table(found))
-    for label, why in skipped.items():
-        say(f"{label} is not checked: {why}.", err=True)
-    ctx.exit(result.exit_code or (WRONG if any(not one.good for one in found) else 0))
+        target = runner.Target.of(file, args)
+        result = runner.run(target, before=lambda: before(stack), after=lambda _: after(stack), served=served)
+    if not verdicts and not result.exit_code:
+        _refuse_nothing(Path(file).name, name, listening)
+    told.close(verdicts)
+    unchecked = UNCHECKED if (name or function) and any(one.unchecked for one in verdicts) else 0
+    wrong = WRONG if any(not one.good for one in verdicts) else 0
+    ctx.exit(result.exit_code or wrong or unchecked)
 
 
-def _listen(stack: contextlib.ExitStack, applied: Applied) -> None:
-    """Note the first call of each custom Function until the stack is closed."""
-    torch: Any = importlib.import_module("torch")
-    base = torch.autograd.Function
-    original = base.__dict__["apply"]
-
-    def apply(cls: Any, *args: Any, **words: Any) -> Any:
-        wanted = any(isinstance(x, torch.Tensor) and x.requires_grad for x in args)
-        if wanted and not words and cls.__name__ not in applied:
-            copies = (
-                x.detach().clone().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x for x in args
-            )
-            applied[cls.__name__] = cls, tuple(copies)
-        return original.__get__(None, cls)(*args, **words)
-
-    base.apply = classmethod(apply)
-    stack.callback(setattr, base, "apply", original)
+def _verdict(torch: Any, applied: Applied, order: int, limit: float, connect: Any) -> Verdict:
+    try:
+        found = tuple(applied.check(torch, order, time.monotonic() + limit))
+    except CannotCheck as why:
+        return Verdict(applied.kind, applied.name, unchecked=str(why))
+    because: list[str] = []
+    if applied.kind in ("module", "function"):
+        recorder = Recorder("all", record=("check",), engine=connect)
+        because = wrong_nodes(recorder, torch, applied, found[-1].order)
+    return Verdict(applied.kind, applied.name, found, because=tuple(because))
 
 
-def _table(found: list[Checked]) -> str:
-    if not found:
-        return "No custom Function was applied to a tensor that requires grad."
-    width = max(len(one.name) for one in found)
-    lines = []
-    for one in found:
-        said = f"right to {one.error:.1e}" if one.good else f"WRONG by {one.error:.1e}: {one.worst}"
-        kinks = f", {one.kinks} kink{'s' * (one.kinks != 1)} left out" if one.kinks else ""
-        lines.append(f"{one.name:<{width}}  order {one.order}  {said}{kinks}")
-    return "\n".join(lines)
+def _is_named(applied: Applied, name: str) -> bool:
+    return name in (applied.name, applied.name.rpartition("::")[2])
+
+
+def _refuse_nothing(script: str, name: str | None, listening: Listening) -> None:
+    """Raise where there is nothing of the name that was asked for, and say what there is."""
+    names = list(listening.called) if listening.function else [applied.name for applied in listening.found]
+    asked = listening.function or name
+    if asked is None:
+        return
+    what = "called no function" if listening.function else "applied no Function, operator or module"
+    near = difflib.get_close_matches(asked, names) or names[:LISTED]
+    raise UsageError(f"{script} {what} {asked}; there are: {', '.join(near) or 'none'}.")
+
+
+class _Told:
+    """Prints each verdict when it is there, below it what is being checked, on a terminal."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.stdout = sys.stdout
+        self.width = self.kind_width = 0
+        self.waiting: list[Applied] = []
+
+    def begin(self, found: Sequence[Applied]) -> None:
+        """These are going to be checked, in this order."""
+        self.width = max((len(applied.name) for applied in found), default=0)
+        self.kind_width = max((len(applied.kind) for applied in found), default=0)
+        self.waiting = list(found)
+        self._show()
+
+    def tell(self, verdict: Verdict) -> None:
+        """One is done."""
+        self._erase()
+        self.waiting.pop(0)
+        if not self.as_json:
+            with contextlib.redirect_stdout(self.stdout):
+                say("\n".join(self._lines(verdict)))
+        self._show()
+
+    def close(self, verdicts: Sequence[Verdict]) -> None:
+        """All are done."""
+        if self.as_json:
+            said = [{**asdict(one), "good": one.good} for one in verdicts]
+            say(json.dumps([one | {"orders": [*_orders(one["orders"])]} for one in said], indent=2))
+        elif not verdicts:
+            say("It applied nothing that has a derivative of its own: no custom Function, operator or module.")
+
+    def _lines(self, verdict: Verdict) -> Iterator[str]:
+        head = f"{verdict.kind:<{self.kind_width}}  {verdict.name:<{self.width}}"
+        if verdict.unchecked:
+            yield f"{head}  not checked: {verdict.unchecked}"
+        for one in verdict.orders:
+            yield f"{head}  order {one.order}  {_said(one)}"
+        for said in verdict.because[:LISTED]:
+            yield f"  {said}"
+
+    def _show(self) -> None:
+        if sys.stderr.isatty() and self.waiting:
+            sys.stderr.write(f"\r\x1b[Kchecking {self.waiting[0].name}, {len(self.waiting)} to do")
+            sys.stderr.flush()
+
+    def _erase(self) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+
+
+def _said(one: Checked) -> str:
+    if one.unchecked:
+        return f"not checked: {one.unchecked}"
+    said = f"right to {one.error:.1e}" if one.good else f"WRONG by {one.error:.1e}: {one.worst}"
+    if one.compared < one.wanted:
+        said = f"{said}, {one.compared} of {one.wanted} numbers compared within --limit"
+    return f"{said}, {one.kinks} kink{'s' * (one.kinks != 1)} left out ({one.kink})" if one.kinks else said
+
+
+def _orders(orders: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for one in orders:
+        number = None if one["unchecked"] else one["error"]  # NaN is no JSON
+        yield {key: value for key, value in one.items() if key != "name"} | {"error": number, "good": not one["worst"]}

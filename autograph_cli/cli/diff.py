@@ -14,11 +14,12 @@ from pathlib import Path
 import click
 
 from autograph_cli.atomic_files import temporary_folder
+from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
-from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose
+from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose, one_format
 from autograph_cli.cli.printing import put
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
-from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff
+from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, side_by_side
 from autograph_cli.export.comparison_report import REPORTS
 from autograph_cli.graph import Snapshot
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
@@ -31,8 +32,8 @@ FORMATS = ("text", "json", *PICTURES, *REPORTS)
 
 
 @click.command(short_help="Say how the graphs of two scripts, traces, snapshots or revisions differ.")
-@click.argument("old", metavar="A")
-@click.argument("new", required=False, metavar="[B]")
+@click.argument("old", metavar="A", shell_complete=completion.file)
+@click.argument("new", required=False, metavar="[B]", shell_complete=completion.file)
 @click.option(
     "--rev",
     "revisions",
@@ -48,8 +49,14 @@ FORMATS = ("text", "json", *PICTURES, *REPORTS)
 )
 @click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to compare of a step.")
 @click.option("--step", type=StepType(), help="Compare only this step: first, last or a number.")
-@click.option("--include", metavar="PARTS", help=f"What to compare of nodes, some of: {','.join(HOLDS)}.")
+@click.option(
+    "--include",
+    metavar="PARTS",
+    shell_complete=completion.some_of(*HOLDS),
+    help=f"What to compare of nodes, some of: {','.join(HOLDS)}.",
+)
 @click.option("-f", "--format", "format_", type=click.Choice(FORMATS), help="Unless told, by -o; else text.")
+@click.option("--together", is_flag=True, help="-f svg: both graphs as one picture, as the other pictures are.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A file for the result; unless told, stdout.")
 @click.pass_context
 def diff(
@@ -62,12 +69,14 @@ def diff(
     step: str | None,
     include: str | None,
     format_: str | None,
+    together: bool,
     output: Path | None,
 ) -> None:
     """Compare A and B: scripts (.py, which are run), traces (.json) or snapshots (.graph.txt).
 
     Graphs are matched by structure, not by position. The exit code is 0 for equal graphs, 1 for different ones, 2 for
-    trouble, as that of diff. A picture shows what was added, removed and changed, with the rest folded.
+    trouble, as that of diff. SVG and HTML show both graphs side by side, with what was added, removed and changed
+    marked; PNG and DOT both as one, with the rest folded.
 
     \b
       autograph diff old.py new.py
@@ -86,7 +95,7 @@ def diff(
         )
         held = tuple(part for part in one.holds if part in other.holds)
         found = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
-        _show(found, format_, output, " - ".join(_title(*side) for side in sides))
+        _show(found, format_, output, " - ".join(_title(*side) for side in sides), together)
     ctx.exit(1 if found else 0)
 
 
@@ -114,11 +123,12 @@ def _title(name: str, revision: str | None) -> str:
 
 
 def _format(format_: str | None, output: Path | None) -> str:
-    if format_ is not None or output is None:
+    if output is None:
         return format_ or "text"
     named = output.suffix.lstrip(".").lower()
-    found = {"txt": "text", "md": "markdown"}.get(named, named)
-    if found not in FORMATS:
+    named = {"txt": "text", "md": "markdown"}.get(named, named)
+    found = one_format(format_, output, named if named in FORMATS else None)
+    if found is None:
         raise UsageError(
             f"The name {output} does not say the format: end it in .txt, .json, .svg, .png, .dot, .html or .md."
         )
@@ -171,18 +181,18 @@ def _git(folder: Path, *arguments: str) -> bytes:
     return done.stdout
 
 
-def _show(found: SnapshotDiff, format_: str, output: Path | None, title: str) -> None:
+def _show(found: SnapshotDiff, format_: str, output: Path | None, title: str, together: bool) -> None:
     if format_ == "text" and output is None:
         print_diff(found)
         return
-    content = _content(found, format_, title)
+    content = _content(found, format_, title, together)
     if output is None:
         put(content)
     else:
         write(output, content)
 
 
-def _content(found: SnapshotDiff, format_: str, title: str) -> bytes:
+def _content(found: SnapshotDiff, format_: str, title: str, together: bool) -> bytes:
     if format_ == "json":
         sections = {name: one.as_dict() for name, one in found.compared}
         whole = {"format": "autograph-diff", "version": 1, "same": not found, "sentences": found.sentences}
@@ -195,4 +205,8 @@ def _content(found: SnapshotDiff, format_: str, title: str) -> bytes:
     if not found.graphs:
         raise CommandError("There is nothing to draw: the graphs are the same.")
     name, first = found.graphs[0]
+    if format_ == "svg" and not together:
+        one, _, other = title.partition(" - ")
+        names = f" · {name}" if len(found.graphs) == 1 else ""
+        return side_by_side([graph for _, graph in found.graphs], (f"before: {one}{names}", f"after: {other}{names}"))
     return render_diff(first, format=format_, title=f"{title}, {name}")

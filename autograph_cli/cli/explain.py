@@ -9,13 +9,14 @@ from typing import Any
 import click
 
 from autograph_cli import export
-from autograph_cli.cli.finding_formats import FORMATS
+from autograph_cli.cli import completion
 from autograph_cli.cli.options import Opened, engine_option, no_graph, open_trace, script_of
 from autograph_cli.cli.printing import say
-from autograph_cli.cli.project_defaults import Remembered
+from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.findings import RULES, Finding, explain as findings_of
+from autograph_cli.findings.formats import FORMATS
 from autograph_cli.findings.read import scripts_of
-from autograph_cli.graph import Slice
+from autograph_cli.graph import Slice, Trace
 from autograph_cli.record.store import write
 
 FOUND = 1
@@ -38,8 +39,10 @@ class CodesType(click.ParamType[tuple[str, ...]]):
         return codes
 
 
-@click.command(cls=Remembered, short_help="Say what is wrong with the gradients of a run, where, and what to change.")
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]")
+@click.command(
+    cls=ConfiguredCommand, short_help="Say what is wrong with the gradients of a run, where, and what to change."
+)
+@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--select", type=CodesType(), default="", metavar="CODES", help="Only these: AG1,AG301.")
 @click.option("--ignore", type=CodesType(), default="", metavar="CODES", help="Not these.")
@@ -78,7 +81,16 @@ def explain(
         say(FORMATS[format_](findings))
     else:
         say(_nothing(opened))
+    if opened.trace.steps and not has_values(opened.trace):
+        codes = [rule.code for rule in RULES if rule.record]
+        again = f"`autograph explain {opened.trace.script}` records them"
+        say(f"It was recorded without numbers, so {', '.join(codes)} were not looked for; {again}.", err=True)
     ctx.exit(FOUND if findings else opened.exit_code)
+
+
+def has_values(trace: Trace) -> bool:
+    """Whether the numbers of tensors were recorded."""
+    return any(node.measured and node.measured.values for step in trace.steps for node in step.graph)
 
 
 def _nothing(opened: Opened) -> str:

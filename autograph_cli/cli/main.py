@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import io
 import sys
@@ -45,6 +46,19 @@ class Commands(click.Group):
             code = _refuse(f"Error: {os_sentence(error)}", 1)
         sys.exit(code)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that stands first, or what was meant by what is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = difflib.get_close_matches(args[0], _COMMANDS, 1)
+            meant = f"run {args[0]}" if args[0].endswith(".py") else "".join(near)
+            if not meant:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {meant!r}?", ctx) from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
@@ -57,7 +71,20 @@ class Commands(click.Group):
         return command
 
 
-_COMMANDS = ("run", "render", "open", "show", "why", "explain", "check", "snapshot", "diff", "info")
+_COMMANDS = (
+    "run",
+    "render",
+    "open",
+    "show",
+    "why",
+    "explain",
+    "check",
+    "profile",
+    "inspect",
+    "snapshot",
+    "diff",
+    "info",
+)
 """In the order in which help lists them; each is a file beside this one."""
 
 
@@ -80,6 +107,8 @@ def main() -> None:
       autograph open expr.py                     explore all views on a page in the browser
       autograph show expr.py                     the graph as text
       autograph explain expr.py                  what is wrong with its gradients, and what to change
+      autograph profile expr.py                  what each operation and each backward node cost
+      autograph inspect expr.py loss             all that a tensor knows of itself
       autograph snapshot expr.py                 keep the graph as a text file beside it
       autograph snapshot --check expr.py         ... and see that it is the same still
       autograph diff --rev main expr.py          how the graph differs from that of another revision

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from autograph_cli import AutographError, engines
+from autograph_cli.cli import completion
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import GraphError, Slice, Step, Trace, facts
 from autograph_cli.record import runner, store
@@ -41,6 +43,9 @@ class StepsType(click.ParamType[str]):
                 self.fail(f"{part!r} is none of: first, last, all, a number such as 3, a range such as 10:20.")
         return ",".join(parts)
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return completion.some_of("first", "last", "all")(ctx, param, incomplete)
+
 
 class StepType(click.ParamType[str]):
     """One recorded step: `first`, `last` or a number."""
@@ -51,6 +56,9 @@ class StepType(click.ParamType[str]):
         if value in ("first", "last") or re.fullmatch(r"\d{1,18}", value, re.ASCII):
             return value
         return self.fail(f"{value!r} is none of: first, last, a number such as 3.")
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return completion.one_of("first", "last")(ctx, param, incomplete)
 
 
 class EnginesType(click.ParamType[tuple[str, ...]]):
@@ -66,6 +74,9 @@ class EnginesType(click.ParamType[tuple[str, ...]]):
             self.fail(f"{value!r} is not one or two of: {', '.join(engines.NAMES)}.", param, ctx)
         return found
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return completion.some_of(*engines.NAMES)(ctx, param, incomplete)
+
 
 engine_option = click.option(
     "--engine",
@@ -80,11 +91,39 @@ def engine_of(asked: str | None) -> str:
     return engines.chosen(asked or settings.load().engine)
 
 
+root_option = click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completion.tensor,
+    help="Only what this root hangs on; may be repeated.",
+)
 Command = TypeVar("Command", bound=Callable[..., None])
 _SLICES = (
-    click.option("--from", "start", multiple=True, metavar="NAME", help="Only what depends on this; may be repeated."),
-    click.option("--to", "end", multiple=True, metavar="NAME", help="Only what this depends on; may be repeated."),
-    click.option("--around", multiple=True, metavar="NAME", help="Only what is near this variable or operation."),
+    click.option(
+        "--from",
+        "start",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=completion.node,
+        help="Only what depends on this; may be repeated.",
+    ),
+    click.option(
+        "--to",
+        "end",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=completion.node,
+        help="Only what this depends on; may be repeated.",
+    ),
+    click.option(
+        "--around",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=completion.node,
+        help="Only what is near this variable or operation.",
+    ),
     click.option("--radius", type=click.IntRange(0), default=2, show_default=True, help="How near, in edges."),
 )
 
@@ -117,28 +156,45 @@ class ShownType(click.ParamType[tuple[str, ...]]):
             return self.fail(str(error), param, ctx)
 
 
-class RecordType(click.ParamType[tuple[str, ...]]):
-    """What is recorded beside the graph: words with commas."""
+class WordsType(click.ParamType[tuple[str, ...]]):
+    """Words with commas."""
 
     name = "list"
+    known: tuple[str, ...]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if isinstance(value, tuple):
             return value
         words = tuple(word.strip() for word in value.split(",") if word.strip())
         for word in words:
-            if word not in RECORDABLE:
-                self.fail(f"{word!r} is none of: {', '.join(RECORDABLE)}.", param, ctx)
+            if word not in self.known:
+                self.fail(f"{word!r} is none of: {', '.join(self.known)}.", param, ctx)
         return words
 
 
-RECORDABLE = ("values", "time", "formula", "inside")
+RECORDABLE = ("values", "time", "flops", "memory", "formula", "inside", "check")
+WATCHABLE = ("gradients", "values", "updates")
+
+
+class RecordType(WordsType):
+    """What is recorded beside the graph."""
+
+    known = RECORDABLE
+
+
+class WatchType(WordsType):
+    """What is watched of each parameter."""
+
+    known = WATCHABLE
+
+
 show_option = click.option(
     "--show",
     "shown",
     type=ShownType(),
     default=",".join(facts.USUAL),
     metavar="LIST",
+    shell_complete=completion.some_of(*facts.WORDS, "none"),
     help=f"What stands on the nodes, beside {' and '.join(facts.USUAL)}: {', '.join(facts.WORDS)}; "
     "with none, only what is listed.",
 )
@@ -146,8 +202,22 @@ open_option = click.option(
     "--open",
     "opened_node",
     metavar="NODE",
+    shell_complete=completion.node,
     help="What the backward of this node ran: MulBackward0%7, or the name of a variable.",
 )
+
+
+def one_format(asked: str | None, output: str | Path, named: str | None) -> str | None:
+    """The format that `-f` asks for, that which the end of a file's `output` name says, or the project's default.
+
+    Raises `UsageError` where the command line says two of them.
+    """
+    source = click.get_current_context().get_parameter_source("format_")
+    if asked is None or named is None or asked == named:
+        return asked or named
+    if source is not click.core.ParameterSource.COMMANDLINE:
+        return named
+    raise UsageError(f"-f {asked} and the name {output}, which says {named}, are two formats: leave out -f, or rename.")
 
 
 def to_record(shown: Collection[str], opened_node: str | None) -> tuple[str, ...]:
@@ -178,12 +248,13 @@ def open_trace(
     *,
     quiet_stdout: bool,
     record: Collection[str] = (),
+    watch: Collection[str] = (),
     engine: str | None = None,
 ) -> Opened:
     """The last trace, the trace in a file, or that of a script which is run now and kept as the last one.
 
     With `quiet_stdout` what the script prints goes to stderr, as stdout is for the graph. `record` is what is recorded
-    beside the graph when a script is run, `engine` what runs it.
+    beside the graph when a script is run, `watch` what of its parameters, `engine` what runs it.
     """
     if source is None:
         trace = store.load(store.find())
@@ -196,7 +267,7 @@ def open_trace(
     target = runner.Target.of(source, args)
     with contextlib.redirect_stdout(sys.stderr) if quiet_stdout else contextlib.nullcontext():
         result, trace = runner.record(
-            target, _steps_for(step), until_exit=True, record=record, engine=engine_of(engine)
+            target, _steps_for(step), until_exit=True, record=record, watch=watch, engine=engine_of(engine)
         )
     try:
         store.keep(trace, folder)

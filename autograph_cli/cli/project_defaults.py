@@ -14,7 +14,7 @@ ONCE = frozenset(
 """Options that say what to look at this time; a project has nothing to say of them."""
 
 
-class Remembered(click.Command):
+class ConfiguredCommand(click.Command):
     """A command whose options may stand in pyproject.toml, under its own name; the command line goes before."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -9,15 +9,19 @@ import click
 
 from autograph_cli import export
 from autograph_cli.atomic_files import is_stream
+from autograph_cli.cli import completion
 from autograph_cli.cli.options import (
     SCRIPTS,
+    WATCHABLE,
     Opened,
     StepType,
     UsageError,
     choose,
     engine_option,
+    one_format,
     open_option,
     open_trace,
+    root_option,
     say_derived,
     say_missing_order,
     show_option,
@@ -25,8 +29,10 @@ from autograph_cli.cli.options import (
     to_record,
 )
 from autograph_cli.cli.printing import put, say
-from autograph_cli.cli.project_defaults import Remembered
-from autograph_cli.export import FLOWS, FORMATS, PARAMETERS, READABLE, VIEWS, RenderOptions
+from autograph_cli.cli.project_defaults import ConfiguredCommand
+from autograph_cli.export import DIRECTIONS, FLOWS, FORMATS, PARAMETERS, READABLE, VIEWS, RenderOptions, watching
+from autograph_cli.export.colouring import COLOURS
+from autograph_cli.export.layout import LAYOUTS
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
@@ -34,15 +40,15 @@ SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
 BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
 
 
-@click.command(cls=Remembered, short_help="Draw the last run, a trace, or a script that is run first.")
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]")
+@click.command(cls=ConfiguredCommand, short_help="Draw the last run, a trace, or a script that is run first.")
+@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", is_flag=True, help="The tensors and operations in the order of data (default).")
 @click.option("--backward", is_flag=True, help="The grad_fn chain, from the roots to AccumulateGrad.")
 @click.option("--double-backward", is_flag=True, help="All orders of derivative, each in a band of its own.")
 @click.option("--order", type=click.IntRange(1), help="--double-backward up to this order.")
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
-@click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
+@root_option
 @slice_options
 @show_option
 @open_option
@@ -72,6 +78,13 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
 )
 @click.option("--no-arguments", is_flag=True, help="Leave out arguments that are no tensors, such as `pow 2`.")
 @click.option(
+    "--direction",
+    type=click.Choice(DIRECTIONS),
+    default=DIRECTIONS[0],
+    show_default=True,
+    help="Draw it from the top down or from left to right; auto is what fits a page better.",
+)
+@click.option(
     "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
 )
 @click.option(
@@ -87,11 +100,28 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
     show_default=True,
     help="Mark in red where a gradient is cut, does not arrive, or is NaN.",
 )
+@click.option(
+    "--colour",
+    "--color",
+    type=click.Choice(list(COLOURS)),
+    help="Colour the nodes by what they take: the more, the darker; gradient is its norm.",
+)
+@click.option(
+    "--check",
+    "checked",
+    is_flag=True,
+    help="Compare each node's derivative with finite differences, and colour it by the error: --colour check.",
+)
 @click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
+@click.option("--watch", is_flag=True, help="Draw what run --watch noted of parameters over the steps; -f svg or csv.")
 @click.option("--formula", is_flag=True, help="Write the derivatives as formulas beside the picture (needs sympy).")
-@click.option("-f", "--format", "format_", type=click.Choice(list(SUFFIXES)), help="Unless told, by -o; else svg.")
+@click.option("-f", "--format", "format_", type=click.Choice([*SUFFIXES, "csv"]), help="Unless told, by -o; else svg.")
 @click.option("-o", "--output", help="A file, a folder, or - for stdout; unless told, expr.forward.svg and the like.")
-@click.option("--layout", help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.")
+@click.option(
+    "--layout",
+    shell_complete=completion.one_of(*LAYOUTS),
+    help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.",
+)
 @engine_option
 @click.pass_context
 def render(
@@ -115,11 +145,15 @@ def render(
     shown: tuple[str, ...],
     opened_node: str | None,
     parameters: str | None,
+    direction: str,
     columns: bool,
     flow: str,
     marks: bool,
     no_arguments: bool,
+    colour: str | None,
+    checked: bool,
     tracked_only: bool,
+    watch: bool,
     formula: bool,
     engine: str | None,
 ) -> None:
@@ -137,12 +171,21 @@ def render(
       autograph render expr.py --backward --open TanhBackward0
       autograph render train.py --step 3 -f text -o - -- --epochs 3
     """
+    if watch:
+        ctx.exit(_draw_watched(source, args, format_, output, engine))
     asked = (forward, backward, double_backward or order is not None)
     views = [view for view, wanted in zip(VIEWS, asked, strict=True) if wanted] or ["forward"]
-    if opened_node is None and (format_ or BY_SUFFIX.get(Path(output or "").suffix.lower())) == "html":
+    format_ = one_format(format_, output or "", BY_SUFFIX.get(Path(output or "").suffix.lower()))
+    if opened_node is None and format_ == "html":
         views = views[:1]  # a page has all of them, and begins with this one
+    if format_ == "csv":
+        raise UsageError("The format csv is that of --watch.")
     position = Destination.of(output, format_, views)
-    record = to_record(shown, opened_node)
+    if checked:
+        colour = colour or "check"
+        shown = (*shown, "check")
+    recorded = COLOURS[colour].recorded if colour else ""
+    record = to_record(shown, opened_node) + ((recorded,) if recorded else ())
     shown = tuple(word for word in shown if word != "arguments" or not no_arguments)
     opened = open_trace(source, args, step, quiet_stdout=position.stdout, record=record, engine=engine)
     if opened.failed_early:
@@ -158,18 +201,41 @@ def render(
         depth=depth,
         layout=layout,
         title=opened.trace.script,
+        total_steps=opened.trace.total_steps,
         shown=shown,
         inside=opened_node,
         parameters=parameters,
+        direction=direction,
         columns=columns,
         flow=flow,
         marks=marks,
+        colour=colour,
         tracked_only=tracked_only,
         formula=formula,
         sources=script_texts(source, chosen) if position.format == "html" else {},
     )
     draw(chosen, options, views, position, opened)
     ctx.exit(opened.exit_code)
+
+
+def _draw_watched(
+    source: str | None, args: tuple[str, ...], format_: str | None, output: str | None, engine: str | None
+) -> int:
+    """Write what was watched of parameters; the exit code."""
+    suffix = Path(output or "").suffix.removeprefix(".")
+    format_ = format_ or (suffix if suffix in watching.FORMATS else "svg")
+    if format_ not in watching.FORMATS:
+        raise UsageError(f"--watch has the formats {' and '.join(watching.FORMATS)}, not {format_}.")
+    here = Path.cwd()
+    opened = open_trace(source, args, None, quiet_stdout=True, watch=WATCHABLE, engine=engine)
+    content = watching.FORMATS[format_](opened.trace).encode("utf-8", "backslashreplace")
+    if output == "-":
+        put(content)
+    else:
+        file = here / (output or f"{opened.stem}.watch.{format_}")
+        write(file, content)
+        say(file.relative_to(here) if file.is_relative_to(here) else file, err=True)
+    return opened.exit_code
 
 
 def script_texts(source: str | None, step: Step) -> dict[str, str]:
@@ -199,7 +265,7 @@ class Destination:
 
     @classmethod
     def of(cls, output: str | None, format_: str | None, views: list[str]) -> Destination:
-        """The position that `-o` and `-f` name; raises `UsageError` where they do not say enough."""
+        """Where the output of this name goes, in this format; raises `UsageError` where they do not say enough."""
         here, several = Path.cwd(), len(views) > 1
         if output is None:
             return cls(here, here, format_ or "svg", folder=True)
@@ -211,11 +277,10 @@ class Destination:
             return cls(here, None if stdout else path, format_ or "svg", stdout)
         if output.endswith("/") or path.is_dir():
             return cls(here, path, format_ or "svg", folder=True)
-        known = BY_SUFFIX.get(path.suffix.lower())
-        if format_ is None and known is None:
+        if format_ is None:
             endings = ", ".join(SUFFIXES.values())
             raise UsageError(f"The name {output} does not say the format: end it in {endings}, or add -f.")
-        return cls(here, path, format_ or known or "svg", several=several)
+        return cls(here, path, format_, several=several)
 
     def file(self, stem: str, view: str) -> Path:
         """The file for one view: `-o graph.svg` for one graph, `graph.backward.svg` for one of several."""

@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 
 from autograph_cli import engines
-from autograph_cli.cli import lacking, live
-from autograph_cli.cli.finding_formats import brief
-from autograph_cli.cli.options import RECORDABLE, RecordType, StepsType, engine_of, engine_option
+from autograph_cli.cli import completion, lacking, live
+from autograph_cli.cli.options import RECORDABLE, WATCHABLE, RecordType, StepsType, WatchType, engine_of, engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
 from autograph_cli.findings import explain
+from autograph_cli.findings.formats import brief
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Trace
 from autograph_cli.record import runner, store
@@ -41,8 +41,17 @@ FAILURES = ("AG0",)
     "--record",
     type=RecordType(),
     default="",
+    shell_complete=completion.some_of(*RECORDABLE),
     metavar="LIST",
     help=f"Record this too, for --show and --open: {', '.join(RECORDABLE)}.",
+)
+@click.option(
+    "--watch",
+    type=WatchType(),
+    default="",
+    metavar="LIST",
+    shell_complete=completion.some_of(*WATCHABLE),
+    help=f"Note a few numbers of each parameter in each step, for render --watch: {', '.join(WATCHABLE)}.",
 )
 @engine_option
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
@@ -51,13 +60,14 @@ FAILURES = ("AG0",)
     is_flag=True,
     help="Run nothing: list what FILE uses and the engine lacks. Ends with 1 if something is missing.",
 )
-@click.argument("file")
+@click.argument("file", shell_complete=completion.file)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def run(
     module: bool,
     output: Path | None,
     steps: str,
     record: tuple[str, ...],
+    watch: tuple[str, ...],
     engine: str | None,
     quiet: bool,
     check_only: bool,
@@ -77,6 +87,7 @@ def run(
       autograph run -m package.module
       autograph run - < expr.py
       autograph run --record values,time expr.py
+      autograph run --watch gradients,updates train.py
       autograph run --check-only train.py
       autograph run --engine torch train.py
     """
@@ -92,7 +103,7 @@ def run(
     output = None if output is None else folder / output
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
 
-    recorder = Recorder(steps, target.label, record=record, engine=engines.connect(engine))
+    recorder = Recorder(steps, target.label, record=record, watch=watch, engine=engines.connect(engine))
     with live.line(recorder) if not quiet else contextlib.nullcontext():
         session = runner.recording(target, steps, recorder=recorder, until_exit=True, engine=engine)
         result, trace = yield from session

@@ -7,12 +7,14 @@ from collections.abc import Callable
 import click
 
 from autograph_cli import graph
+from autograph_cli.cli import completion
 from autograph_cli.cli.options import (
     StepType,
     choose,
     engine_option,
     open_option,
     open_trace,
+    root_option,
     say_derived,
     say_missing_order,
     show_option,
@@ -20,7 +22,7 @@ from autograph_cli.cli.options import (
     to_record,
 )
 from autograph_cli.cli.printing import say
-from autograph_cli.cli.project_defaults import Remembered
+from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.formulas import formulas_of
 from autograph_cli.graph import facts
 from autograph_cli.graph.names import told_apart
@@ -33,8 +35,8 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 }
 
 
-@click.command(cls=Remembered, short_help="Print the graph as text.")
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]")
+@click.command(cls=ConfiguredCommand, short_help="Print the graph as text.")
+@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")
 @click.option("--backward", "view", flag_value="backward", help="Only the grad_fn chain.")
@@ -46,7 +48,7 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 )
 @click.option("--order", type=click.IntRange(1), help="Only the orders up to this one.")
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
-@click.option("--root", "roots", multiple=True, metavar="NAME", help="Only what this root hangs on; may be repeated.")
+@root_option
 @slice_options
 @show_option
 @open_option

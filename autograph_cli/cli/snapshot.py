@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
 from autograph_cli.cli.options import StepsType, UsageError
 from autograph_cli.cli.printing import say
@@ -31,13 +32,18 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
 
 
 @click.command(short_help="Keep the graph of scripts as text files, and check them.")
-@click.argument("files", nargs=-1, metavar="[FILE | FOLDER | PATTERN]...")
+@click.argument("files", nargs=-1, metavar="[FILE | FOLDER | PATTERN]...", shell_complete=completion.file)
 @click.option("--check", "mode", flag_value="check", help="Compare only; what is missing is written, unless CI is set.")
 @click.option("--update", "mode", flag_value="update", help="Write anew what differs.")
 @click.option("--known", is_flag=True, help="Only scripts that have a snapshot; without FILE, all of these below here.")
 @click.option("--steps", type=StepsType(), help="Steps to keep, as for autograph run.  [default: first,last]")
 @click.option("--view", "views", multiple=True, type=click.Choice(VIEWS), help="What to keep of a step; repeatable.")
-@click.option("--include", metavar="PARTS", help=f"What to keep of nodes, some of: {','.join(HOLDS)}.")
+@click.option(
+    "--include",
+    metavar="PARTS",
+    shell_complete=completion.some_of(*HOLDS),
+    help=f"What to keep of nodes, some of: {','.join(HOLDS)}.",
+)
 @click.option("--tolerance", type=click.FloatRange(0, 1), help="By how much values may differ, relative to their size.")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Scripts to run at once.")
 @click.option("--junit", type=click.Path(path_type=Path), help="Also write the results as JUnit XML.")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
 from autograph_cli.cli.options import StepType, choose, engine_option, open_trace, script_of
 from autograph_cli.cli.printing import say
@@ -22,9 +23,9 @@ LINES = 40
 
 
 @click.command(short_help="Say by which paths a gradient gets to a tensor, or where the way is cut.")
-@click.argument("loss")
-@click.argument("leaf")
-@click.argument("source", required=False, metavar="[FILE.py | TRACE]")
+@click.argument("loss", shell_complete=completion.node)
+@click.argument("leaf", shell_complete=completion.node)
+@click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="So many paths at most.")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from autograph_cli.engines.builtin_derive import gradients as derive
+import numpy as np
+
+from autograph_cli.engines.builtin_derive import gradients as derive, unseen
 from autograph_cli.engines.builtin_formulas import formula_of
 from autograph_cli.engines.builtin_inside import Inside
 from autograph_cli.engines.builtin_saved import (
@@ -22,11 +26,14 @@ from autograph_cli.engines.builtin_saved import (
     saved_constants,
     saved_type,
     storages,
+    takes_edges,
     types,
 )
 from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of, shown
+from autograph_cli.torch._core.dispatch import run
+from autograph_cli.torch._core.flops import count
 from autograph_cli.torch._core.modes import kept
-from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, output_meta
+from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, marks_leaf, output_meta
 from autograph_cli.torch._core.operation import Operation
 from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor
@@ -35,12 +42,21 @@ from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 from autograph_cli.torch.optim.optimizer import Optimizer
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What the change of a view was given that is no tensor, and the class of its node."""
+
+    cls: type[Node]
+    plain: Any
+
+
 class Builtin:
     """A connection of one recorder to the engine; see `protocol.Engine`."""
 
     tensor = Tensor
     name = "autograph"
     folders: tuple[str, ...] = ()
+    telling: tuple[str, ...] = ("created", "untracked", "begins", "ends")
     look = staticmethod(look)
     saved = staticmethod(saved)
     saved_constants = staticmethod(saved_constants)
@@ -55,6 +71,8 @@ class Builtin:
     def __init__(self, listener: Listener) -> None:
         self.listener, self.known = listener, listener.known
         self.measured = False
+        self._change: Change | None = None
+        """The change in place that was told last, of a view."""
         self._before: list[Any] = []
 
     # -- listening
@@ -86,81 +104,82 @@ class Builtin:
 
     # -- the engine's slot
 
-    def created(self, node: Node, inputs: Iterable[Any], outputs: tuple[Tensor, ...]) -> None:
-        """A node was made: by far the most frequent event."""
+    def created(self, node: Node, inputs: Sequence[Any], outputs: tuple[Tensor, ...]) -> None:
+        """A node was made: by far the most frequent event, so what is frequent is looked up here."""
         if thread_state.unobserved:
             return
-        listener, known, lock = self.listener, self.known, self.listener.lock
-        lock.acquire()
-        try:
-            newest, tensors = listener.count, listener.tensors
-            following: list[Output | None] = []
-            for edge in node._edges:
-                if edge is None:
-                    following.append(None)
-                    continue
-                there, nr = edge
-                key = there._seq
-                if key not in known:
-                    if there.__class__ is AccumulateGrad and (held := tensors.get(id(there.variable))) is not None:
-                        key = held[1] if held[1] >= 0 and held[0]() is there.variable else self.number(there)
+        listener, known = self.listener, self.known
+        with listener.lock:
+            try:
+                newest = listener.count
+                following: list[Output | None] = []
+                for edge in node._edges:
+                    if edge is None:
+                        following.append(None)
                     else:
-                        key = self.number(there)
-                following.append((key, nr) if nr else key)
-            args: list[Output] = []
-            op, first = "", outputs[0] if outputs else None
-            plain = False
-            for x in inputs:
-                if isinstance(x, Tensor):
-                    edge = x._edge
-                    if edge.__class__ is tuple and edge[0]._seq in known:  # what `_take` would find, sooner
-                        args.append((edge[0]._seq, edge[1]) if edge[1] else edge[0]._seq)
-                    elif (
-                        (edge is LEAF or edge is None)
-                        and (held := tensors.get(id(x))) is not None
-                        and held[0]() is x
-                        and (edge is None or held[1] >= 0)
-                    ):
-                        args.append((held[1], held[2]) if held[2] else held[1])
-                    else:
-                        plain |= self._take(x, args)
-                    if x is first:
-                        op = self._in_place(node)
-                elif x.__class__ is tuple or x.__class__ is list:
-                    for item in x:
-                        if isinstance(item, Tensor):
-                            self._take(item, args)
-            if first is not None:
-                edge = first._edge
-                if op:  # the tensor may have its new history already
-                    again = node._seq in map(key_of, args)
+                        there, nr = edge
+                        key = there._seq
+                        if key not in known:
+                            key = self.number(there)
+                        following.append((key, nr) if nr else key)
+                cls = node.__class__
+                next, op, plain = tuple(following), "", False
+                if takes_edges(cls) and None not in next and _is_new(node, inputs[0], outputs[0]):
+                    args: tuple[Any, ...] = next
                 else:
-                    again = (
-                        edge[0] is not node if edge.__class__ is tuple else edge is None and 0 in node._differentiable
-                    )
-                    op = self._in_place(node) if again else op
-                if again:
-                    args = [output for output in following if output is not None]
-            current = thread_state.current
-            listener.operation(
-                node._seq,
-                weakref.ref(node),
-                node.__class__,
-                node._output_meta,
-                tuple(following),
-                tuple(args),
-                op,
-                None if current is None else current._seq,
-                thread_state.calls,
-                constants(node),
-                plain_arguments(inputs) if plain or forgets_plain(node.__class__) else None,
-            )
-            if self.measured:
-                listener.made(node._seq, node, outputs, newest)
-        except Exception as error:
-            listener.failed(error)
-        finally:
-            lock.release()
+                    args, op, plain = self._given(node, inputs, outputs, next)
+                listener.operation(
+                    node._seq,
+                    weakref.ref(node),
+                    cls,
+                    node._output_meta,
+                    next,
+                    args,
+                    op,
+                    thread_state.calls,
+                    constants(node),
+                    self._plain(cls, inputs) if plain or forgets_plain(cls) or cls is CopySlices else None,
+                )
+                if self.measured:
+                    listener.made(node._seq, node, outputs, newest)
+            except Exception as error:
+                listener.failed(error)
+
+    def _given(
+        self, node: Node, inputs: Sequence[Any], outputs: tuple[Tensor, ...], following: tuple[Output | None, ...]
+    ) -> tuple[tuple[Any, ...], str, bool]:
+        """What an operation was computed from, its name if it changed a tensor in place, and whether a number was
+        wrapped."""
+        known, tensors, first = self.known, self.listener.tensors, outputs[0] if outputs else None
+        args: list[Any] = []
+        op, plain = "", False
+        for x in inputs:
+            if isinstance(x, Tensor):
+                edge = x._edge
+                if edge.__class__ is tuple and (key := edge[0]._seq) in known:
+                    args.append((key, edge[1]) if edge[1] else key)
+                elif edge is None and (held := tensors.get(id(x))) is not None and held[0]() is x:
+                    args.append((held[1], held[2]) if held[2] else held[1])
+                else:
+                    plain |= self._take(x, args)
+                if x is first:
+                    op = self._in_place(node)
+            elif x.__class__ is tuple or isinstance(x, list):
+                for item in getattr(x, "given", x):
+                    if isinstance(item, Tensor):
+                        self._take(item, args)
+        if first is not None:
+            edge = first._edge
+            if op:  # the tensor may have its new history already
+                again = node._seq in map(key_of, args)
+            elif edge.__class__ is tuple:
+                again = edge[0] is not node
+            else:
+                again = edge is None and 0 in node._differentiable and not _is_undefined(node)
+            if again:
+                op = op or self._in_place(node)
+                args = [output for output in following if output is not None]
+        return tuple(args), op, plain
 
     def untracked(self, name: str, op: Operation | None, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
         """An operation ran that left no node; what a backward pass computes on its way is not told."""
@@ -176,14 +195,14 @@ class Builtin:
                 for x in inputs:
                     if isinstance(x, Tensor):
                         plain |= self._take(x, args)
-                    elif x.__class__ is tuple or x.__class__ is list:
-                        for item in x:
+                    elif x.__class__ is tuple or isinstance(x, list):
+                        for item in getattr(x, "given", x):
                             if isinstance(item, Tensor):
                                 self._take(item, args)
                     elif x is not None:
                         plain = True
                 given = plain_arguments(inputs) if plain else None
-                self.listener.untracked(name, op, outputs, tuple(args), thread_state.calls, given)
+                self.listener.untracked(name, op, outputs, tuple(args), given)
             except Exception as error:
                 self.listener.failed(error)
 
@@ -202,11 +221,15 @@ class Builtin:
             except Exception as error:
                 self.listener.failed(error)
 
+    def _plain(self, cls: type[Node], inputs: Sequence[Any]) -> Any:
+        """What an operation was given that is no tensor; of a change of a view, what the change was given."""
+        return self._change if cls is CopySlices else plain_arguments(inputs)
+
     def _in_place(self, node: Node) -> str:
         """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""
         if isinstance(node, CopySlices):
             node = node.function()
-            self.listener.withdrawn(node._seq)
+            self._change = Change(type(node), self.listener.withdrawn(node._seq))
         return "" if node._operation is None else f"{node._operation.name.rstrip('_')}_"
 
     def _take(self, tensor: Tensor, args: list[Output]) -> bool:
@@ -226,16 +249,19 @@ class Builtin:
         if edge.__class__ is View:
             fresh = edge.edge is not None and tensor._counter is not None and tensor._counter[0] == edge.version
             edge = edge.edge if fresh else None
-        if edge is LEAF:
-            meta = tensor._meta
-            accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
-            edge = None if accumulator is None else (accumulator, 0)
-        if edge is None:
+        if edge.__class__ is not tuple:
             held = self.listener.tensors.get(id(tensor))
-            if held is None or held[0]() is not tensor:
-                return None
-            return (held[1], held[2]) if held[2] else held[1]
-        key = self.number(edge[0])
+            if held is not None and held[0]() is not tensor:
+                held = None
+            if edge is LEAF and (held is None or held[1] < 0):
+                meta = tensor._meta
+                accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
+                if accumulator is not None:
+                    return self.number(accumulator)
+            return None if held is None else (held[1], held[2]) if held[2] else held[1]
+        key = edge[0]._seq
+        if key not in self.known:
+            key = self.number(edge[0])
         return (key, edge[1]) if edge[1] else key
 
     def root(self, root: Any) -> Output | None:
@@ -245,7 +271,7 @@ class Builtin:
         return (key, root.output_nr) if root.output_nr else key
 
     def is_leaf(self, tensor: Tensor) -> bool:
-        return tensor._edge is LEAF
+        return marks_leaf(tensor._edge)
 
     def base(self, tensor: Tensor) -> Tensor | None:
         return tensor._base
@@ -262,6 +288,18 @@ class Builtin:
         with contextlib.suppress(RuntimeError):
             tensor.grad_fn  # noqa: B018  a view whose base was changed gets its new history only when asked
 
+    def hooks(self, tensor: Tensor) -> list[tuple[str, Any]]:
+        """The hooks of a tensor; of a result its node has them."""
+        meta, node = tensor._meta, tensor.grad_fn
+        extra = None if node is None else node._extra
+        own = None if meta is None else meta.hooks
+        own = (extra.tensor_hooks or {}).get(tensor.output_nr) if extra is not None else own
+        post = None if meta is None else meta.post_hooks
+        return [
+            *(("register_hook", hook) for hook in (own or {}).values()),
+            *(("register_post_accumulate_grad_hook", hook) for hook in (post or {}).values()),
+        ]
+
     def array(self, x: Any) -> Any:
         return getattr(x, "_raw", x)
 
@@ -274,24 +312,23 @@ class Builtin:
     # -- nodes
 
     def numbers(self, nodes: Iterable[Node]) -> list[int]:
-        known, tensors, found = self.known, self.listener.tensors, []
-        for node in nodes:
-            key = node._seq
-            if key not in known:  # what `number` would find, sooner
-                held = tensors.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
-                same = held is not None and held[1] >= 0 and held[0]() is node.variable  # type: ignore[attr-defined]
-                key = held[1] if held is not None and same else self.number(node)
-            found.append(key)
-        return found
+        known, number = self.known, self.number
+        return [key if (key := node._seq) in known else number(node) for node in nodes]
 
     def number(self, node: Node) -> int:
         if node.__class__ is AccumulateGrad:
-            current = thread_state.current
-            parent = None if current is None else current._seq
-            return self.listener.leaf(node._seq, node.variable, node.__class__, node._output_meta, parent)
+            variable = node.variable
+            held = self.listener.tensors.get(id(variable))
+            if held is not None and held[1] >= 0 and held[0]() is variable:
+                return held[1]
+            return self.listener.leaf(node._seq, variable, node.__class__, node._output_meta)
         if node._seq not in self.known:
             self._meet(node)
         return node._seq
+
+    def parent(self) -> int | None:
+        current = thread_state.current
+        return None if current is None else current._seq
 
     def _meet(self, node: Node) -> None:
         """Tell of a node that was made before there was a listener, and of all behind it."""
@@ -318,7 +355,9 @@ class Builtin:
         function = getattr(cls, "_forward_cls", None)  # an operator of torch.library says what it is called
         return name, getattr(function, "_op_name", "") or name.removesuffix("Backward")
 
-    def arguments(self, cls: Any, plain: Sequence[Any]) -> list[tuple[str, str]]:
+    def arguments(self, cls: Any, plain: Any) -> list[tuple[str, str]]:
+        if isinstance(plain, Change):
+            return [] if plain.plain is None else self.arguments(plain.cls, plain.plain)
         operation = cls if cls is None or isinstance(cls, Operation) else cls._operation
         if operation is None:
             return []
@@ -332,9 +371,44 @@ class Builtin:
 
     # -- measures
 
-    def operation_of(self, node: Node) -> Any:
+    @property
+    def namespace(self) -> Any:
+        return importlib.import_module("autograph_cli.torch")
+
+    def call(self, operation: Operation, *args: Any) -> Any:
+        return run(operation, args)
+
+    @contextlib.contextmanager
+    def unseen(self) -> Iterator[None]:
+        hook, process_state.op_hook = process_state.op_hook, None
+        try:
+            with unseen(None, ()):
+                yield
+        finally:
+            process_state.op_hook = hook
+
+    def operation_of(self, node: Node | Operation | None) -> Any:
         """The operation that leaves such nodes; None for a custom Function."""
-        return node._operation
+        return node if node is None or isinstance(node, Operation) else node._operation
+
+    def flops(self, operation: Operation, args: Sequence[Any], outputs: Any) -> int:
+        """The floating-point operations that an operation took."""
+        return count(operation, args, outputs)
+
+    def memory(self, x: Any) -> tuple[Any, int] | None:
+        """The array that owns the memory of a tensor; of a single number there is none."""
+        raw = getattr(x, "_raw", x)
+        while isinstance(raw, np.ndarray) and isinstance(raw.base, np.ndarray):
+            raw = raw.base
+        return (raw, raw.nbytes) if isinstance(raw, np.ndarray) else None
+
+    def tensors_in(self, values: Iterable[Any]) -> Iterator[Tensor]:
+        """The tensors among arguments or results."""
+        for x in values:
+            if isinstance(x, Tensor):
+                yield x
+            elif isinstance(x, (tuple, list)):
+                yield from self.tensors_in(x)
 
     def runs(self) -> Node | None:
         """The node whose backward is running."""
@@ -366,3 +440,14 @@ def _shape(raw: Any) -> tuple[int, ...]:
 
 def _shape_of(node: Node) -> tuple[int, ...] | None:
     return node._output_meta[0] if isinstance(node._output_meta, tuple) else () if not node._multiple else None
+
+
+def _is_undefined(node: Node) -> bool:
+    """Whether the first output of an operation is one that was not asked for."""
+    return isinstance(node._output_meta, list) and node._output_meta[0] is None
+
+
+def _is_new(node: Node, given: Any, output: Tensor) -> bool:
+    """Whether an output is no tensor that was changed, and has no other history than this node."""
+    edge = output._edge
+    return given is not output and edge is not None and (edge.__class__ is not tuple or edge[0] is node)

@@ -33,7 +33,7 @@ def gradients(observer: Any, roots: Sequence[Tensor], *, custom: bool) -> tuple[
     `CannotDerive` where it is better not to run the graph.
     """
     leaves, nodes = _survey(roots, custom)
-    with _unseen(observer, nodes):
+    with unseen(observer, nodes):
         return leaves, grad(list(roots), leaves, [_ones(root) for root in roots], create_graph=True, allow_unused=True)
 
 
@@ -75,7 +75,7 @@ def _is_custom(cls: type[Node]) -> bool:
 
 
 @contextlib.contextmanager
-def _unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
+def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
     """Within the block: this observer, no hooks, default modes; nothing printed, and all put back afterwards."""
     modes = ("grad", "inference", "saved_hooks", "anomaly", "current", "autocast")
     before = (

@@ -14,9 +14,9 @@ from autograph_cli.engines.protocol import Output, Saved, Text, shown
 from autograph_cli.graph import TensorType
 from autograph_cli.torch._arrays import storages as memory
 from autograph_cli.torch._arrays.meta import Meta
-from autograph_cli.torch._core.dims import Given
+from autograph_cli.torch._core.dims import Given, GivenSizes
 from autograph_cli.torch._core.node import LEAF, MetaLike, Node, shape_dtype
-from autograph_cli.torch._core.saved_attributes import attribute
+from autograph_cli.torch._core.saved_attributes import attribute, needs
 from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
@@ -40,25 +40,30 @@ def look(nodes: Iterable[Node | None]) -> list[Any]:
     """
     found: list[Any] = []
     for node in nodes:
-        items = None if node is None else node._saved or ()
-        if node is None or items is None or not (items or hasattr(node, "__dict__")):
-            found.append(None)
-        elif not _is_simple(node.__class__):
-            ends = None if node._operation is not None else (node._item_edges, node._item_results)
-            seen = _items_seen(node)
-            found.append((None, seen, ends) if seen else None)
-        else:
-            extra = node._extra
-            kept = [
-                [raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes]
-                if item.__class__ in _TENSORS and (raw := item._raw).__class__ is _array
-                else item
-                if item.__class__ in _BRIEF
-                else _seen(item)
-                for item in items
-            ]
-            found.append((None if extra is None else extra.versions, kept))
+        if node is None or not (items := node._saved) or not _is_simple(node.__class__):
+            found.append(None if node is None else _look_into(node))
+            continue
+        extra = node._extra
+        kept = [
+            [raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes]
+            if item.__class__ in _TENSORS and (raw := item._raw).__class__ is _array
+            else item
+            if item.__class__ in _BRIEF
+            else _seen(item)
+            for item in items
+        ]
+        found.append((None if extra is None else extra.versions, kept))
     return found
+
+
+def _look_into(node: Node) -> Any:
+    """What a node keeps of which not each is under a name of its own; None if it keeps nothing or was freed."""
+    if node._saved is None or not (node._saved or hasattr(node, "__dict__")) or _is_simple(node.__class__):
+        return None
+    seen = [(name, _seen(item), version) for name, item, version in _items(node)]
+    return (
+        (None, seen, None if node._operation is not None else (node._item_edges, node._item_results)) if seen else None
+    )
 
 
 def constants(node: Node) -> Any:
@@ -86,16 +91,25 @@ def forgets_plain(cls: type[Node]) -> bool:
 
 
 @functools.cache
+def takes_edges(cls: type[Node]) -> bool:
+    """Whether the tensors that an operation takes which leaves such nodes are those that the node has edges for."""
+    operation = cls._operation
+    return operation is not None and not operation.flattens and 0 < len(operation.inputs) == len(operation.positions)
+
+
+@functools.cache
 def _constants_of(cls: type[Node]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
     """The names of what nodes of this class keep that is no tensor, and what takes it from all that is kept."""
     operation = cls._operation
-    if not _is_simple(cls):
+    if operation is None:
         return None
-    positions = [n for n, name in enumerate(operation.saved_names) if not operation.is_tensor(name)]
+    labels = _labels(cls)
+    named = enumerate(operation.saved_names)
+    positions = [n for n, name in named if not operation.is_tensor(name) and hasattr(cls, labels[n])]
     if not positions:
         return None
     take: Any = operator.itemgetter(*positions, positions[0])  # never one thing only: that would not come in a tuple
-    return tuple([_labels(cls)[n] for n in positions]), take
+    return tuple([labels[n] for n in positions]), take
 
 
 def _is_constant(item: Any) -> bool:
@@ -109,11 +123,23 @@ def saved_constants(cls: type[Node], noted: Any) -> tuple[Saved, ...]:
     """What a node keeps that is no tensor, where no more was noted."""
     constant = _constants_of(cls)
     pairs = zip(constant[0], noted, strict=False) if constant else ()
-    return tuple([(name, None, item, 0, 0, 0) for name, item in pairs if item is not None and _is_constant(item)])
+    found = [(name, None, as_given(item), 0, 0, 0) for name, item in pairs if item is not None and _is_constant(item)]
+    return (*found, *_always(cls))
 
 
-def _items_seen(node: Node) -> list[tuple[str, Any, int]]:
-    return [(name, _seen(item), version) for name, item, version in _items(node)]
+@functools.cache
+def _always(cls: type[Node]) -> tuple[Saved, ...]:
+    """What PyTorch's nodes of this class keep, and here is the same for all of them."""
+    given = {} if cls._operation is None else cls._operation.saved
+    made = {name: show() for name, show in given.items() if callable(show) and not needs(show)}
+    return tuple([(attribute(name), None, value, 0, 0, 0) for name, value in made.items() if value is not None])
+
+
+def as_given(item: Any) -> Any:
+    """A kept value as PyTorch's node has it: a dimension that was given as a negative number is negative."""
+    if isinstance(item, (Given, GivenSizes)):
+        return item if item.given is None else item.given
+    return tuple(map(as_given, item)) if item.__class__ is tuple else item
 
 
 def _seen(item: Any) -> Any:
@@ -144,9 +170,9 @@ def saved(
         if item.__class__ is list:
             dtype, shape, storage, size = item
             found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
-        elif item is not None:
-            found.append((name, None, item, 0, 0, 0))
-    return tuple(found), positions[0] if positions else None
+        elif item is not None and (cls._operation is None or hasattr(cls, name)):
+            found.append((name, None, as_given(item), 0, 0, 0))
+    return (*found, *_always(cls)), positions[0] if positions else None
 
 
 @functools.cache
@@ -166,13 +192,13 @@ def _items(node: Node) -> list[tuple[str, Any, int]]:
     versions = None if extra is None else extra.versions
     found = []
     for position, (label, item) in enumerate(zip(labels, items, strict=False)):
-        if item is None:
+        if item is None or not (node._operation is None or hasattr(node.__class__, label)):
             continue
         kind = item.__class__
         if (kind is tuple or kind is list) and not _is_size(item) and any(hasattr(part, "_raw") for part in item):
             found += [(f"{label}[{number}]", part, 0) for number, part in enumerate(item)]
         elif kind is SavedList:
-            parts = enumerate(zip(item._items, item._versions, strict=True))
+            parts = enumerate(zip(item.shown._items, item.shown._versions, strict=True))
             found += [(f"{label}[{number}]", part, version) for number, (part, version) in parts if part is not None]
         else:
             found.append((label, item, versions.get(position, 0) if versions else 0))
@@ -227,8 +253,6 @@ def saved_type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
 
 
 def _type(like: Any) -> TensorType:
-    if like is None:  # an output of a custom Function that is no tensor
-        return TensorType("object", ())
     shape, dtype = shape_dtype(like)
     return TensorType(dtype.name, tuple(shape), "meta" if like.__class__ is MetaLike else "cpu")
 

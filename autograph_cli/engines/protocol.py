@@ -74,7 +74,10 @@ class BackwardCall(Protocol):
     found: Any
     """The gradients of `inputs`, once it is over."""
     watch: Callable[[Any, Any], None] | None
-    """Called with each node that is about to run and its gradient; a listener may put it here."""
+    """Called with each node that is about to run and its gradient, and with None where the engine tells that it is
+    done; a listener may put it here."""
+    counted: Callable[[int], None] | None
+    """Called with the floating-point operations of what is no watched operation; put here likewise."""
 
 
 class Inside(Protocol):
@@ -119,7 +122,6 @@ class Listener(Protocol):
         next: tuple[Output | None, ...],
         args: tuple[Output, ...],
         op: str,
-        parent: int | None,
         calls: Sequence[ModuleCall],
         constants: Any,
         plain: Sequence[Any] | None,
@@ -127,10 +129,9 @@ class Listener(Protocol):
         """An operation ran that left a node of this class, and `like` tells the types of its outputs.
 
         `next` are the outputs that its gradients go to, `args` what it was computed from, `op` its name where the class
-        does not tell it, `parent` the node whose backward is running, `calls` the calls of modules that have been
-        entered and not left, `constants` what the node keeps that is no tensor, for `Engine.saved_constants` to read
-        (None: nothing), `plain` the numbers and texts among its arguments, in their places, for `Engine.arguments` to
-        read.
+        does not tell it, `calls` as `Engine.calls` has them, `constants` what the node keeps that is no tensor, for
+        `Engine.saved_constants` to read (None: nothing), `plain` the numbers and texts among its arguments, in their
+        places, for `Engine.arguments` to read.
         """
 
     def earlier(
@@ -144,11 +145,11 @@ class Listener(Protocol):
     ) -> None:
         """There is a node that was made before the engine was listened to."""
 
-    def leaf(self, number: int, variable: Any, cls: type, like: Any, parent: int | None) -> int:
+    def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:
         """A node of this number adds up the gradient of a leaf; the answer is the number by which the leaf is known."""
 
     def input(self, tensor: Any) -> int:
-        """A tensor without gradient was computed with; the answer is the number by which it is known."""
+        """A tensor was computed with, without a gradient; the answer is the number by which it is known."""
 
     def untracked(
         self,
@@ -156,7 +157,6 @@ class Listener(Protocol):
         op: Any,
         outputs: Sequence[Any],
         args: tuple[Output, ...],
-        calls: Sequence[ModuleCall],
         plain: Sequence[Any] | None,
     ) -> None:
         """An operation ran that left no node, for nothing that it was given has a gradient, or none is wanted.
@@ -164,8 +164,9 @@ class Listener(Protocol):
         `op` is what `Engine.arguments` knows the arguments by.
         """
 
-    def withdrawn(self, number: int) -> None:
-        """The operation of this number is part of the one that is told next."""
+    def withdrawn(self, number: int) -> Any:
+        """The operation of this number is part of the one that is told next; the answer is the `plain` that was told of
+        it."""
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """An operation was told; what was told after event `newest` came with it. Only where the engine is
@@ -191,12 +192,18 @@ class Engine(Protocol):
     def tensor(self) -> type:
         """The class of tensors."""
 
+    @property
+    def namespace(self) -> Any:
+        """The module that scripts know as `torch`."""
+
     name: str
     """How traces call it."""
     folders: tuple[str, ...]
     """Where the engine's own code is, beside this package."""
     measured: bool
     """Whether the listener is told of what was `made`."""
+    telling: tuple[str, ...]
+    """The methods by which the listener is told."""
 
     # -- listening
 
@@ -214,6 +221,9 @@ class Engine(Protocol):
 
     def calls(self) -> Sequence[ModuleCall]:
         """The calls of modules that this thread has entered and not left, the innermost last."""
+
+    def parent(self) -> int | None:
+        """The number of the node whose backward is running in this thread."""
 
     # -- facts of tensors
 
@@ -240,6 +250,9 @@ class Engine(Protocol):
 
     def refresh(self, tensor: Any) -> None:
         """Bring the history of a view up to date, whose base was changed."""
+
+    def hooks(self, tensor: Any) -> Sequence[tuple[str, Any]]:
+        """The hooks of a tensor, each with the name of the method that registered it."""
 
     def leaf_bytes(self, leaves: Iterable[Any]) -> tuple[int, int]:
         """The bytes of these leaves, and those of their gradients."""
@@ -299,10 +312,28 @@ class Engine(Protocol):
         """
 
     def watch_operations(self, watcher: Callable[..., None] | None) -> None:
-        """Call this with each operation, its arguments, its outputs and the nanoseconds that it took; None ends it."""
+        """Call this with each operation, its arguments, its outputs, the nanoseconds that it took, and the arguments
+        that it was given by name, if there are; None ends it."""
 
     def operation_of(self, node: Any) -> Any:
-        """The operation that such nodes are of, as a watcher is given it; None for a custom Function."""
+        """The operation that such nodes are of, as a watcher is given it; None for a custom Function. Of what left no
+        node, it is asked with what the listener was told."""
+
+    def call(self, operation: Any, *args: Any, **words: Any) -> Any:
+        """Compute an operation, as a watcher is given it, on other arguments."""
+
+    def unseen(self) -> AbstractContextManager[None]:
+        """Within the block nothing is told and modes are those of a new script; random numbers are put back after
+        it."""
+
+    def flops(self, operation: Any, args: Sequence[Any], outputs: Any) -> int:
+        """The floating-point operations of an operation, as a watcher is given it; 0 where they are not counted."""
+
+    def memory(self, x: Any) -> tuple[Any, int] | None:
+        """What lives as long as the memory of a tensor or a gradient, and its bytes; None where there is no such."""
+
+    def tensors_in(self, values: Iterable[Any]) -> Iterable[Any]:
+        """The tensors among arguments or results, those in lists as well."""
 
     def runs(self) -> Any:
         """The node whose backward is running."""

@@ -15,13 +15,14 @@ import torch
 
 from autograph_cli.engines import pytorch_hooks as hooks, pytorch_passes as passes
 from autograph_cli.engines.protocol import Inside, Listener, ModuleCall, Output
-from autograph_cli.engines.pytorch_derive import derive
+from autograph_cli.engines.pytorch_derive import derive, unseen
 from autograph_cli.engines.pytorch_kinds import (
     Kind,
     Like,
     arguments,
     changes_argument,
     dispatched,
+    flops,
     formula_of,
     is_builtin,
     is_factory,
@@ -68,6 +69,7 @@ class _Thread(threading.local):
     """Of this thread: from which sequence number on its nodes were told of as they were made."""
 
     since = 0
+    begun = False
 
 
 class PyTorch:
@@ -76,6 +78,9 @@ class PyTorch:
     tensor = torch.Tensor
     name = "pytorch"
     folders = (os.path.join(os.path.dirname(torch.__file__), ""),)
+    telling: tuple[str, ...] = ("tell",)
+    flops = staticmethod(flops)
+    tensors_in = staticmethod(hooks.tensors_in)
     types = staticmethod(types)
     names = staticmethod(names_of)
     formula = staticmethod(formula_of)
@@ -123,7 +128,7 @@ class PyTorch:
 
     def begin_thread(self) -> None:
         """Nodes that this thread makes from now on are told of."""
-        self._thread.since = sequence_number()
+        self._thread.since, self._thread.begun = sequence_number(), True
 
     def end_thread(self) -> None:
         """Of what this thread makes from now on nobody is told."""
@@ -162,10 +167,13 @@ class PyTorch:
             self._tell_node(node, given if alone else (), Kind.of(node, operation, changed), like, plain)
             if self.measured:
                 self.listener.made(self.number(node), node, made, newest)
+        for output in outputs if changed else ():
+            if output._is_view() and output.grad_fn is not None:  # it got a new history, of its base
+                self.number(output.grad_fn)
         self._operation = None
 
     def applied(self, given: Given, result: Any) -> None:
-        """A custom Function was applied."""
+        """A custom Function was applied, or an alias made."""
         for output in hooks.tensors_in((result,)):
             node = output.grad_fn if output.requires_grad else None
             if node is not None and _MARK not in node.metadata:
@@ -194,19 +202,22 @@ class PyTorch:
             self.listener.drawn[id(first)] = weakref.ref(first), name.rstrip("_")
             return
         args = tuple([self._take(tensor, before) for tensor, before in given])
-        self.listener.untracked(name, Kind("", name), outputs, args, self.calls(), plain)
+        self._operation = operation
+        self.listener.untracked(name, Kind("", name), outputs, args, plain)
+        self._operation = None
 
-    def detached(self, tensor: Any, result: Any) -> None:
-        """A tensor was detached, which is seen at the method: see `pytorch_private.watch_methods`."""
-        if not result.requires_grad:
-            kind = Kind("", "detach")
-            self.listener.untracked("detach", kind, [result], (self._take(tensor),), self.calls(), None)
+    def aliased(self, operation: str, tensor: Any, result: Any) -> None:
+        """An alias of a tensor was made, which is seen at the method: see `pytorch_private.watch_methods`."""
+        if result.requires_grad:
+            self.applied([(tensor, None)], result)
+        elif operation == "detach" and current_node() is None:  # an object of a subclass is the tensor itself
+            kind = Kind("", operation)
+            self.listener.untracked(operation, kind, [result], (self._take(tensor),), None)
 
     def _tell_node(self, node: Any, given: Given, kind: Kind, like: Like | None = None, plain: Any = None) -> None:
         following = self._following(node)
         places = [self._take(tensor, before) for tensor, before in given]
         note = self._note(node, kind, like)
-        current = current_node()
         self.listener.operation(
             note.number,
             weakref.ref(note),
@@ -215,7 +226,6 @@ class PyTorch:
             following,
             tuple(places) or tuple([place for place in following if place is not None]),
             "",
-            None if current is None else self.number(current),
             self.calls(),
             constants(note.looked),
             plain,
@@ -243,14 +253,15 @@ class PyTorch:
 
     def _take(self, tensor: Any, before: Any = None) -> Output:
         """The output that a tensor is, or was with the history `before`; a leaf or an input that is new is told of."""
-        node = before or tensor.grad_fn
-        if node is not None:
+        node = tensor.grad_fn if before is None else before
+        if node is not None and node is not hooks.NO_HISTORY:
             number = self.number(node)
             return (number, tensor.output_nr) if tensor.output_nr else number
         known = self._held(tensor)
         if known is not None:
             return known
-        return self._leaf(tensor) if tensor.requires_grad else self.listener.input(tensor)
+        is_leaf = tensor.requires_grad and before is None
+        return self._leaf(tensor) if is_leaf else self.listener.input(tensor)
 
     def _held(self, tensor: Any) -> Output | None:
         held: Any = self.listener.tensors.get(id(tensor))
@@ -259,10 +270,7 @@ class PyTorch:
         return (held[1], held[2]) if held[2] else int(held[1])
 
     def _leaf(self, tensor: Any) -> int:
-        current = current_node()
-        parent = None if current is None else self.number(current)
-        like = ((tensor.dtype, tuple(tensor.shape), tensor.device),)
-        return self.listener.leaf(next(_numbers), tensor, Kind("AccumulateGrad"), like, parent)  # type: ignore[arg-type]
+        return self.listener.leaf(next(_numbers), tensor, Kind("AccumulateGrad"), self.like(tensor))  # type: ignore[arg-type]
 
     def output(self, tensor: Any) -> Output | None:
         with untouched():
@@ -305,6 +313,10 @@ class PyTorch:
     def calls(self) -> Sequence[ModuleCall]:
         return hooks.calls()
 
+    def parent(self) -> int | None:
+        current = current_node()
+        return None if current is None else self.number(current)
+
     def optimizers(self) -> type:
         found: type = torch.optim.Optimizer
         return found
@@ -334,7 +346,9 @@ class PyTorch:
                     unseen[following] = None
                     stack.append(following)
         for there in sorted(unseen, key=lambda it: it._sequence_nr()):
-            if there._sequence_nr() >= self._thread.since > 0:  # made by no operation, as a view's new history is
+            if (
+                self._thread.begun and there._sequence_nr() >= self._thread.since
+            ):  # made by no operation, as a view's new history is
                 self._tell_node(there, (), Kind.of(there))
                 continue
             following = self._following(there)
@@ -359,6 +373,22 @@ class PyTorch:
 
     # -- measures
 
+    @property
+    def namespace(self) -> Any:
+        return torch
+
+    def call(self, operation: Any, *args: Any, **words: Any) -> Any:
+        return operation(*args, **words)
+
+    @contextlib.contextmanager
+    def unseen(self) -> Iterator[None]:
+        passes.detach(self)
+        try:
+            with hooks.unheard(), unseen():
+                yield
+        finally:
+            passes.attach(self)
+
     def operation_of(self, node: Any) -> Any:
         return self._operation
 
@@ -367,6 +397,22 @@ class PyTorch:
 
     def adds_up(self, node: Any) -> bool:
         return is_leaf(node)
+
+    def hooks(self, tensor: Any) -> list[tuple[str, Any]]:
+        """The hooks that Python knows of."""
+        kinds = {
+            "register_hook": "_backward_hooks",
+            "register_post_accumulate_grad_hook": "_post_accumulate_grad_hooks",
+        }
+        return [(kind, hook) for kind in kinds for hook in (getattr(tensor, kinds[kind], None) or {}).values()]
+
+    def memory(self, x: Any) -> tuple[Any, int] | None:
+        """The storage of a tensor."""
+        if not isinstance(x, torch.Tensor) or x.layout is not torch.strided or x.is_meta:
+            return None
+        with untouched():
+            storage = x.untyped_storage()
+            return (storage, storage.nbytes()) if storage.nbytes() else None
 
     def array(self, x: Any) -> Any:
         """The numbers of a tensor, as NumPy has them."""

@@ -28,7 +28,7 @@ def derive(engine: PyTorch, roots: Sequence[Any], *, custom: bool) -> tuple[list
     """The leaves that the roots hang on, and their gradients with a graph; see `protocol.Engine`."""
     leaves = _survey(engine, roots, custom)
     ones = [torch.ones_like(root) for root in roots]
-    with _unseen(), engine.listening():
+    with unseen(), engine.listening():
         return leaves, torch.autograd.grad(list(roots), leaves, ones, create_graph=True, allow_unused=True)
 
 
@@ -45,7 +45,7 @@ def _survey(engine: PyTorch, roots: Sequence[Any], custom: bool) -> list[Any]:
             continue
         _check(node, custom)
         for _, kind, _, storage, size, _, _ in engine.look([node.metadata.get("autograph")])[0] or ():
-            if kind is not None:
+            if kind is not None and kind[1] != "meta":
                 sizes[storage] = max(sizes.get(storage, 0), size)
         for following, _ in node.next_functions:
             if following is not None and following not in met:
@@ -72,7 +72,7 @@ def _check(node: Any, custom: bool) -> None:
 
 
 @contextlib.contextmanager
-def _unseen() -> Iterator[None]:
+def unseen() -> Iterator[None]:
     """Within the block: default modes; nothing printed, and all random numbers as before afterwards."""
     before = random.getstate(), np.random.get_state(), torch.get_rng_state()
     quiet = io.StringIO()

@@ -39,8 +39,12 @@ class _Thread(threading.local):
         """The calls of modules that are going on, the innermost last."""
         self.engine: PyTorch | None = None
         """The connection that this thread's operations are intercepted for."""
+        self.checks = 0
+        """How many checks of derivatives are going on, of which nothing is told."""
 
 
+NO_HISTORY = object()
+"""Stands for the node of a tensor that had none, and no gradient, before it was changed."""
 _process = _Process()
 _thread = _Thread()
 
@@ -77,7 +81,9 @@ def follow(engine: PyTorch, on: bool) -> None:
         _process.follows = True
         private.replace_apply(_apply)
         private.replace_call(_call)
-        private.watch_methods(_hooked, _detached)
+        private.watch_methods(_hooked, _aliased)
+        private.replace_checks(_checking)
+        private.replace_delayed_error(_refused)
         _thread.engine = None
         here()
     else:
@@ -90,6 +96,8 @@ def _stop() -> None:
     private.replace_apply(None)
     private.replace_call(private.call_module)
     private.watch_methods(None, None)
+    private.replace_checks(None)
+    private.replace_delayed_error(None)
     _thread.engine = None
     private.intercepted(False)
 
@@ -101,7 +109,7 @@ def listener() -> PyTorch | None:
 
 def here() -> PyTorch | None:
     """The connection that is told of what this thread does; its operations are intercepted from now on."""
-    if not _process.follows:
+    if not _process.follows or _thread.checks:
         private.intercepted(False)
         return None
     engine = _process.engine
@@ -131,6 +139,22 @@ def unheard() -> Iterator[None]:
         yield
     finally:
         private.intercepted(before)
+
+
+@contextlib.contextmanager
+def _checking() -> Iterator[None]:
+    """Within the block, derivatives are checked, and what is computed is the check's, not the script's."""
+    _thread.checks += 1
+    try:
+        with unheard():
+            yield
+    finally:
+        _thread.checks -= 1
+
+
+def is_checking() -> bool:
+    """Whether what runs in this thread is the check of a derivative."""
+    return _thread.checks > 0
 
 
 def calls() -> list[ModuleCall]:
@@ -163,8 +187,8 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     else:
         start = time.perf_counter_ns()
         result = private.compute(operation, args, kwargs)
-        engine.watcher(operation, args, result, time.perf_counter_ns() - start)
-    made = private.sequence_number() != number
+        engine.watcher(operation, args, result, time.perf_counter_ns() - start, kwargs)
+    made = private.sequence_number() != number or (torch.is_grad_enabled() and _has_gradient(result))
     if made or not private.in_pass():
         given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]
         plain = _plain(operation, args, kwargs)
@@ -175,17 +199,33 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     return result
 
 
-def _detached(tensor: Any, result: Any) -> None:
-    """A tensor was detached."""
+def _has_gradient(result: Any) -> bool:
+    """Whether a result has a history; that of an operation without a derivative takes no number."""
+    return any(x.requires_grad for x in tensors_in((result,)))
+
+
+def _refused(args: Any, results: Any) -> None:
+    """A node was made that refuses to be differentiated."""
     engine = None if private.is_compiling() else here()
-    if engine is not None and not private.in_pass() and isinstance(result, torch.Tensor):
+    if engine is not None:
         with unheard():
-            engine.tell(engine.detached, tensor, result)
+            engine.tell(engine.applied, [(x, None) for x in tensors_in(args)], results)
+
+
+def _aliased(operation: str, tensor: Any, result: Any) -> None:
+    """An alias of a tensor was made by a method."""
+    engine = None if private.is_compiling() else here()
+    if engine is not None and isinstance(result, torch.Tensor):
+        with unheard():
+            engine.tell(engine.aliased, operation, tensor, result)
 
 
 def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
     """The tensors that an operation is given, with the nodes that made them."""
-    return [(x, x.grad_fn) for x in tensors_in((*args, *kwargs.values()))]
+    return [
+        (x, NO_HISTORY if x.grad_fn is None and not x.requires_grad else x.grad_fn)
+        for x in tensors_in((*args, *kwargs.values()))
+    ]
 
 
 def _plain(operation: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:

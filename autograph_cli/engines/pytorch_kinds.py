@@ -14,6 +14,8 @@ from autograph_cli.engines.pytorch_private import FACTORIES
 from autograph_cli.engines.pytorch_saved import plain as as_plain
 from autograph_cli.graph import TensorType
 
+_NO_DERIVATIVE = "NotImplemented"
+"""The name of the nodes of all operations that have no derivative."""
 Like = tuple[tuple[Any, tuple[int, ...], Any], ...]
 """Of each output: dtype, shape and device."""
 
@@ -78,11 +80,11 @@ def names_of(kind: Kind) -> tuple[str, str]:
     >>> names_of(Kind("LinalgVectorNormBackward0"))
     ('LinalgVectorNormBackward0', 'linalg_vector_norm')
     """
-    record = _records().get(kind.name)
+    record = None if kind.name == _NO_DERIVATIVE else _records().get(kind.name)
     if record is not None:
         operation = record.name
     elif kind.operation:  # as of a change of a view, which has the name of what changed it
-        operation = kind.operation.strip("_")
+        operation = kind.operation
     elif re.fullmatch(r"\w+?Backward\d+", kind.name):
         operation = _spelled(kind.name)
     else:
@@ -144,3 +146,23 @@ def types(kind: Kind | None, like: Like) -> list[TensorType]:
 @functools.lru_cache(1024)
 def _type(dtype: Any, shape: tuple[Any, ...], device: Any) -> TensorType:
     return TensorType(str(dtype).removeprefix("torch."), tuple(map(int, shape)), str(device))
+
+
+def flops(operation: Any, args: Any, outputs: Any) -> int:
+    """The floating-point operations of an operation, as PyTorch's counter has them; attention on the CPU, which it
+    leaves out, as that of the other kernels."""
+    rule = _flop_rules().get(operation.overloadpacket)
+    return 0 if rule is None else int(rule(*args, out_val=outputs))
+
+
+@functools.cache
+def _flop_rules() -> dict[Any, Any]:
+    from torch.utils.flop_counter import flop_registry  # it imports much
+
+    rules = dict(flop_registry)
+    flash = "_scaled_dot_product_flash_attention"
+    for end in ("", "_backward"):
+        alike, on_cpu = getattr(torch.ops.aten, f"{flash}{end}"), getattr(torch.ops.aten, f"{flash}_for_cpu{end}", None)
+        if on_cpu is not None:
+            rules.setdefault(on_cpu, rules[alike])
+    return rules

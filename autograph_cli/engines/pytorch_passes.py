@@ -21,6 +21,7 @@ class BackwardCall:
         self.ran: list[Any] = []
         self.failed = False
         self.watch: Callable[[Any, Any], None] | None = None
+        self.counted: Callable[[int], None] | None = None
 
 
 class _Thread(threading.local):
@@ -58,6 +59,24 @@ def detach(engine: Any, before: Any = None) -> None:
         listen_no_more()
 
 
+def _watched(nodes: list[Any], watch: Callable[[Any, Any], None]) -> list[Any]:
+    """Tell of each of these nodes when it begins and when it is done, until the handles are removed."""
+
+    def begins(node: Any, grads: Any) -> None:
+        with hooks.unheard():
+            watch(node, list(grads))
+
+    def ends(*_: Any) -> None:
+        with hooks.unheard():
+            watch(None, None)
+
+    handles = []
+    for node in dict.fromkeys(nodes):
+        handles.append(node.register_prehook(lambda grads, node=node: begins(node, grads)))
+        handles.append(node.register_hook(ends))
+    return handles
+
+
 def _end(engine: Any, call: BackwardCall) -> None:
     """The pass is over; of a step that is not followed, only its end is told."""
     listening = hooks.listener()
@@ -69,7 +88,7 @@ def _end(engine: Any, call: BackwardCall) -> None:
 
 def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass, and tells of it."""
-    if private.is_compiling():
+    if private.is_compiling() or hooks.is_checking():
         return _original(roots, *args, **kwargs)
     engine = hooks.here()
     _, keeps, creates, inputs = args[:4]
@@ -80,6 +99,7 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             call.ran = engine.tell(engine.will_run, call.roots, call.inputs, call.kind) or []
     _thread.depth += 1
     plain = False
+    handles = [] if call.watch is None else _watched(call.ran, call.watch)
     try:
         # Without another frame in between: warnings are told of the line so many frames above.
         plain = private.enter_pass()
@@ -96,6 +116,8 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
         if plain:
             private.leave_pass()
         _thread.depth -= 1
+        for handle in handles:
+            handle.remove()
         with hooks.unheard():
             _end(engine, call)
         if hooks.here() is not None and engine is None:

@@ -7,9 +7,12 @@ whether a mode is on, such as the choice between derivatives in place and out of
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import functools
 import logging
+import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -20,8 +23,8 @@ from torch.nn.modules import module as modules
 
 from autograph_cli.engines import EngineError
 
-OLDEST = (2, 4)
-"""The oldest PyTorch that this is written for."""
+OLDEST = (2, 5)
+"""The oldest PyTorch that this is written for: 2.4 does not tell the shapes of what a node made."""
 _KEY_NAME = "TESTING_ONLY_GenericMode"
 _FRESH = ("aten::detach", "aten::detach_", "aten::alias", "aten::lift", "aten::lift_fresh")
 """Operations whose result may become an object of a subclass of Tensor: only what is no object of Python yet can."""
@@ -36,7 +39,8 @@ _NEEDED = (
     (torch, "_C._current_autograd_node"),
     (torch, "_C._current_graph_task_id"),
     (torch, "_C._autograd._get_sequence_nr"),
-    (torch, "_C._autograd._top_saved_tensors_default_hooks"),
+    (torch, "_C._autograd._push_saved_tensors_default_hooks"),
+    (torch, "_C._autograd._pop_saved_tensors_default_hooks"),
     (torch, "library.Library.impl"),
     (torch, "_C.DisableTorchFunction"),
     (guards, "_TLS"),
@@ -48,6 +52,11 @@ _NEEDED = (
 
 def check() -> None:
     """Raise `EngineError` if this PyTorch has not all that is needed."""
+    if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST:
+        raise EngineError(
+            f"PyTorch {torch.__version__} is too old: take PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, "
+            "or --engine builtin."
+        )
     for owner, path in _NEEDED:
         found: Any = owner
         for name in path.split("."):
@@ -72,8 +81,33 @@ sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
 """The number that the next node of this thread gets."""
 current_node: Callable[[], Any] = torch._C._current_autograd_node
 """The node whose backward is running in this thread."""
-saved_hooks: Callable[[], Any] = lambda: torch._C._autograd._top_saved_tensors_default_hooks(False)  # noqa: E731
-"""The hooks that saved tensors are packed with now, if there are any."""
+_packing = threading.local()
+_top_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+
+
+def is_packing() -> bool:
+    """Whether saved tensors are packed with hooks now."""
+    return bool(getattr(_packing, "depth", 0)) if _top_hooks is None else _top_hooks(False) is not None
+
+
+def _count_packing() -> None:
+    """Count the hooks from now on: before 2.7, PyTorch does not tell."""
+    autograd: Any = torch._C._autograd
+    push, pop = autograd._push_saved_tensors_default_hooks, autograd._pop_saved_tensors_default_hooks
+
+    def counted_push(*hooks: Any) -> None:
+        push(*hooks)
+        _packing.depth = getattr(_packing, "depth", 0) + 1
+
+    def counted_pop() -> None:
+        pop()
+        _packing.depth -= 1
+
+    autograd._push_saved_tensors_default_hooks, autograd._pop_saved_tensors_default_hooks = counted_push, counted_pop
+
+
+if _top_hooks is None:
+    _count_packing()
 _pass_number: Callable[[], int] = torch._C._current_graph_task_id
 _libraries: dict[str, Any] = {}
 """The registrations, which end with these objects."""
@@ -151,22 +185,23 @@ def run_backward() -> Callable[..., Any]:
 
 run: Callable[..., Any] = torch.autograd.Variable._execution_engine.run_backward
 """The pass itself."""
-_stash, _unstash = getattr(torch._C, "_stash_obj_in_tls", None), getattr(torch._C, "_remove_obj_from_tls", None)
+_stashes = "_stash_obj_in_tls" in graphs._engine_run_backward.__code__.co_names
+"""Whether PyTorch hands its context variables to the threads of a pass."""
 
 
 def enter_pass() -> bool:
     """Do what PyTorch does before a pass; false where it wants to log it, which it does itself."""
     if graphs.log.getEffectiveLevel() <= logging.DEBUG:
         return False
-    if _stash is not None:
-        _stash("context", contextvars.copy_context())
+    if _stashes:
+        torch._C._stash_obj_in_tls("context", contextvars.copy_context())
     return True
 
 
 def leave_pass() -> None:
     """Do what PyTorch does after it."""
-    if _unstash is not None:
-        _unstash("context")
+    if _stashes:
+        torch._C._remove_obj_from_tls("context")
 
 
 def in_pass() -> bool:
@@ -188,29 +223,42 @@ def replace_run_backward(function: Callable[..., Any]) -> None:
     graphs._engine_run_backward = torch.autograd._engine_run_backward = function
 
 
+_own_apply = vars(functions.Function)["apply"]
+_applies_in_c = not isinstance(_own_apply, classmethod)
+"""From 2.15 on, `Function.apply` is not written in Python."""
+
+
 def apply_function(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """What `Function.apply` comes down to: makes the node, and runs `forward`."""
+    if _applies_in_c:
+        return _own_apply.__get__(None, cls)(*args, **kwargs)
     return super(functions._SingleLevelFunction, cls).apply(*args, **kwargs)
 
 
 def replace_apply(function: Any) -> None:
     """Let `Function.apply` come down to this class method; None: to its own."""
-    if function is not None:
+    if _applies_in_c:
+        functions.Function.apply = _own_apply if function is None else classmethod(function)
+    elif function is not None:
         functions._SingleLevelFunction.apply = classmethod(function)
     elif "apply" in vars(functions._SingleLevelFunction):
         del functions._SingleLevelFunction.apply
 
 
-_HOOKS = ("register_hook", "retain_grad")
-_own = {name: vars(torch.Tensor).get(name) for name in (*_HOOKS, "detach")}
+_HOOKS, _ALIASES = ("register_hook", "retain_grad"), {"detach": "detach", "as_subclass": "alias"}
+_own = {name: vars(torch.Tensor).get(name) for name in (*_HOOKS, *_ALIASES)}
 
 
-def watch_methods(hooked: Callable[[], None] | None, detached: Callable[[Any, Any], None] | None) -> None:
-    """Call these whenever a tensor is given a hook, and has been detached; None ends it."""
+def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any, Any], None] | None) -> None:
+    """Call these whenever a tensor is given a hook, and whenever one of `_FRESH` was called as a method; None ends
+    it."""
     for name, own in _own.items():
-        if hooked is not None and detached is not None:
+        if hooked is not None and aliased is not None:
             method = own or getattr(torch._C.TensorBase, name)
-            setattr(torch.Tensor, name, _noticing(method, hooked) if name in _HOOKS else _telling(method, detached))
+            notices = name in _HOOKS
+            setattr(
+                torch.Tensor, name, _noticing(method, hooked) if notices else _telling(method, _ALIASES[name], aliased)
+            )
         elif own is not None:
             setattr(torch.Tensor, name, own)
         elif name in vars(torch.Tensor):
@@ -226,14 +274,50 @@ def _noticing(method: Any, noticed: Callable[[], None]) -> Any:
     return hooked
 
 
-def _telling(method: Any, told: Callable[[Any, Any], None]) -> Any:
+def _telling(method: Any, operation: str, told: Callable[[str, Any, Any], None]) -> Any:
     @functools.wraps(method)
-    def detach(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+    def alias(tensor: Any, *args: Any, **kwargs: Any) -> Any:
         result = method(tensor, *args, **kwargs)
-        told(tensor, result)
+        told(operation, tensor, result)
         return result
 
-    return detach
+    return alias
+
+
+_delayed_error = torch._C._functions.DelayedError
+
+
+def replace_delayed_error(made: Callable[[Any, Any], None] | None) -> None:
+    """Call this with the arguments and results of nodes that refuse to be differentiated; None ends it."""
+
+    def delayed_error(*about: Any) -> Any:
+        error = _delayed_error(*about)
+
+        def apply(*args: Any) -> Any:
+            results = error(*args)
+            made(args, results)  # type: ignore[misc]
+            return results
+
+        return apply
+
+    torch._C._functions.DelayedError = _delayed_error if made is None else delayed_error
+
+
+_CHECKS = ("gradcheck", "gradgradcheck")
+_checks = {name: vars(sys.modules["torch.autograd.gradcheck"])[name] for name in _CHECKS}
+
+
+def replace_checks(around: Callable[[], contextlib.AbstractContextManager[None]] | None) -> None:
+    """Let `gradcheck` and `gradgradcheck` run within such a block; None: as they are."""
+    for name, check in _checks.items():
+        made = check if around is None else functools.wraps(check)(functools.partial(_within, around, check))
+        for owner in (torch.autograd, sys.modules["torch.autograd.gradcheck"]):
+            setattr(owner, name, made)
+
+
+def _within(around: Callable[[], contextlib.AbstractContextManager[None]], function: Any, *args: Any, **kw: Any) -> Any:
+    with around():
+        return function(*args, **kw)
 
 
 call_module = modules.Module._call_impl

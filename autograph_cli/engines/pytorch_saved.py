@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 
 from autograph_cli.engines.protocol import Output, Saved, Text
-from autograph_cli.engines.pytorch_private import saved_hooks
+from autograph_cli.engines.pytorch_private import is_packing
 from autograph_cli.graph import TensorType
 
 _PREFIX, _RAW = "_saved_", "_raw_saved_"
 _UNSIGNED = 1 << 63
 """PyTorch shows a negative dimension that it saved as an unsigned number from here on."""
+_REFUSES = ("torch::autograd::Error", "torch::autograd::NotImplemented")
+"""The names of nodes that cannot run."""
 _NAMED = (torch.dtype, torch.device, torch.layout, torch.memory_format)
 PACKED = Text("packed by a hook")
 
@@ -25,7 +26,7 @@ Looked = list[tuple[str, Any, Any, int, int, int, Output | None]]
 
 def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
     """What a node keeps that was made just now; what a hook has packed stays packed."""
-    packed = saved_hooks() is not None
+    packed = is_packing()
     found: Looked = []
     if hasattr(node, "saved_tensors"):
         items = () if packed else node.saved_tensors or ()
@@ -42,8 +43,6 @@ def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
             found.append((name, None, PACKED, 0, 0, 0, None))
             continue
         item = getattr(node, name)
-        if name == "_saved_end" and item == sys.maxsize:
-            item = node._saved_self_sym_sizes[plain(node._saved_dim)]
         if isinstance(item, (tuple, list)) and any(isinstance(part, torch.Tensor) for part in item):
             for place, part in enumerate(item):
                 _note(found, f"{name}[{place}]", part, output_of)
@@ -56,6 +55,8 @@ def until_broken(nodes: Sequence[Any]) -> list[Any]:
     """Of the nodes that a failed pass was to run, those up to the one that has not what it needs; none if all have."""
     for place, node in enumerate(nodes):
         try:
+            if node.name() in _REFUSES:
+                return list(nodes[: place + 1])
             for name, _ in _names(node.__class__):
                 getattr(node, name)
         except RuntimeError:  # freed, or changed in place

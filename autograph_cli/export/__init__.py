@@ -1,5 +1,6 @@
 """Pure functions from a graph to the bytes of a picture or a text."""
 
+from autograph_cli.export.direction import DIRECTIONS
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.layout import LAYOUTS
 from autograph_cli.export.rendering import (
@@ -17,6 +18,7 @@ from autograph_cli.export.rendering import (
 from autograph_cli.graph import records
 
 __all__ = [
+    "DIRECTIONS",
     "FLOWS",
     "FORMATS",
     "LAYOUTS",

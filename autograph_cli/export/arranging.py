@@ -11,24 +11,29 @@ from typing import NamedTuple
 
 from autograph_cli.export.compound import BOTTOM, TOP, Level, Plan, Port
 from autograph_cli.export.coordinates import across
+from autograph_cli.export.direction import Direction
 from autograph_cli.export.ordering import Web, weave
 from autograph_cli.export.placed import HEAD, Line, Rectangle
-from autograph_cli.export.routes import Fixed, Row, label_points, label_width, routes
+from autograph_cli.export.routes import Fixed, Row, label_points, routes
 from autograph_cli.export.scene import Frame
 from autograph_cli.export.style import text_width
 
-RISE = 34.0
-"""The least height between two rows."""
-SLOPE, HIGHEST = 0.07, 70.0
+BARE, RISE, CROWDED = 20.0, 30.0, 38.0
+"""The least height between two rows: with no label at the arrows between them, with a few, and with many."""
+FEW = 2
+BESIDE_LABEL = 14.0
+"""What an arrow shows of itself before a label and after it, taken together, in a picture to the right."""
+SLOPE, HIGHEST = 0.05, 36.0
 """How much higher it gets for each point that an edge leads aside, and by how much at most."""
-PAD, BETWEEN, HEADING = 12.0, 14.0, 22.0
+PAD, BETWEEN, HEADING = 10.0, 10.0, 22.0
 """Inside a band, between two bands, and the height of a band's title."""
-FRAME_PAD, FRAME_HEADING, FRAME_TITLE = 9.0, 17.0, 10
+FRAME_PAD, FRAME_HEADING, FRAME_TITLE = 7.0, 16.0, 10
 """Inside a frame, the height of its title, and the title's font size."""
 ASIDE = 30.0
 """From so much room above and below on, a box does not be amid its row."""
-ENTRY = 14.0
-"""The least height between the border of a frame, or its title, and the next row, where an arrow passes."""
+ENTRY, STRAIGHT_ENTRY = 11.0, 3.0
+"""The least height between the border of a frame, or its title, and the next row, where an arrow passes, and where all
+of them pass straight."""
 
 
 class Shape(NamedTuple):
@@ -115,36 +120,55 @@ def _ports_in_order(plan: Plan, around: Level) -> Iterator[tuple[Level, dict[int
         yield level, fixed
 
 
-def arrange(level: Level, shapes: Sequence[Shape], band: Sequence[int], frame: Frame | None, data: bool) -> Arranged:
-    """Lay out a level whose items have these shapes; `band` is that of each item; none where bands are not drawn."""
+def arrange(
+    level: Level,
+    shapes: Sequence[Shape],
+    band: Sequence[int],
+    frame: Frame | None,
+    data: bool,
+    way: Direction,
+    least: Mapping[int, float],
+) -> Arranged:
+    """Lay out a level whose items have these shapes; `band` is that of each item; none where bands are not drawn.
+
+    `least` are heights that bands have at least.
+    """
     web = level.web
     assert web is not None
     count = len(shapes)
     widths = [shape.width for shape in shapes] + [0.0] * (len(web.row) - count)
     ends = Counter((point, side) for chain in web.chains for side, point in enumerate((chain[0], chain[-1])))
     labelled = label_points(level.wires, web)
+    heights = [shape.height for shape in shapes] + [0.0] * (len(web.row) - count)
     for wire, chain, at in zip(level.wires, web.chains, labelled, strict=True):
         if len(chain) > 2:
-            widths[at] = label_width(wire.label)
+            widths[at] = way.across(wire.label)
+            heights[at] = way.along(wire.label) + 4 if way.right and wire.label else 0.0
             continue
         for side, point in enumerate(chain):
             if wire.label and ends[point, side] == 1:  # its label stands straight above or below the box
-                widths[point] = max(widths[point], label_width(wire.label) + 4)
+                widths[point] = max(widths[point], way.across(wire.label) + 4)
     fixed = _fixed(level, web, shapes)
     ports = {port.item for port in level.ports if not port.beside}
     x = across(web, widths, count, root_below=data, aside=_aside(web, fixed), main=ports)
     left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
     right = max(middle + max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
     title = 0.0
-    if frame is not None:
+    if frame is not None and way.right:
+        left, right = left - FRAME_PAD - FRAME_HEADING, right + FRAME_PAD
+    elif frame is not None:
         left, right, title = _with_title(frame, [x[port.item] for port in level.ports if port.side == TOP], left, right)
     x = [value - left for value in x]
-    rows, bounds, height = _rows(web, x, [shape.height for shape in shapes], band, level if frame else None)
+    rise = _rises(level, web, way)
+    if frame is not None:
+        rows, bounds, height = _rows_in_frame(level, web, x, heights, rise, frame if way.right else None)
+    else:
+        rows, bounds, height = _rows(web, x, heights, rise, band, way, least)
     middles = _middles(web, rows, shapes)
     positions = tuple(Rectangle(x[item], middles[item], *shapes[item]) for item in range(count))
     for port in level.ports:
         port.x = x[port.item]
-    lines = routes(level.wires, web, x, rows, positions, fixed, labelled)
+    lines = routes(level.wires, web, x, rows, positions, fixed, labelled, way)
     return Arranged(positions, tuple(lines), bounds, left, right, height, title - left)
 
 
@@ -200,54 +224,96 @@ def _with_title(frame: Frame, passing: Sequence[float], left: float, right: floa
     return left, max(right, last[0] + width + 7), last[0]
 
 
-def _rows(
-    web: Web, x: Sequence[float], heights: Sequence[float], band: Sequence[int], frame: Level | None
-) -> tuple[list[Row], tuple[tuple[float, float], ...], float]:
-    """Where each row is, from where to where each band reaches, and the height of it all."""
-    tall = [max((heights[point] for point in points if point < len(heights)), default=0.0) for points in web.rows]
+def _rises(level: Level, web: Web, way: Direction) -> list[float]:
+    """The least height above each row."""
+    labels: list[list[float]] = [[] for _ in web.rows]
+    for wire, chain in zip(level.wires, web.chains, strict=True):
+        if wire.label and len(chain) == 2:
+            labels[web.row[chain[1]]].append(way.along(wire.label))
+    if way.right:
+        return [max(its) + HEAD + BESIDE_LABEL if its else BARE for its in labels]
+    return [CROWDED if len(its) > FEW else RISE if its else BARE for its in labels]
+
+
+def _tall(web: Web, x: Sequence[float], heights: Sequence[float]) -> tuple[list[float], list[float]]:
+    """The height of each row, and how far aside edges lead below it."""
+    tall = [max((heights[point] for point in points), default=0.0) for points in web.rows]
     aside = [0.0] * len(web.rows)
     for chain in web.chains:
         for upper, lower in pairwise(chain):
             aside[web.row[upper]] = max(aside[web.row[upper]], abs(x[upper] - x[lower]))
-    if frame is not None:
-        return _rows_in_frame(frame, tall, aside)
+    return tall, aside
+
+
+def _rows(
+    web: Web,
+    x: Sequence[float],
+    heights: Sequence[float],
+    rise: Sequence[float],
+    band: Sequence[int],
+    way: Direction,
+    least: Mapping[int, float],
+) -> tuple[list[Row], tuple[tuple[float, float], ...], float]:
+    """Where each row is, from where to where each band reaches, and the height of it all."""
+    tall, aside = _tall(web, x, heights)
     of_row = [next((band[point] for point in points if point < len(band)), None) for points in web.rows]
-    several = bool(band)
+    several, heading = bool(band), 0.0 if way.right else HEADING
     y, rows, bounds = 0.0, [], []
     start = y
     if several:
-        y += HEADING + 4
+        y += heading + 4 if heading else PAD
     for number, height in enumerate(tall):
         curves_end = y - HEAD
         if number:
             extra = min(HIGHEST, SLOPE * aside[number - 1])
             if of_row[number] != of_row[number - 1]:
-                bounds.append((start, y + PAD))
-                start = y + PAD + BETWEEN + extra
+                bounds.append((start, max(y + PAD, start + least.get(of_row[number - 1] or 0, 0.0))))
+                start = bounds[-1][1] + BETWEEN + extra
+                start = max(start, y + rise[number] - HEAD) if way.right else start
                 curves_end = start
-                y = start + HEADING + HEAD
+                y = start + (heading or PAD) + HEAD
             else:
-                y += RISE + extra
+                y += rise[number] + extra
                 curves_end = y - HEAD
         rows.append(Row(y, y + height, curves_end))
         y += height
-    bounds.append((start, y + PAD))
+    bounds.append((start, max(y + PAD, start + least.get(of_row[-1] or 0, 0.0))))
     return rows, tuple(bounds) if several else (), y
 
 
-def _rows_in_frame(level: Level, tall: Sequence[float], aside: Sequence[float]) -> tuple[list[Row], tuple[()], float]:
-    """The rows in a frame, below its title; its ports are on the border."""
+def _all_apart(level: Level) -> bool:
+    """Whether what passes the top of a frame leads to different items."""
+    tops = {port.item for port in level.ports if port.side == TOP}
+    far = [wire.head if wire.tail in tops else wire.tail for wire in level.wires if {wire.tail, wire.head} & tops]
+    return len(set(far)) == len(far)
+
+
+def _rows_in_frame(
+    level: Level,
+    web: Web,
+    x: Sequence[float],
+    heights: Sequence[float],
+    rise: Sequence[float],
+    beside: Frame | None,
+) -> tuple[list[Row], tuple[tuple[float, float], ...], float]:
+    """The rows in a frame, below its title, or `beside` that of this frame; its ports are on the border."""
+    tall, aside = _tall(web, x, heights)
+    heading = 0.0 if beside else FRAME_HEADING
+    entry = STRAIGHT_ENTRY if aside[0] < 1 and _all_apart(level) else ENTRY
+    entry = max(entry, FRAME_PAD) if beside else entry
+    first = FRAME_PAD if beside else FRAME_PAD - 5
     sides = {port.side for port in level.ports}
-    rows: list[Row] = [Row(0.0, FRAME_HEADING, 0.0)] if TOP in sides else []
-    y = FRAME_HEADING
+    rows: list[Row] = [Row(0.0, heading, 0.0)] if TOP in sides else []
+    y = heading
     for number in range(len(rows), len(tall) - (BOTTOM in sides)):
         extra = min(HIGHEST, SLOPE * aside[number - 1]) if number else 0.0
-        y += (RISE if number > (TOP in sides) else ENTRY if number else FRAME_PAD - 5) + extra
+        y += (rise[number] if number > (TOP in sides) else entry if number else first) + extra
         rows.append(Row(y, y + tall[number], y - HEAD))
         y += tall[number]
+    least = text_width(beside.title) * FRAME_TITLE + 2 * FRAME_PAD if beside else 0.0
     if BOTTOM in sides:
         turned = aside[len(rows) - 1]
-        y += FRAME_PAD if turned < 1 else ENTRY + min(HIGHEST, SLOPE * turned)
+        y = max(least, y + (FRAME_PAD if turned < 1 else ENTRY + min(HIGHEST, SLOPE * turned)))
         rows.append(Row(y, y, y))
         return rows, (), y
-    return rows, (), y + FRAME_PAD
+    return rows, (), max(least, y + FRAME_PAD)

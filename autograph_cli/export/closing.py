@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from autograph_cli.export.modules import is_foreign
+from autograph_cli.export.modules import is_foreign, leaf_names, leaves_words
 from autograph_cli.export.rolling import still_true
 from autograph_cli.export.scene import Arrow, Box, Frame, Scene
 from autograph_cli.export.style import OPERATIONS
@@ -16,6 +16,8 @@ from autograph_cli.graph.nesting import Nesting
 
 TOLD = 8
 """Inputs and outputs that the tooltip of a closed frame lists."""
+LEAVES = 40
+"""Leaves that it names."""
 SHOWN = 2
 """Shapes that it shows of either."""
 
@@ -170,7 +172,7 @@ def _joined(scene: Scene, into: dict[str, str]) -> Iterator[Arrow]:
 
 class _Closing:
     def __init__(self, scene: Scene, graph: Graph, arrows: Collection[Arrow], counts: Counts) -> None:
-        self.graph, self.counts = graph, counts
+        self.graph, self.counts, self.data = graph, counts, scene.data
         self.leading: dict[str, list[Arrow]] = {}
         self.leaving: dict[str, list[Arrow]] = {}
         for arrow in (arrow for arrow in arrows if not arrow.keeps):
@@ -187,6 +189,8 @@ class _Closing:
         results = [self.drawn[key].title for key in members if self.drawn[key].style == "result"]
         tooltip = [frame.tooltip, *self._told("in", led), *self._told("out", left)]
         tooltip += [f"in it: {', '.join(results)}"] if results else []
+        leaves = leaf_names((self.drawn[key] for key in members), self.graph, self.data)
+        tooltip.append(leaves_words(leaves, LEAVES))
         return Box(
             frame.id,
             "module",
@@ -195,6 +199,7 @@ class _Closing:
             tooltip="\n".join(line for line in tooltip if line),
             band=frame.band,
             frame=frame.parent,
+            amount=sum(told) if (told := [x for key in members if (x := self.drawn[key].amount) is not None]) else None,
         )
 
     def _size(self, frame: Frame) -> str:

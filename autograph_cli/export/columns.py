@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
+from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, HEADING, PAD
+from autograph_cli.export.layered import free
 from autograph_cli.export.placed import HEAD, Lane, Line, Placed, Plate, Point, Rectangle, Stroke
-from autograph_cli.export.routes import label_width
-from autograph_cli.export.style import BAND, EDGE, EDGE_OF_PAPER, text_width
+from autograph_cli.export.style import BAND, EDGE, EDGE_OF_PAPER, TITLE, label_width, text_width
 
-TALL = 2.2
+SHAPE = 0.75
+"""The height of a picture over its width that suits a page best."""
+TALL = 1.5
 """How many times as high as wide a picture may be before it is broken."""
-LOW = 900.0
+LOW = 700.0
 """Points of height up to which any picture stays whole."""
 WIDEST = 1_150.0
 """Points of width up to which text is still read where a page shows a picture at 900 pixels."""
+MOST_COLUMNS, HIGHEST = 6, 4 * WIDEST
+"""How many columns there may be, and the height of one that is of no use any more."""
 APART, WAY = 26.0, 9.0
 """Points between two columns, and what each arrow that leads into the next one takes there and at its ends."""
 MOST = 8
@@ -40,20 +45,23 @@ class Column:
     right: float
     dx: float
     dy: float
+    entry: float = 0.0
+    """Where the first arrow from the column before comes in: below the titles of what goes on in this one."""
 
 
 def in_columns(placed: Placed) -> Placed:
-    """The picture in as many columns as make it fit a page; as it is if it fits, or cannot be broken well."""
+    """The picture in as many columns as suit a page best; as it is if it fits, or cannot be broken well."""
     top, bottom = _extent(placed)
-    left, right = _sides(placed, top, bottom)
-    high, wide = bottom - top, right - left
-    for count in range(2, int(WIDEST // wide) + 1):
-        if high <= max(LOW, TALL * wide):
-            break
-        if high / count <= TALL * (count * (wide + APART)) or (count + 1) * (wide + APART) > WIDEST:
-            breaks = _breaks(placed, top, high, count)
-            return placed if breaks is None else _broken(placed, [top, *breaks, bottom])
-    return placed
+    high = bottom - top
+    if high <= max(LOW, TALL * placed.width) or high > MOST_COLUMNS * HIGHEST:
+        return placed
+    found = [placed]
+    for count in range(2, MOST_COLUMNS + 1):
+        breaks = _breaks(placed, top, high, count)
+        broken = None if breaks is None else _broken(placed, [top, *breaks, bottom])
+        if broken is not None and broken.width <= WIDEST:
+            found.append(broken)
+    return min(found, key=lambda its: abs(math.log(its.height / its.width / SHAPE)))
 
 
 def _extent(placed: Placed) -> tuple[float, float]:
@@ -102,6 +110,7 @@ def _gaps(placed: Placed) -> list[float]:
         taken += [(plate.top - CLEAR, plate.top + FRAME_HEADING + CLEAR), (plate.bottom - CLEAR, plate.bottom + CLEAR)]
     for lane in placed.lanes:
         taken += [(lane.top, lane.top + HEADING + CLEAR), (lane.bottom - CLEAR, lane.bottom)]
+        taken += [(lane.top, lane.bottom)] if lane.band.beside else []
     taken.sort()
     found, reached = [], taken[0][1]
     for start, end in taken:
@@ -118,11 +127,11 @@ def _broken(placed: Placed, ends: Sequence[float]) -> Placed:
     """The picture broken at `ends`, of which the first and the last are its own."""
     cut = [_cut(line, ends[1:-1]) for line in placed.lines]
     columns, ways = _columns(placed, ends, cut)
-    of = _Columns(columns, ends[1:-1], ways)
+    of = _Columns(columns, ends[1:-1])
     positions = tuple(of.position(position) for position in placed.positions)
     lines = tuple(_joined(line, parts, of, ways) for line, parts in zip(placed.lines, cut, strict=True))
     plates = tuple(part for plate in placed.plates for part in _plate_parts(plate, placed.plates, of))
-    lanes = tuple(part for lane in placed.lanes for part in _lane_parts(lane, of))
+    lanes = tuple(part for lane in placed.lanes for part in _lane_parts(lane, placed, of))
     far = max(column.right + column.dx for column in columns)
     low = max(column.bottom + column.dy + WAY * len(its) for column, its in zip(columns, [*ways, []], strict=True))
     by = low - ends[-1]
@@ -163,7 +172,7 @@ def _columns(
         opened += sum(lane.top < top < lane.bottom for lane in placed.lanes) * HEADING
         down = opened + (WAY * (len(entering) + 1) if entering else 0.0)
         first = top if down else _first(placed, top)
-        columns.append(Column(top, bottom, left, right, at - left, ends[0] + down - first))
+        columns.append(Column(top, bottom, left, right, at - left, ends[0] + down - first, ends[0] + opened))
         at += right - left
         if bottom != ends[-1]:
             ways.append(sorted({_x_at(parts, bottom) for parts in cut if _meets(parts, bottom)}, reverse=True))
@@ -195,23 +204,24 @@ def _sides(placed: Placed, top: float, bottom: float) -> tuple[float, float]:
     lanes = [lane for lane in placed.lanes if lane.top < bottom and lane.bottom > top]
     if not lanes:
         return left, right
-    wide = max(text_width(lane.band.title + (CONTINUED if lane.top < top else "")) for lane in lanes) * BAND
-    return left - PAD, max(right, left + wide) + PAD
+    for lane in lanes:
+        width = text_width(lane.band.title + (CONTINUED if lane.top < top else "")) * BAND
+        at = left if lane.top < top else title_of(lane, placed, left)
+        right = max(right, at + width, *(lane.beside[0] + text_width(words) * TITLE for words in lane.band.beside))
+    return left - PAD, right + PAD
+
+
+def title_of(lane: Lane, placed: Placed, left: float) -> float:
+    """Where the title of a band whose column begins here can start so that no arrow runs through it."""
+    labels = [arrow.label for arrow in placed.scene.arrows]
+    return free(placed.lines, labels, left, text_width(lane.band.title) * BAND, lane.top)
 
 
 class _Columns:
     """Where everything goes."""
 
-    def __init__(self, columns: Sequence[Column], breaks: Sequence[float], ways: Sequence[Sequence[float]]) -> None:
-        self.columns, self.breaks, self.ways = columns, breaks, ways
-
-    def beside(self, column: int, left: float, right: float, width: float) -> float:
-        """Where a title of this width starts so that no arrow into the column runs through it, if there is room."""
-        at = left
-        for x in sorted(x + self.columns[column].dx for x in self.ways[column - 1]):
-            if at - 4 < x < at + width + 4:
-                at = x + 6
-        return at if at + width + 4 <= right else left
+    def __init__(self, columns: Sequence[Column], breaks: Sequence[float]) -> None:
+        self.columns, self.breaks = columns, breaks
 
     def at(self, y: float) -> int:
         """The column in which a height is."""
@@ -244,13 +254,12 @@ def _plate_parts(plate: Plate, plates: Sequence[Plate], of: _Columns) -> Iterato
         if turn:
             frame = replace(frame, id=f"{frame.id}.{turn}", title=frame.title + CONTINUED)
             inner = _continued([x for x in plates if x.depth > plate.depth], of.columns[number].top)
-            top -= FRAME_HEADING * (inner + 1)
-            at = of.beside(number, left + FRAME_PAD, right, text_width(frame.title) * FRAME_TITLE)
-            title = at, top + FRAME_HEADING - 4.5
+            top = of.columns[number].entry - FRAME_HEADING * (inner + 1)
+            title = left + FRAME_PAD, top + FRAME_HEADING - 4.5
         yield replace(plate, frame=frame, left=left, top=top, right=right, bottom=bottom, title=title)
 
 
-def _lane_parts(lane: Lane, of: _Columns) -> Iterator[Lane]:
+def _lane_parts(lane: Lane, placed: Placed, of: _Columns) -> Iterator[Lane]:
     """The parts of a band, one a column that it reaches into, each as wide as the column."""
     for turn, (number, top, bottom) in enumerate(of.parts(lane.top, lane.bottom)):
         column = of.columns[number]
@@ -260,12 +269,13 @@ def _lane_parts(lane: Lane, of: _Columns) -> Iterator[Lane]:
             top + column.dy,
             bottom + column.dy,
         )
-        band = replace(lane.band, title=lane.band.title + CONTINUED) if turn else lane.band
-        top -= HEADING if turn else 0.0
-        at = left + PAD
-        if turn:
-            at = of.beside(number, at, right, text_width(band.title) * BAND)
-        yield Lane(band, left, top, right, bottom, (at, top + 15), turn)
+        at, band = left + PAD, lane.band
+        if not turn:
+            at = title_of(lane, placed, column.left + PAD) + column.dx
+        else:
+            band = replace(band, title=band.title + CONTINUED)
+            top = column.entry - HEADING
+        yield Lane(band, left, top, right, bottom, (at, top + 15), turn, of.point(lane.beside, number))
 
 
 # ------------------------------------------------------------------ arrows
@@ -351,7 +361,7 @@ def _around(from_: Point, to: Point, rank: int, of: _Columns, left: int, down: b
     column = of.columns[left]
     bottom = column.bottom + column.dy + WAY * (rank + 1)
     aside = column.right + column.dx + APART / 2 + WAY * rank
-    top = of.columns[0].top + WAY * rank
+    top = of.columns[left + 1].entry + WAY * rank
     lower, upper = (from_, to) if down else (to, from_)
     knots = [lower, (lower[0], bottom), (aside, bottom), (aside, top), (upper[0], top), upper]
     return list(_rounded(knots if down else knots[::-1]))

@@ -5,15 +5,18 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal
 
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.labels import short
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import png
-from autograph_cli.export.rendering import LARGEST, render
-from autograph_cli.export.scene import LEGEND, Arrow, Band, Box, Scene, band_title
+from autograph_cli.export.modules import framed
+from autograph_cli.export.rendering import LARGEST, READABLE
+from autograph_cli.export.scene import LEGEND, Arrow, Band, Box, Scene, band_title, build
 from autograph_cli.export.style import INK, TITLE, Style
 from autograph_cli.export.svg import FONTS, to_svg
 from autograph_cli.graph import Edge, Graph, GraphDiff, Node
@@ -23,9 +26,12 @@ from autograph_cli.graph.names import visible
 SMALL_GRAPH = 24
 """Up to so many nodes nothing is folded."""
 DIFFERENT: tuple[Style, ...] = ("added", "removed", "changed")
+Side = Literal["before", "after"]
+SIDE_OF: dict[Style, Side] = {"removed": "before", "added": "after"}
+"""On which side alone a box is seen."""
+BETWEEN = 24.0
+"""Points between pictures beside each other."""
 _WORDS: dict[Style, str] = {**LEGEND, **{style: style for style in DIFFERENT}, "folded": "unchanged"}
-_SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)pt" height="([\d.]+)pt"')
-_HEAD = re.compile(r"^<\?xml[^>]*\?>\s*")
 
 FORMATS: dict[str, Callable[[Scene], bytes]] = {
     "svg": lambda scene: to_svg(lay_out(scene)).encode(),
@@ -43,12 +49,7 @@ def render_diff(diff: GraphDiff, format: str = "svg", *, title: str = "") -> byt
         raise ExportError(f"There is no format {format!r} for a diff; known ones: {', '.join(FORMATS)}.")
     if not diff:
         raise ExportError("There is nothing to draw: the graphs are the same.")
-    scene = union_scene(diff, title)
-    if len(scene.boxes) > LARGEST:
-        raise ExportError(
-            f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): choose text or json."
-        )
-    return FORMATS[format](scene)
+    return FORMATS[format](_drawable(union_scene(diff, title)))
 
 
 def union_scene(diff: GraphDiff, title: str) -> Scene:
@@ -56,23 +57,61 @@ def union_scene(diff: GraphDiff, title: str) -> Scene:
     return _Union(diff).scene(visible(title))
 
 
-def side_by_side(old: Graph, new: Graph, view: str = "graph") -> bytes:
-    """The pictures of two graphs beside each other as one SVG; `view` says along which edges they are drawn."""
-    chosen = view if view in ("backward", "double-backward") else "forward"
-    parts, x, lowest = [], 0.0, 0.0
-    for word, graph in (("before", old), ("after", new)):
-        picture = _HEAD.sub("", render(graph, chosen, title=word).decode())
-        picture = picture.replace(' id="', f' id="{word}-')
-        size = _SIZE.search(picture)
-        assert size is not None
-        parts.append(picture.replace("<svg ", f'<svg x="{x:.2f}" ', 1))
-        x, lowest = x + float(size[1]) + 24, max(lowest, float(size[2]))
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{x:.2f}pt" height="{lowest:.2f}pt"'
-    frame = f'{head} viewBox="0 0 {x:.2f} {lowest:.2f}" font-family="{FONTS}" font-size="{TITLE}" fill="{INK}">\n'
-    title = f"<title>{html.escape('before and after')}</title>\n"
-    # Inner pictures are sized in the units of the frame.
-    inner = "".join(re.sub(r'(width|height)="([\d.]+)pt"', r'\1="\2"', part, count=2) for part in parts)
-    return f"{frame}{title}{inner}</svg>\n".encode()
+def both_scenes(diff: GraphDiff) -> tuple[Scene, Scene]:
+    """The graph before and the one after, what differs marked; where either is big, the rest is folded alike."""
+    if max(len(diff.old), len(diff.new)) > READABLE:
+        union = _Union(diff)
+        return _drawable(union.scene("", "before")), _drawable(union.scene("", "after"))
+    old: dict[int, Style] = {change.old: "changed" for change in diff.changed}
+    new: dict[int, Style] = {change.new: "changed" for change in diff.changed}
+    old |= dict.fromkeys(diff.removed, "removed")
+    new |= dict.fromkeys(diff.added, "added")
+    return _marked(diff.old, old), _marked(diff.new, new)
+
+
+def _marked(graph: Graph, marks: dict[int, Style]) -> Scene:
+    if not graph.nodes:
+        return Scene("", (Box("empty", "folded", "nothing"),), ())
+    data = any(node.args for node in graph)
+    scene = framed(build(graph, "", data=data, tags=False), graph)
+    boxes = tuple(
+        replace(box, style=marks.get(int(box.id[1:]), box.style)) if box.id[0] == "n" else box for box in scene.boxes
+    )
+    styles = {box.style for box in boxes}
+    legend = [entry for entry in scene.legend if entry[0] in styles]
+    legend += [(style, style) for style in DIFFERENT if style in styles]
+    return replace(scene, boxes=boxes, legend=tuple(legend))
+
+
+def _drawable(scene: Scene) -> Scene:
+    if len(scene.boxes) > LARGEST:
+        raise ExportError(
+            f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): choose text or json."
+        )
+    return scene
+
+
+def side_by_side(diffs: Sequence[GraphDiff], titles: tuple[str, str] = ("before", "after")) -> bytes:
+    """The graphs before and after beside each other as one SVG, what differs marked; a row for each pair."""
+    if not any(diffs):
+        raise ExportError("There is nothing to draw: the graphs are the same.")
+    parts, y, widest = [], 0.0, 0.0
+    for row, diff in enumerate(diffs):
+        x = below = 0.0
+        for side, scene in enumerate(both_scenes(diff)):
+            placed = lay_out(replace(scene, title=visible(titles[side])))
+            picture = to_svg(placed).partition("\n")[2].replace(' id="', f' id="{"ab"[side]}{row}-')
+            # Inner pictures are sized in the units of the frame.
+            size = f'<svg x="{x:.2f}" y="{y:.2f}" width="{placed.width:.2f}" height="{placed.height:.2f}" viewBox='
+            parts.append(re.sub(r"<svg .*?viewBox=", size, picture, count=1))
+            x, below = x + placed.width + BETWEEN, max(below, placed.height)
+        y, widest = y + below + BETWEEN, max(widest, x)
+    width, height = f"{widest - BETWEEN:.2f}", f"{y - BETWEEN:.2f}"
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt" height="{height}pt"'
+    frame = f'{head} viewBox="0 0 {width} {height}" font-family="{FONTS}" font-size="{TITLE}" fill="{INK}">\n'
+    paper = f'<rect width="{width}" height="{height}" fill="white"/>\n'
+    title = f"<title>{html.escape(visible(' → '.join(titles)))}</title>\n"
+    return "".join([frame, title, paper, *parts, "</svg>\n"]).encode()
 
 
 class _Union:
@@ -100,21 +139,33 @@ class _Union:
                     found.setdefault((self.position[edge.node], to), True)
         return found
 
-    def scene(self, title: str) -> Scene:
+    def _edges_of(self, side: Side) -> dict[tuple[int, int], bool]:
+        """The edges of one graph, under the numbers of both."""
+        if side == "after":
+            return {(edge.node, node.id): False for node in self.diff.new for edge in _given(node)}
+        return {
+            (self.position[edge.node], self.position[node.id]): False for node in self.diff.old for edge in _given(node)
+        }
+
+    def scene(self, title: str, side: Side | None = None) -> Scene:
+        """The picture of both graphs, or of one side: what is folded is the same in all of them."""
         groups = self._groups()
+        hidden = {style for style, shown in SIDE_OF.items() if side not in (None, shown)}
         boxes, keys = [], {}
         folded: Counter[tuple[int, int]] = Counter(groups.values())
         for number in range(len(self.nodes)):
+            if self.style.get(number) in hidden:
+                continue
             group = groups.get(number)
             if group is None:
                 keys[number] = f"n{number}"
-                boxes.append(self._box(number))
+                boxes.append(self._box(number, side))
                 continue
             keys[number] = f"f{group[0]}_{group[1]}"
             if folded[group]:
                 boxes.append(self._folded(keys[number], folded.pop(group), self.nodes[number].order))
         pairs: dict[tuple[str, str], bool] = {}
-        for (tail, head), gone in self.edges.items():
+        for (tail, head), gone in (self.edges if side is None else self._edges_of(side)).items():
             pair = keys[tail], keys[head]
             if pair[0] != pair[1]:
                 pairs[pair] = gone and pairs.get(pair, True)
@@ -132,12 +183,12 @@ class _Union:
             data=True,
         )
 
-    def _box(self, number: int) -> Box:
-        node = self.nodes[number]
+    def _box(self, number: int, side: Side | None) -> Box:
+        node = self.was.get(number, self.nodes[number]) if side == "before" else self.nodes[number]
         own: Style = node.kind if node.kind != "operation" else "derivative" if node.order else "operation"
         names = [name for output in node.outputs for name in output.names]
         title = (node.op or node.name) if node.computes else (names[0] if names else node.kind)
-        lines = list(self._changes(number)) if number in self.was else []
+        lines = list(self._changes(number)) if number in self.was and side is None else []
         subtitle = "; ".join(lines) or (", ".join(dict.fromkeys(names)) if node.kind == "operation" else "")
         return Box(
             f"n{number}",

@@ -7,18 +7,11 @@ import hashlib
 import html
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
-from autograph_cli.export.comparison import DIFFERENT, union_scene
-from autograph_cli.export.errors import ExportError
+from autograph_cli.export.comparison import both_scenes, union_scene
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.mermaid import to_mermaid
-from autograph_cli.export.modules import framed
-from autograph_cli.export.rendering import LARGEST
-from autograph_cli.export.scene import Scene, build
-from autograph_cli.export.style import Style
 from autograph_cli.export.svg import to_svg
-from autograph_cli.graph import Graph, GraphDiff
 from autograph_cli.graph.names import visible, visible_lines
 from autograph_cli.graph.snapshot import SnapshotDiff
 
@@ -27,14 +20,18 @@ PICTURED = 40
 TEXT = 20_000
 """Characters of the lines that differ in a comment; GitHub takes 65,536 for all of it."""
 _STYLE = """
-body { margin: 1em; font: 14px system-ui, sans-serif; color: #222; background: #fff; }
-main { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }
-figure { margin: 0; border: 1px solid #ccc; border-radius: 6px; overflow: auto; max-height: 85vh; }
-figcaption { position: sticky; left: 0; top: 0; background: #f6f6f6; padding: 5px 10px; font-weight: 600; }
+:root { color-scheme: light dark; --paper: #fff; --ink: #222; --panel: #f6f6f6; --line: #ccc; }
+@media (prefers-color-scheme: dark) { :root { --paper: #111; --ink: #ddd; --panel: #1c1c1c; --line: #444; } }
+body { margin: 1em; font: 14px system-ui, sans-serif; color: var(--ink); background: var(--paper); }
+section { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }
+figure { margin: 0; border: 1px solid var(--line); border-radius: 6px; overflow: auto; max-height: 85vh; }
+figcaption { position: sticky; left: 0; top: 0; background: var(--panel); padding: 5px 10px; font-weight: 600; }
 figure svg { display: block; margin: auto; max-width: 100%; height: auto; }
-h1 { font-size: 17px; } h2 { font-size: 15px; }
+@media (prefers-color-scheme: dark) { figure svg { filter: invert(0.92) hue-rotate(180deg); } }
+h1 { font-size: 17px; } h2 { font-size: 15px; } summary { padding: 5px 0; }
 li, pre { overflow-wrap: anywhere; } pre { white-space: pre-wrap; font: 12px ui-monospace, monospace; }
-@media (max-width: 700px) { main { grid-template-columns: 1fr; } }
+@media (max-width: 700px) { section { grid-template-columns: 1fr; } }
+@media print { figure { overflow: visible; max-height: none; } }
 """
 
 
@@ -47,44 +44,22 @@ def to_page(found: SnapshotDiff, titles: tuple[str, str]) -> bytes:
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{title}</title>\n'
-        f"<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n",
+        f"<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n",
         f"<ul>\n{''.join(f'<li>{html.escape(visible(line))}</li>{chr(10)}' for line in _sentences(found))}</ul>\n",
     ]
     for number, (name, one) in enumerate(found.graphs):
-        parts.append(f"<h2>{html.escape(visible(name))}</h2>\n<main>\n")
-        for side, scene in zip(("before", "after"), _both(one), strict=True):
+        parts.append(f"<h2>{html.escape(visible(name))}</h2>\n<section>\n")
+        for side, scene in zip(("before", "after"), both_scenes(one), strict=True):
             words = html.escape(visible(titles[side == "after"]))
             picture = to_svg(lay_out(scene)).partition("\n")[2].replace(' id="', f' id="{side}{number}-')
-            parts.append(f"<figure><figcaption>{side}: {words}</figcaption>\n{picture}</figure>\n")
+            parts.append(f'<figure tabindex="0"><figcaption>{side}: {words}</figcaption>\n{picture}</figure>\n')
         text = html.escape(visible_lines(one.to_text()))
-        parts.append(f"</main>\n<details><summary>Lines that differ</summary><pre>{text}</pre></details>\n")
-    return "".join([*parts, "</body>\n</html>\n"]).encode()
+        parts.append(f"</section>\n<details><summary>Lines that differ</summary><pre>{text}</pre></details>\n")
+    return "".join([*parts, "</main>\n</body>\n</html>\n"]).encode()
 
 
 def _sentences(found: SnapshotDiff) -> list[str]:
     return found.sentences or ["The graphs are the same."]
-
-
-def _both(diff: GraphDiff) -> tuple[Scene, Scene]:
-    old: dict[int, Style] = {change.old: "changed" for change in diff.changed}
-    new: dict[int, Style] = {change.new: "changed" for change in diff.changed}
-    old |= dict.fromkeys(diff.removed, "removed")
-    new |= dict.fromkeys(diff.added, "added")
-    return _marked(diff.old, old), _marked(diff.new, new)
-
-
-def _marked(graph: Graph, marks: dict[int, Style]) -> Scene:
-    data = any(node.args for node in graph)
-    if len(graph) > LARGEST:
-        raise ExportError(f"{len(graph):,} nodes are too many for a picture (the limit is {LARGEST:,}).")
-    scene = framed(build(graph, "", data=data, tags=False), graph)
-    boxes = tuple(
-        replace(box, style=marks.get(int(box.id[1:]), box.style)) if box.id[0] == "n" else box for box in scene.boxes
-    )
-    styles = {box.style for box in boxes}
-    legend = [entry for entry in scene.legend if entry[0] in styles]
-    legend += [(style, style) for style in DIFFERENT if style in styles]
-    return replace(scene, boxes=boxes, legend=tuple(legend))
 
 
 def to_comment(found: SnapshotDiff, titles: tuple[str, str]) -> bytes:

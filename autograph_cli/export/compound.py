@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from autograph_cli.export.ordering import Web
-from autograph_cli.export.ranks import Edge, heights, rows_of
+from autograph_cli.export.ranks import Edge, heights, rows_of, side_by_side
 from autograph_cli.export.scene import Scene
 
 BOTTOM, TOP = 0, 1
 """Sides of a frame."""
+ROW = 24.0
+"""About the height of a box, and of what is between two rows."""
 
 Key = tuple[object, ...]
 
@@ -135,7 +137,8 @@ class Plan:
         for arrow, (tail, head) in zip(self.scene.arrows, self.ends, strict=True):
             frame, a, b = self._meeting(tail, head)
             (back if arrow.back else onward)[frame + 1].append((a, b))
-        for level, edges, turned in zip(self.levels, onward, back, strict=True):
+        tall: dict[int, float] = {}
+        for level, edges, turned in zip(reversed(self.levels), reversed(onward), reversed(back), strict=True):
             band = (
                 [0] * level.count
                 if level.frame >= 0
@@ -147,6 +150,13 @@ class Plan:
             if not self.scene.bands:
                 band = [0] * level.count
             level.row = _ranked(level.count, edges, turned, band, self.scene.data)
+            height = [
+                ROW * (1 + len(self.scene.boxes[box].below) / 2) if box >= 0 else tall[frame]
+                for box, frame in zip(level.boxes, level.frames, strict=True)
+            ]
+            if not turned:
+                level.row = side_by_side(level.row, height, edges, band)
+            tall[level.frame] = _height(level.row, height)
 
     def _rows_of_ports(self) -> None:
         """Ports at the top and the bottom get rows of their own."""
@@ -211,6 +221,14 @@ class Plan:
             port = self.ports[key] = Port(frame, side, level.count + len(level.ports), beside=beside)
             level.ports.append(port)
         return self.ports[key]
+
+
+def _height(row: Sequence[int], height: Sequence[float]) -> float:
+    """About how high a frame is whose items, of these heights, are in these rows."""
+    highest: dict[int, float] = {}
+    for level, high in zip(row, height, strict=True):
+        highest[level] = max(highest.get(level, 0.0), high)
+    return sum(highest.values()) + ROW * len(highest)
 
 
 def _ranked(count: int, edges: list[Edge], back: list[Edge], band: Sequence[int], root_below: bool) -> list[int]:

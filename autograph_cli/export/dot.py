@@ -40,12 +40,14 @@ def to_dot(
     *,
     tooltips: bool = True,
     labels: bool = True,
+    right: bool = False,
 ) -> str:
-    """Write the scene as DOT, for a layout program to place; `labels` are those of the edges."""
+    """Write the scene as DOT, for a layout program to place; `labels` are those of the edges; it runs down, or
+    to the `right`."""
     dot = graphviz.Digraph("autograph")
     dot.attr(
         "graph",
-        rankdir="TB",
+        rankdir="LR" if right else "TB",
         bgcolor="white",
         fontname=FONT,
         fontsize="11",
@@ -155,6 +157,7 @@ def node_statement(dot: graphviz.Digraph, box: Box, tooltips: bool, pos: str = "
     look = _box_look(box.style, box.title, box.subtitle, box.lines, SMALL if box.small else TITLE)
     tooltip = f' tooltip="{_escaped(box.tooltip)}"' if tooltips else ""
     where = f' pos="{pos}"' if pos else ""
+    where += f' fillcolor="{box.fill}"' if box.fill else ""
     dot.body.append(f'\t{box.id} [{look[0]} id="{box.id}"{look[1]}{tooltip}{where}]\n')
 
 

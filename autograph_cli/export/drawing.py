@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from autograph_cli.export.arranging import FRAME_TITLE
@@ -17,6 +17,7 @@ from autograph_cli.export.placed import (
     Rectangle,
     Sample,
     bars,
+    bars_of,
     dashes,
     fill_of,
     head,
@@ -25,7 +26,6 @@ from autograph_cli.export.placed import (
     plate_fill,
     written,
 )
-from autograph_cli.export.routes import label_width
 from autograph_cli.export.scene import Box
 from autograph_cli.export.style import (
     BAND,
@@ -37,10 +37,14 @@ from autograph_cli.export.style import (
     LINE,
     LINK,
     PALE_INK,
+    SPARK_BAR,
     STYLES,
     TITLE,
+    USUAL_WIDTH,
     WRONG,
     Style,
+    label_width,
+    parted,
     text_width,
 )
 
@@ -93,7 +97,8 @@ class Way:
     @property
     def neck(self) -> Point:
         """Where the line ends and the head begins."""
-        return self.head[0][0], self.head[1][1]
+        (ax, ay), (bx, by) = self.head[1:]
+        return (ax + bx) / 2, (ay + by) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +129,10 @@ def primitives(placed: Placed) -> Iterator[Primitive]:
             (Way(line, WRONG if arrow.wrong else LINE, dashes(arrow), phase, head(line)),),
             arrow.tooltip,
         )
+    written: set[tuple[str, Point]] = set()
     for number, (arrow, line) in enumerate(zip(scene.arrows, placed.lines, strict=True)):
-        if arrow.label and line.label:
+        if arrow.label and line.label and (arrow.label, line.label) not in written:
+            written.add((arrow.label, line.label))  # arrows that begin as one have one label
             yield _label(f"label_{number}", arrow.label, line.label, under.at(line.label))
     yield from map(_heading, placed.lanes)
     for lane in placed.lanes:
@@ -178,8 +185,13 @@ def _frame(plate: Plate, fill: str) -> Primitive:
 def _label(key: str, words: str, middle: Point, ground: str) -> Primitive:
     """The words, on a ground of the colour around them, so that the line ends there and goes on behind."""
     (x, y), width = middle, label_width(words)
-    text = Text(words, (x, y + EDGE * 0.35), EDGE, PALE_INK, centred=True)
-    return Primitive("label", key, (Area(Rectangle(x, y, width, EDGE), ground), text))
+    words, spark = parted(words)
+    wide, written = len(spark) * SPARK_BAR, text_width(words) * EDGE * USUAL_WIDTH
+    after = (wide + 4) / 2 if spark else 0.0
+    text = Text(words, (x - after, y + EDGE * 0.35), EDGE, PALE_INK, centred=True)
+    corner = x - after + written / 2 + 4, y + EDGE * 0.4
+    filled = [Area(bar, PALE_INK) for bar in bars_of(spark, corner, SPARK_BAR, EDGE)]
+    return Primitive("label", key, (Area(Rectangle(x, y, width, EDGE), ground), text, *filled))
 
 
 def _box(box: Box, position: Rectangle) -> Primitive:
@@ -188,7 +200,9 @@ def _box(box: Box, position: Rectangle) -> Primitive:
         for number, (words, at, size) in enumerate(written(box, position))
     ]
     filled = [Area(bar, PALE_INK) for bar in bars(box, position)]
-    return Primitive("box", box.id, (area_of(box.style, position), *texts, *filled), box.tooltip, box.style)
+    area = area_of(box.style, position)
+    area = replace(area, fill=box.fill) if box.fill else area
+    return Primitive("box", box.id, (area, *texts, *filled), box.tooltip, box.style)
 
 
 def _sample(key: str, sample: Sample) -> Primitive:

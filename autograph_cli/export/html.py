@@ -8,24 +8,27 @@ import html
 import json
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
 
 from autograph_cli.export.closing import told_closed
-from autograph_cli.export.labels import Labels
 from autograph_cli.export.layered import size_of
 from autograph_cli.export.levels import Fold
 from autograph_cli.export.modules import shown_by
 from autograph_cli.export.node_table import told_modules, told_nodes, told_sources, told_steps
 from autograph_cli.export.placed import Placed, links
-from autograph_cli.export.playback import Playing
+from autograph_cli.export.playback import Playback
 from autograph_cli.export.scene import Box
+from autograph_cli.export.style import is_bars
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph
 
+TOGETHER = 64
+"""Levels that are packed as one."""
 _SCRIPTS = (
     "dom.js",
+    "details.js",
     "camera.js",
     "geometry.js",
     "closing.js",
@@ -137,18 +140,17 @@ def _data(page: Page) -> dict[str, Any]:
 
 def _view(sheet: Sheet, pictures: Mapping[str, int]) -> dict[str, Any]:
     placed, scene = sheet.placed, sheet.placed.scene
-    played = Playing(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers)
+    played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers)
     notes = [f"{len(sheet.graph):,} nodes", *scene.notes]
-    labels = Labels(sheet.graph, scene.data)
 
     def told_box(box: Box) -> dict[str, Any]:
-        """The number of the node that a box shows, and its tooltip unless that is what is told of the node."""
+        """The number of the node that a box shows, and what its tooltip says beside which node that is."""
         shown = shown_by(box, sheet.graph, scene.data)
         number = played.node_of.get(box.id) if shown is None else shown.id
         if number is None:
-            return {"text": box.tooltip}
-        same = box.tooltip == labels.tooltip(sheet.graph[number])
-        return {"node": sheet.numbers[number]} | ({} if same else {"text": box.tooltip})
+            return {"text": box.tooltip} if box.tooltip else {}
+        text = box.tooltip if shown is None else box.tooltip.partition("\n")[2]
+        return {"node": sheet.numbers[number]} | ({"text": text} if text else {})
 
     return {
         "key": sheet.key or sheet.view,
@@ -165,7 +167,7 @@ def _view(sheet: Sheet, pictures: Mapping[str, int]) -> dict[str, Any]:
         "bows": [list(ends) for ends, _, _ in links(placed)],
         "insides": {f"n{number}": pictures[picture] for number, picture in sheet.insides.items()},
         "data": scene.data,
-        "folds": {fold.key: _fold(sheet, fold, told_box) for fold in sheet.folds},
+        **_folds(sheet, told_box),
         **played.told(),
     }
 
@@ -179,22 +181,55 @@ def _boxes(placed: Placed, told_box: Callable[[Box], dict[str, Any]]) -> dict[st
     }
 
 
-def _fold(sheet: Sheet, fold: Fold, told_box: Callable[[Box], dict[str, Any]]) -> dict[str, Any]:
-    """A level: what must be known of it before it is opened, and the rest, packed."""
-    numbers = [int(key[1:]) for key in fold.members if key[0] == "n"]
-    level = {
-        "svg": to_svg(fold.placed, page=True).partition("\n")[2],
-        "boxes": _boxes(fold.placed, told_box),
-        "arrows": [[arrow.tail, arrow.head] for arrow in fold.placed.scene.arrows],
-        "stubs": fold.stubs,
-        "size": _rounded(fold.placed.width, fold.placed.height),
-    }
-    packed = zlib.compress(json.dumps(level, separators=(",", ":")).encode(), 6)
+def _folds(sheet: Sheet, told_box: Callable[[Box], dict[str, Any]]) -> dict[str, Any]:
+    """Of each level, what must be known before it is opened: where it is, its nodes, its shape; the rest is packed."""
+    shapes: dict[int, str] = {}
+    for fold in sheet.folds:
+        if fold.shape not in shapes:
+            shapes[fold.shape] = _packed(_shape(fold.placed))
+    levels = [[_words(box, told_box(box)) for box in fold.placed.scene.boxes] for fold in sheet.folds]
     return {
-        "parent": fold.parent,
-        "nodes": _runs(sorted(sheet.numbers[number] for number in numbers)),
-        "level": base64.b64encode(packed).decode(),
+        "folds": {
+            fold.key: [fold.parent, _runs(_numbers(sheet, fold)), fold.shape, _outside(sheet, fold)]
+            for fold in sheet.folds
+        },
+        "together": TOGETHER,
+        "shapes": [shapes[number] for number in sorted(shapes)],
+        "levels": [_packed(levels[first : first + TOGETHER]) for first in range(0, len(levels), TOGETHER)],
     }
+
+
+def _numbers(sheet: Sheet, fold: Fold) -> list[int]:
+    return sorted(sheet.numbers[int(key[1:])] for key in fold.members if key[0] == "n")
+
+
+def _outside(sheet: Sheet, fold: Fold) -> dict[str, int]:
+    """The nodes outside that stubs of a level stand for, if for one each."""
+    return {stub: sheet.numbers[int(key[1:])] for stub, key in fold.stubs.items() if stub[-1].isdigit()}
+
+
+def _shape(placed: Placed) -> dict[str, Any]:
+    """A picture whose boxes have their numbers for ids."""
+    id_of = {box.id: f"b{number}" for number, box in enumerate(placed.scene.boxes)}
+    boxes = tuple(replace(box, id=id_of[box.id]) for box in placed.scene.boxes)
+    arrows = tuple(replace(arrow, tail=id_of[arrow.tail], head=id_of[arrow.head]) for arrow in placed.scene.arrows)
+    named = replace(placed, scene=replace(placed.scene, boxes=boxes, arrows=arrows))
+    return {
+        "svg": to_svg(named, page=True).partition("\n")[2],
+        "at": [_rounded(at.x, at.y, at.width, at.height) for at in placed.positions],
+        "arrows": [[int(arrow.tail[1:]), int(arrow.head[1:])] for arrow in arrows],
+        "size": _rounded(placed.width, placed.height),
+    }
+
+
+def _words(box: Box, told: dict[str, Any]) -> list[Any]:
+    """What differs between boxes at the same place of levels of one shape: id, node, text, and the written lines."""
+    written = [line.lstrip() if box.left else line for line in box.below if not is_bars(line)]
+    return [box.id, told.get("node", -1), told.get("text", ""), box.title, *written]
+
+
+def _packed(data: Any) -> str:
+    return base64.b64encode(zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 6)).decode()
 
 
 def _runs(numbers: Sequence[int]) -> list[int]:

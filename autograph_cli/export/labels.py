@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
 from autograph_cli.graph.arguments import arguments_text
 from autograph_cli.graph.derivatives import incoming_gradients
-from autograph_cli.graph.facts import FACTS, RECORDED, USUAL, bytes_text, facts_of
+from autograph_cli.graph.facts import FACTS, FEW, RECORDED, USUAL, bytes_text, facts_of, values_line
 from autograph_cli.graph.names import output_names, shown_name, visible
 from autograph_cli.graph.saved_memory import Kept, origin_words
 from autograph_cli.graph.text import saved_text
@@ -31,11 +33,27 @@ class Label(NamedTuple):
 
 
 class Labels:
-    """The words for the nodes of one view; `several` are nodes of which more than the first output is used."""
+    """The words for the nodes of one view; `several` are nodes of which more than the first output is used.
 
-    def __init__(self, graph: Graph, data: bool, several: Collection[int] = (), shown: Collection[str] = USUAL) -> None:
+    `brief` tooltips only say which node it is, for one who knows the rest. `flows` tells for each output how many
+    arrows stand for it, where its numbers may stand at these.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        data: bool,
+        several: Collection[int] = (),
+        shown: Collection[str] = USUAL,
+        brief: bool = False,
+        flows: Mapping[tuple[int, int], int] = MappingProxyType({}),
+    ) -> None:
         self.graph, self.data, self.several, self.shown = graph, data, several, frozenset(shown)
+        self.brief = brief
         self.asked = self.shown.intersection(FACTS) - {"saved"}
+        self.flowing = "values" if data else "gradients"
+        """The numbers that go along the arrows of the picture."""
+        self.flows = flows if self.flowing in self.shown else {}
         self.names = output_names(graph)
         self.incoming = incoming_gradients(graph) if data else {}
         types = Counter((output.type.dtype, output.type.device) for node in graph for output in node.outputs)
@@ -74,8 +92,29 @@ class Labels:
         return f"{node.op} {arguments_text(node, shapes)}".rstrip()
 
     def lines(self, node: Node) -> tuple[str, ...]:
-        """What was asked for, a fact after the other."""
-        return tuple(facts_of(node, self.asked)) if self.asked else ()
+        """What was asked for and stands at no arrow, a fact after the other."""
+        used = [nr for nr in range(len(node.outputs)) if (node.id, nr) in self.flows]
+        told = used and all(self.flow(node, nr) for nr in used)
+        asked = self.asked - {self.flowing} if told else self.asked
+        return tuple(facts_of(node, asked)) if asked else ()
+
+    def flow(self, node: Node, nr: int) -> str:
+        """The numbers of an output that go along its arrows; of a gradient, if no other arrow brings a part of it."""
+        arrows = self.flows.get((node.id, nr), 0)
+        if node.measured is None or not arrows or (arrows > 1 and not self.data):
+            return ""
+        found = node.measured.values if self.data else node.measured.gradients
+        values = found[nr] if nr < len(found) else None
+        return "" if values is None else values_line(values)
+
+    def numbers(self, used: int, nr: int, label: str) -> str:
+        """The label of an arrow for an output with the numbers that go along it: all instead of a shape if few."""
+        node = self.graph.nodes[used]
+        numbers, shape = self.flow(node, nr), node.outputs[nr].type.shape
+        if not numbers or math.prod(shape) > FEW:
+            return numbers and f"{label} {numbers}".lstrip()
+        words = label.removesuffix(_shape_text(shape))
+        return f"{words}{' ' if words and words[-1] != ' ' and numbers[0] != '[' else ''}{numbers}"
 
     def kept(self, kept: Kept) -> Label:
         """The label of something that nodes keep."""
@@ -105,7 +144,9 @@ class Labels:
 
     def tooltip(self, node: Node) -> str:
         """All that is known of a node, a fact a line."""
-        lines = [f"%{node.id} {node.name or 'not recorded by autograd'}"]
+        lines = [f"%{node.id} {visible(node.name) or 'not recorded by autograd'}"]
+        if self.brief:
+            return lines[0]
         lines += [f"{name}: {output.type}" for name, output in zip(self.names[node.id], node.outputs, strict=True)]
         if node.source:
             lines.append(_line_of(node.source.file, node.source.line, node.source.text))

@@ -6,31 +6,86 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from autograph_cli.export.arranging import FRAME_HEADING, HEADING, PAD, Arranged, Shape, arrange, order
+from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, HEADING, PAD, Arranged, Shape, arrange, order
 from autograph_cli.export.compound import Level, Plan
+from autograph_cli.export.direction import DOWN, Direction
 from autograph_cli.export.placed import Lane, Line, Placed, Plate, Point, Rectangle, Sample
-from autograph_cli.export.routes import joined, label_width
+from autograph_cli.export.routes import joined
 from autograph_cli.export.scene import Band, Box, Scene
-from autograph_cli.export.style import BAND, BESIDE, EDGE, EDGE_OF_PAPER, SMALL, TITLE, box_size, text_width
+from autograph_cli.export.style import (
+    BAND,
+    BESIDE,
+    EDGE,
+    EDGE_OF_PAPER,
+    SLANT,
+    SMALL,
+    TITLE,
+    box_size,
+    label_width,
+    text_width,
+)
 
 LEGEND_WIDTH = 300.0
 """Points that a row of the legend may take, if the graph is narrower."""
 
 
-def lay_out(scene: Scene) -> Placed:
+def lay_out(scene: Scene, way: Direction = DOWN) -> Placed:
     """Lay the scene out; the same scene gives the same positions, on every machine."""
     plan = Plan(scene)
     order(plan)
-    shapes = [Shape(*size_of(box), box.style == "leaf") for box in scene.boxes]
+    shapes = [Shape(*way.turned(*size_of(box)), box.style == "leaf") for box in scene.boxes]
+    least = {band.number: _least(band) for band in scene.bands} if way.right else {}
     arranged: dict[int, Arranged] = {}
     for level in reversed(plan.levels):
         frame = scene.frames[level.frame] if level.frame >= 0 else None
         its = _shapes(level, shapes, arranged)
-        arranged[level.frame] = arrange(level, its, _bands(scene, level), frame, scene.data)
-    corners = _corners(scene, plan, arranged)
+        arranged[level.frame] = arrange(level, its, _bands(scene, level), frame, scene.data, way, least)
+    corners = _corners(scene, plan, arranged, way)
     lines = tuple(_line(plan, arranged, corners, number) for number in range(len(scene.arrows)))
     positions = tuple(_position(plan, arranged, corners, number) for number in range(len(scene.boxes)))
-    return _on_paper(scene, positions, lines, arranged[-1].bounds, tuple(_plates(scene, plan, arranged, corners)))
+    plates = tuple(_plates(scene, plan, arranged, corners))
+    bounds = arranged[-1].bounds
+    if way.right:
+        positions = tuple(Rectangle(its.y, its.x, its.height, its.width, its.round) for its in positions)
+        lines = tuple(
+            _to_slant(scene, plan.ends[number], positions, _turned(line)) for number, line in enumerate(lines)
+        )
+        plates = tuple(map(_turned_plate, plates))
+        bounds = tuple((start + EDGE_OF_PAPER, end + EDGE_OF_PAPER) for start, end in bounds)
+    return _on_paper(scene, positions, lines, bounds, plates, way)
+
+
+def _least(band: Band) -> float:
+    """The least width of a band that is as high as the picture."""
+    return max(text_width(band.title) * BAND, *(text_width(line) * TITLE for line in band.beside), 0.0) + 2 * PAD
+
+
+def _turned(line: Line) -> Line:
+    strokes = tuple(tuple((y, x) for x, y in stroke) for stroke in line.strokes)
+    return Line(line.start[::-1], strokes, line.label and line.label[::-1])
+
+
+def _turned_plate(plate: Plate) -> Plate:
+    left, top = plate.top, plate.left
+    title = left + FRAME_PAD, top + FRAME_HEADING - 4.5
+    return Plate(plate.frame, left, top, plate.bottom, plate.right, title, plate.depth)
+
+
+def _to_slant(scene: Scene, ends: tuple[int, int], positions: Sequence[Rectangle], line: Line) -> Line:
+    """The line from and to the leaning sides of inputs."""
+    start, end = line.start, line.strokes[-1][-1]
+    if scene.boxes[ends[0]].style == "input":
+        start = _on_slant(start, positions[ends[0]])
+    if scene.boxes[ends[1]].style == "input":
+        end = _on_slant(end, positions[ends[1]])
+    return replace(line, start=start, strokes=(*line.strokes[:-1], (*line.strokes[-1][:-1], end)))
+
+
+def _on_slant(point: Point, spot: Rectangle) -> Point:
+    """Where the side of a parallelogram is that a point at the side of the box around it stands for."""
+    x, y = point
+    lean = SLANT * (y - spot.y + spot.height / 2) / spot.height
+    return (x - lean if x > spot.x else x + SLANT - lean), y
 
 
 def size_of(box: Box) -> tuple[float, float]:
@@ -57,9 +112,10 @@ def _bands(scene: Scene, level: Level) -> list[int]:
     ]
 
 
-def _corners(scene: Scene, plan: Plan, arranged: Mapping[int, Arranged]) -> dict[int, Point]:
+def _corners(scene: Scene, plan: Plan, arranged: Mapping[int, Arranged], way: Direction) -> dict[int, Point]:
     """The left upper corner of each frame, and of the whole picture."""
-    corners = {-1: (EDGE_OF_PAPER + (PAD if scene.bands else 0.0), 0.0)}
+    down = EDGE_OF_PAPER + (PAD if scene.bands else 0.0), 0.0
+    corners = {-1: (HEADING + PAD / 2 if scene.bands else 0.0, EDGE_OF_PAPER) if way.right else down}
     for number in range(len(scene.frames)):
         around = plan.parent[number]
         (x, y), spot = corners[around], arranged[around].positions[plan.item_of_frame[number]]
@@ -116,24 +172,49 @@ def _on_paper(
     lines: tuple[Line, ...],
     bounds: Sequence[tuple[float, float]],
     plates: tuple[Plate, ...],
+    way: Direction,
 ) -> Placed:
     """Add what stands around the graph: bands, a title above, a legend below; a narrow graph stands amid these."""
-    scene = roomy(bounds, scene) if bounds else scene
-    ends = [*(spot.y + spot.height / 2 for spot in positions), *(plate.bottom for plate in plates)]
-    bottom = bounds[-1][1] if bounds else max(ends)
-    right = _right(scene, positions, lines, plates) + (PAD if bounds else 0.0)
+    scene = roomy(bounds, scene) if bounds and not way.right else scene
+    bottom = _bottom(positions, lines, plates)
+    right = _right(scene, positions, lines, plates)
+    if bounds and way.right:
+        beside = bottom + PAD + BESIDE * 0.75
+        bottom += PAD + BESIDE * max(len(band.beside) for band in scene.bands)
+        right = bounds[-1][1]
+    elif bounds:
+        bottom, right = bounds[-1][1], right + PAD
+    end = bottom
     samples, bottom, far = _legend(scene, bottom + 12, max(right, EDGE_OF_PAPER + LEGEND_WIDTH))
     by = max(0.0, far - right) / 2, EDGE_OF_PAPER + (TITLE * 2.2 if scene.title else 0.0)
     positions = tuple(replace(spot, x=spot.x + by[0], y=spot.y + by[1]) for spot in positions)
     lines = tuple(_moved(line, by) for line in lines)
     plates = tuple(_moved_plate(plate, by) for plate in plates)
-    lanes = _lanes(scene, lines, [(top + by[1], end + by[1]) for top, end in bounds], right + by[0], max(right, far))
+    if bounds and way.right:
+        lanes = tuple(
+            Lane(
+                band,
+                *(left + by[0], by[1], to + by[0], end + by[1]),
+                (left + by[0] + PAD, by[1] + 15),
+                beside=(left + by[0] + PAD, beside + by[1]),
+            )
+            for band, (left, to) in zip(scene.stacked, bounds, strict=True)
+        )
+    else:
+        rows = [(top + by[1], end + by[1]) for top, end in bounds]
+        lanes = _lanes(scene, lines, rows, right + by[0], max(right, far))
     samples = tuple(
         replace(sample, position=replace(sample.position, y=sample.position.y + by[1])) for sample in samples
     )
     right = max(right, far, *(lane.right for lane in lanes), EDGE_OF_PAPER + text_width(scene.title) * TITLE)
     size = right + EDGE_OF_PAPER, bottom + EDGE_OF_PAPER + by[1]
     return Placed(scene, positions, lines, lanes, samples, *size, (EDGE_OF_PAPER, EDGE_OF_PAPER + TITLE * 0.8), plates)
+
+
+def _bottom(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
+    """How far down the graph reaches."""
+    ends = [*(spot.y + spot.height / 2 for spot in positions), *(plate.bottom for plate in plates)]
+    return max([*ends, *(point[1] for line in lines for stroke in line.strokes for point in stroke)])
 
 
 def _right(scene: Scene, positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
@@ -154,7 +235,7 @@ def _lanes(
     titles = []
     for band, (top, _) in zip(scene.stacked, bounds, strict=True):
         width = text_width(band.title) * BAND
-        titles.append(_free(lines, labels, EDGE_OF_PAPER + PAD, width, top))
+        titles.append(free(lines, labels, EDGE_OF_PAPER + PAD, width, top))
         right, graph = max(right, titles[-1] + width + PAD), max(graph, titles[-1] + width)
     texts = [line for band in scene.bands for line in band.beside]
     beside = graph + 2 * PAD
@@ -188,7 +269,7 @@ def _fitting(lines: tuple[str, ...], most: int) -> tuple[str, ...]:
     return (f"… {len(lines) - most + 1} before these", *lines[len(lines) - most + 1 :])
 
 
-def _free(lines: Sequence[Line], labels: Sequence[str], left: float, width: float, top: float) -> float:
+def free(lines: Sequence[Line], labels: Sequence[str], left: float, width: float, top: float) -> float:
     """Where a band's title can start so that no arrow runs through it."""
     crossing = sorted(x for line, label in zip(lines, labels, strict=True) for x in _met(line, label, top))
     at = left

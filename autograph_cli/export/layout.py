@@ -27,7 +27,7 @@ FINE, COARSE, LONGEST_SIDE = 144, 60, 12_000
 _BOX = re.compile(r'bb="([-\d.e+]+),([-\d.e+]+),([-\d.e+]+),([-\d.e+]+)"')
 
 
-def graphviz_svg(scene: Scene, layout: str) -> str:
+def graphviz_svg(scene: Scene, layout: str, *, right: bool = False) -> str:
     """The scene as SVG, laid out and drawn by a Graphviz program.
 
     Raises `ExportError`: a program that is unknown or absent, fails, or takes too long; a scene that is too big.
@@ -35,7 +35,7 @@ def graphviz_svg(scene: Scene, layout: str) -> str:
     program = find_program(layout)
     if _weight(scene) > WEIGHT:
         raise ExportError(f"The graph is too big for {layout}: leave the choice to autograph, or draw a smaller part.")
-    placed = _run([program, "-Kdot", "-Tdot"], to_dot(scene, tooltips=False)).decode()
+    placed = _run([program, "-Kdot", "-Tdot"], to_dot(scene, tooltips=False, right=right)).decode()
     svg = _run([program, "-Kneato", "-n2", "-Tsvg"], _with_legend(placed, scene)).decode()
     return clean_svg(svg, scene)
 

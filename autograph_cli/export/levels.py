@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from autograph_cli.export.labels import short
-from autograph_cli.export.layered import lay_out
+from autograph_cli.export.layered import lay_out, size_of
+from autograph_cli.export.modules import leaf_names, leaves_words
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.scene import Arrow, Box, Scene
-from autograph_cli.export.style import Style
+from autograph_cli.export.style import Style, is_bars
+from autograph_cli.graph import Graph
 
 MOST = 100
 """Boxes of one level, those that say where arrows come from or go to left aside."""
@@ -37,6 +39,8 @@ class Fold:
     """All boxes of the whole scene that are inside, at whatever depth."""
     stubs: dict[str, str]
     """Of the boxes that stand for others outside, the first of these."""
+    shape: int = -1
+    """Levels of one number differ in ids and words alone."""
 
 
 @dataclass(slots=True)
@@ -50,14 +54,14 @@ class _Item:
     title: str = ""
 
 
-def levels(scene: Scene) -> list[Fold]:
+def levels(scene: Scene, graph: Graph) -> list[Fold]:
     """All levels, each after the one that it is opened in."""
-    return list(_Tree(scene).folds())
+    return list(_Tree(scene, graph).folds())
 
 
 class _Tree:
-    def __init__(self, scene: Scene) -> None:
-        self.scene, self.boxes = scene, scene.boxes
+    def __init__(self, scene: Scene, graph: Graph) -> None:
+        self.scene, self.graph, self.boxes = scene, graph, scene.boxes
         self.index = {box.id: number for number, box in enumerate(scene.boxes)}
         self.frames = {frame.id: frame for frame in scene.frames}
         paths: dict[str, tuple[str, ...]] = {"": ()}
@@ -66,6 +70,7 @@ class _Tree:
         self.path = [paths[box.frame] for box in scene.boxes]
         self.ends = [(self.index[arrow.tail], self.index[arrow.head]) for arrow in scene.arrows]
         self.made = 0
+        self.shapes: dict[Hashable, tuple[Placed, int]] = {}
 
     def folds(self) -> Iterator[Fold]:
         whole = _Item(list(range(len(self.boxes))), 0)
@@ -74,12 +79,21 @@ class _Tree:
             items = self._items(item, arrows)
             owner = {member: place for place, its in enumerate(items) for member in its.members}
             scene, stubs = self._level(item, items, owner, arrows)
-            yield Fold(item.key, parent, lay_out(scene), tuple(self.boxes[n].id for n in item.members), stubs)
+            placed, shape = self._laid_out(scene) if item.key else (lay_out(scene), -1)
+            yield Fold(item.key, parent, placed, tuple(self.boxes[n].id for n in item.members), stubs, shape)
             inner: dict[int, list[int]] = {}
             for arrow in arrows:
                 for place in {owner.get(self.ends[arrow][0]), owner.get(self.ends[arrow][1])} - {None}:
                     inner.setdefault(place, []).append(arrow)  # type: ignore[arg-type]
             waiting += [(item.key, its, inner.get(place, [])) for place, its in enumerate(items) if its.key]
+
+    def _laid_out(self, scene: Scene) -> tuple[Placed, int]:
+        """The level with positions, which it has in common with all levels of its shape."""
+        shape = _shape(scene)
+        if shape not in self.shapes:
+            self.shapes[shape] = lay_out(scene), len(self.shapes)
+        placed, number = self.shapes[shape]
+        return replace(placed, scene=scene), number
 
     def _items(self, item: _Item, arrows: Sequence[int]) -> list[_Item]:
         """What stands in a level, no more than `MOST`, in an order in which arrows lead on."""
@@ -154,20 +168,21 @@ class _Tree:
         boxes = [self._box(its) for its in items]
         stubs: dict[str, str] = {}
         made: dict[tuple[bool, int], Box] = {}
+        many = {False: 0, True: 0}
         merged: dict[tuple[str, str, bool], list[Arrow]] = {}
         for number in arrows:
             arrow, (tail, head) = self.scene.arrows[number], self.ends[number]
             a, b = owner.get(tail), owner.get(head)
             if a is not None and a == b:
                 continue
-            one = boxes[a].id if a is not None else self._stub(around, tail, False, made, stubs)
-            other = boxes[b].id if b is not None else self._stub(around, head, True, made, stubs)
+            one = boxes[a].id if a is not None else self._stub(around, tail, False, made, many, stubs)
+            other = boxes[b].id if b is not None else self._stub(around, head, True, made, many, stubs)
             back = arrow.back or (a is not None and b is not None and a > b)
             merged.setdefault((one, other, back), []).append(arrow)
         drawn = tuple(_merged(ends, its) for ends, its in merged.items())
         seen = {box.id: box for box in (*boxes, *made.values())}
         if around.key:
-            inner = tuple(replace(box, band=0, frame="") for box in seen.values())
+            inner = tuple(replace(box, band=0, frame="") if box.band or box.frame else box for box in seen.values())
             return Scene("", inner, drawn, data=self.scene.data), stubs
         styles = {box.style for box in boxes}
         legend = [entry for entry in self.scene.legend if entry[0] in styles]
@@ -177,12 +192,19 @@ class _Tree:
         return replace(self.scene, boxes=top, arrows=drawn, frames=(), links=(), legend=tuple(legend)), stubs
 
     def _stub(
-        self, around: _Item, outside: int, after: bool, made: dict[tuple[bool, int], Box], stubs: dict[str, str]
+        self,
+        around: _Item,
+        outside: int,
+        after: bool,
+        made: dict[tuple[bool, int], Box],
+        many: dict[bool, int],
+        stubs: dict[str, str],
     ) -> str:
         """The box of a level that stands for one outside; after the first few, one for all others."""
         known = made.get((after, outside))
         if known is None:
-            several = sum(1 for side, _ in made if side == after) >= STUBS
+            many[after] += 1
+            several = many[after] > STUBS
             key = f"{around.key}_{'out' if after else 'in'}{'' if several else outside}"
             box = self.boxes[outside]
             title = "…" if several else f"{'→ ' if after else ''}{box.title}{'' if after else ' →'}"
@@ -196,16 +218,15 @@ class _Tree:
             return self.boxes[item.members[0]]
         its = [self.boxes[member] for member in item.members]
         nodes = [box for box in its if box.style in ("operation", "derivative", "untracked")]
-        leaves = list(dict.fromkeys(box.title for box in its if box.style == "leaf"))
+        leaves = leaf_names(its, self.graph, self.scene.data)
         names = Counter(box.title for box in nodes)
         count = f"{len(nodes):,} node{'s' * (len(nodes) != 1)}" if nodes else ""
         told = f"{count}: " if nodes else ""
         most = ", ".join(name for name, _ in names.most_common(NAMED)) + ("…" if len(names) > NAMED else "")
-        listed = ", ".join(leaves[:NAMED]) + ("…" if len(leaves) > NAMED else "")
-        has = f"{len(leaves):,} lea{'f' if len(leaves) == 1 else 'ves'}: {listed}" if leaves else ""
+        has = leaves_words(leaves, NAMED)
         tooltip = [
             told + ", ".join(f"{many:,} {name}" for name, many in names.most_common(40)),
-            ("leaves: " + ", ".join(leaves[:40])) if leaves else "",
+            leaves_words(leaves, 40),
         ]
         frame = self.frames.get(item.frame)
         most = most or "leaves and inputs"
@@ -219,6 +240,26 @@ class _Tree:
             tooltip.insert(0, frame.tooltip)
         shown = tuple(short(line) for line in lines if line)
         return Box(item.key, style, short(title), "", shown, "\n".join(line for line in tooltip if line), its[0].band)
+
+
+def _shape(scene: Scene) -> Hashable:
+    """All that decides how a level without bands and frames is drawn, except for words that take the same place."""
+    index = {box.id: number for number, box in enumerate(scene.boxes)}
+    boxes = [
+        (
+            box.style,
+            size_of(box),
+            box.small,
+            box.amount,
+            box.below if box.left or any(map(is_bars, box.below)) else len(box.below),
+        )
+        for box in scene.boxes
+    ]
+    arrows = [
+        (index[arrow.tail], index[arrow.head], arrow.label, arrow.dashed, arrow.back, arrow.keeps, arrow.wrong)
+        for arrow in scene.arrows
+    ]
+    return scene.data, tuple(boxes), tuple(arrows)
 
 
 def _merged(ends: tuple[str, str, bool], arrows: Sequence[Arrow]) -> Arrow:

@@ -30,14 +30,14 @@ _SHAPES: dict[Style, tuple[str, str]] = {
 _SPECIAL = re.compile(r"""["#<>&`\\;|_*$]|^(?=[\d+-])""")
 
 
-def to_mermaid(scene: Scene) -> str:
-    """Write the scene as a flowchart; raises `ExportError` for more arrows than Mermaid draws."""
+def to_mermaid(scene: Scene, *, right: bool = False) -> str:
+    """Write the scene as a flowchart, down or to the `right`; `ExportError` for more arrows than Mermaid draws."""
     if len(scene.arrows) > MOST_ARROWS:
         raise ExportError(
             f"Mermaid draws {MOST_ARROWS} arrows at most, and this graph has {len(scene.arrows):,}: "
             "choose svg, or a smaller part with --from and --to."
         )
-    lines = ["flowchart TD"]
+    lines = [f"flowchart {'LR' if right else 'TD'}"]
     if scene.title:
         lines = ["---", f"title: {_quoted(scene.title)}", "---", *lines]
     for band in scene.stacked:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from autograph_cli.export.labels import short
 from autograph_cli.export.scene import Box, Frame, Scene
 from autograph_cli.export.style import OPERATIONS
 from autograph_cli.graph import Graph, ModuleCall, Node
-from autograph_cli.graph.names import visible
+from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
 
 LONGEST_TITLE = 40
@@ -171,6 +172,25 @@ def shown_by(box: Box, graph: Graph, data: bool) -> Node | None:
         edge = (node.args if data else node.next)[int(match[3])]
         return None if edge is None else graph.nodes[edge.node]
     return node
+
+
+def leaf_names(boxes: Iterable[Box], graph: Graph, data: bool) -> list[str]:
+    """The names of the leaves among these boxes, without what all of them begin with."""
+    found: dict[int, str] = {}
+    for box in boxes:
+        node = shown_by(box, graph, data) if box.style == "leaf" else None
+        if node is not None:
+            found[node.id] = next((shown_name(name) for output in node.outputs for name in output.names), box.title)
+    paths = [name.split(".") for name in found.values()]
+    steps = zip(*(path[:-1] for path in paths), strict=False)
+    alike = sum(1 for _ in takewhile(lambda step: len(set(step)) == 1, steps))
+    return [".".join(path[alike:]) for path in paths]
+
+
+def leaves_words(names: Sequence[str], most: int) -> str:
+    """How many leaves there are, and the names of the first."""
+    listed = ", ".join(names[:most]) + ("…" if len(names) > most else "")
+    return f"{len(names):,} lea{'f' if len(names) == 1 else 'ves'}: {listed}" if names else ""
 
 
 def is_foreign(box: Box, graph: Graph, data: bool) -> bool:

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from autograph_cli.export.labels import Labels
 from autograph_cli.export.timeline import moments
 from autograph_cli.graph import Graph, Node, Values
-from autograph_cli.graph.facts import bytes_of, gradients_of, stored, values_of
+from autograph_cli.graph.facts import bytes_of, facts_of, gradients_of, stored, values_of
 from autograph_cli.graph.names import shown_name, visible
+from autograph_cli.graph.text import saved_text
 
 
 def told_nodes(graph: Graph) -> Iterator[dict[str, Any]]:
     """A record for each node; what is empty or was not recorded is left out."""
     data = any(node.args for node in graph)
-    labels = Labels(graph, data)
+    labels = Labels(graph, data, brief=True)
     for node in graph:
         names = list(dict.fromkeys(shown_name(name) for output in node.outputs for name in output.names))
         facts = {
             "title": labels.of(node, {}).title,
-            "text": labels.tooltip(node),
             "kind": node.kind,
+            "name": visible(node.name) or "not recorded by autograd",
             "op": visible(node.op or node.name),
+            "tensors": "\n".join(
+                f"{visible(name)}: {output.type}"
+                for name, output in zip(labels.names[node.id], node.outputs, strict=True)
+            ),
             "names": names,
             "order": node.order,
+            "pass": node.pass_id,
             "parent": node.parent,
             "module": visible(node.module),
             "call": node.call,
@@ -32,9 +39,10 @@ def told_nodes(graph: Graph) -> Iterator[dict[str, Any]]:
             "shape": " ".join(f"[{', '.join(map(str, output.type.shape))}]" for output in node.outputs),
             "bytes": sum(bytes_of(output.type) for output in node.outputs),
             "keeps": sum(stored(node.saved).values()),
+            "saved": "\n".join(visible(saved_text(saved)) for saved in node.saved),
             **_measured(node),
         }
-        yield {name: fact for name, fact in facts.items() if fact or (fact == 0 and name in ("parent", "call"))}
+        yield {name: fact for name, fact in facts.items() if fact or (fact == 0 and name in ("parent", "call", "pass"))}
 
 
 def _measured(node: Node) -> dict[str, Any]:
@@ -42,24 +50,33 @@ def _measured(node: Node) -> dict[str, Any]:
         return {}
     return {
         "time": (node.measured.time or 0) + (node.measured.backward_time or 0),
-        "largest": max(map(_largest, node.measured.gradients), default=None, key=lambda size: size or 0.0),
+        "times": "\n".join(facts_of(node, ("time",))),
+        "formula": "\n".join(map(visible, node.measured.formula)),
+        "flops": (node.measured.flops or 0) + sum(run.flops for run in node.measured.runs),
+        "norm": gradient_norm(node),
         "value": "\n".join(values_of(node)),
         "gradient": "\n".join(gradients_of(node)),
     }
 
 
-def _largest(values: Values | None) -> float | None:
-    """The largest of the absolute numbers, as far as the text of them tells."""
+def gradient_norm(node: Node) -> float | None:
+    """The norm of all that its backward was given, as far as the text of the numbers tells."""
+    found = [] if node.measured is None else [norm for norm in map(_norm, node.measured.gradients) if norm is not None]
+    return math.hypot(*found) if found else None
+
+
+def _norm(values: Values | None) -> float | None:
     if values is None:
         return None
-    words = [*" ".join(values.whole).replace("[", " ").replace("]", " ").replace(",", " ").split()]
-    found = []
-    for word in words or [values.low, values.high]:
-        try:
-            found.append(abs(float(word)))
-        except ValueError:  # a complex number, a truth value, or nothing
-            return None
-    return max((size for size in found if size == size and size != float("inf")), default=None)
+    words = " ".join(values.whole).translate(_APART).split() or [values.norm]
+    try:
+        norm = math.hypot(*(number for number in map(float, words) if number == number))
+    except ValueError:  # complex numbers, truth values, or nothing
+        return None
+    return norm if norm < math.inf else None
+
+
+_APART = str.maketrans("[],", "   ")
 
 
 def told_modules(graph: Graph) -> Iterator[dict[str, Any]]:

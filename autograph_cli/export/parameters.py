@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from autograph_cli.export.scene import Arrow, Box, Scene
-from autograph_cli.export.style import OPERATIONS
+from autograph_cli.export.style import OPERATIONS, parted
 
 MANY = 20
 """Operations from which on parameters are written on them, unless told."""
@@ -43,7 +43,7 @@ def _with(box: Box, leaves: list[tuple[Box, Arrow]] | tuple[()]) -> Box:
     """An operation with these leaves written on it."""
     if not leaves:
         return box
-    lines = tuple(f"{MARK}{leaf.title} {arrow.label}".rstrip() for leaf, arrow in leaves)
+    lines = tuple(f"{MARK}{leaf.title} {parted(arrow.with_numbers)[0]}".rstrip() for leaf, arrow in leaves)
     facts = tuple(line for leaf, _ in leaves for line in leaf.lines)
     tooltip = "\n".join((box.tooltip, *(leaf.tooltip for leaf, _ in leaves)))
     return replace(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip)

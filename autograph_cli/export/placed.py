@@ -127,8 +127,11 @@ class Placed:
 
 
 def head(line: Line) -> tuple[Point, Point, Point]:
-    """The corners of the arrow's head, its tip first; lines end straight up or down."""
+    """The corners of the arrow's head, its tip first; lines end straight, along the page or across it."""
     (x, y), before = line.strokes[-1][-1], (line.start, *(stroke[-1] for stroke in line.strokes))[-2]
+    if abs(before[0] - x) > abs(before[1] - y):
+        back = x - HEAD if before[0] <= x else x + HEAD
+        return (x, y), (back, y - _TIP), (back, y + _TIP)
     back = y - HEAD if before[1] <= y else y + HEAD
     return (x, y), (x - _TIP, back), (x + _TIP, back)
 
@@ -168,11 +171,16 @@ def bars(box: Box, position: Rectangle) -> Iterator[Rectangle]:
     for number, line in enumerate(below):
         if is_bars(line):
             base = position.y + SUBTITLE * 1.3 - up + LEADING * number
-            left = position.x - len(line) * BAR / 2
-            for column, character in enumerate(line):
-                height = SUBTITLE * _HEIGHTS.index(character) / 8
-                if height:
-                    yield Rectangle(left + BAR * (column + 0.5), base - height / 2, BAR - 0.8, height)
+            yield from bars_of(line, (position.x - len(line) * BAR / 2, base), BAR, SUBTITLE)
+
+
+def bars_of(line: str, corner: Point, width: float, height: float) -> Iterator[Rectangle]:
+    """A row of bars from its lower left corner, each so wide and at most so high."""
+    left, base = corner
+    for column, character in enumerate(line):
+        high = height * _HEIGHTS.index(character) / 8
+        if high:
+            yield Rectangle(left + width * (column + 0.5), base - high / 2, width - 0.8, high)
 
 
 def links(placed: Placed) -> Iterator[tuple[tuple[str, str], Point, Stroke]]:

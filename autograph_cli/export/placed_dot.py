@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import graphviz
 
 from autograph_cli.export.dot import label_of, node_statement, statement
@@ -82,9 +84,14 @@ class _Writer:
             return
         size = SMALL if box.small else TITLE
         look = node_attributes(box.style, box.title, box.subtitle, size, box.lines)
+        look |= {"fillcolor": box.fill} if box.fill else {}
         self.dot.body.append(statement(box.id, {"label": "<&#160;>", "id": box.id, "pos": middle} | look))
         for number, text in enumerate(part for part in inside if isinstance(part, Text)):
             self.words(f"{box.id}_{number}", text)
+        self.bars(box.id, inside)
+
+    def bars(self, key: str, inside: Iterable[Area | Text | Way]) -> None:
+        """The bars among the parts of something."""
         for number, bar in enumerate(part for part in inside if isinstance(part, Area)):
             position = bar.position
             sides = {
@@ -94,7 +101,7 @@ class _Writer:
             }
             look = {"label": "<&#160;>", "shape": "box", "style": "filled", "fillcolor": PALE_INK, "penwidth": "0"}
             look |= sides | {"pos": self.at((position.x, position.y)), "fontsize": "1"}
-            self.dot.body.append(statement(f"{box.id}_bar{number}", look))
+            self.dot.body.append(statement(f"{key}_bar{number}", look))
 
     def arrow(self, arrow: Arrow, primitive: Primitive) -> None:
         (way,) = primitive.parts
@@ -115,9 +122,10 @@ class _Writer:
 
     def on_ground(self, primitive: Primitive, key: str) -> None:
         """Text on an area of the colour around it."""
-        area, text = primitive.parts
+        area, text, *inside = primitive.parts
         assert isinstance(area, Area) and isinstance(text, Text)
         self.words(key, text, area.fill)
+        self.bars(key, inside)
 
     def outside(self, primitive: Primitive) -> None:
         """The title, or an entry of the legend."""

@@ -11,7 +11,7 @@ from autograph_cli.export.timeline import Moment, execution_order, moments
 from autograph_cli.graph import Graph
 
 
-class Playing:
+class Playback:
     """The moments of the whole graph that can be seen in a view of it."""
 
     def __init__(self, scene: Scene, graph: Graph, view: str, whole: Graph, numbers: Sequence[int]) -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 SWEEPS = 6
+TALL = 90.0
+"""Points from which on a box counts as tall, and that are worth a move."""
+MOST_TRIED = 1_000_000
+"""Pairs of a tall box and another one up to which tall boxes are moved."""
 
 Edge = tuple[int, int]
 
@@ -72,3 +76,26 @@ def _stacked(row: Sequence[int], band: Sequence[int]) -> list[int]:
     used = sorted({(band[number], level) for number, level in enumerate(row)})
     position = {key: number for number, key in enumerate(used)}
     return [position[band[number], level] for number, level in enumerate(row)]
+
+
+def side_by_side(row: Sequence[int], height: Sequence[float], edges: Sequence[Edge], band: Sequence[int]) -> list[int]:
+    """The rows with each tall box moved, as far as its edges allow, to where it adds least to the height of it all."""
+    tall = [number for number, high in enumerate(height) if high >= TALL]
+    if len(tall) < 2 or len(tall) * len(row) > MOST_TRIED:
+        return list(row)
+    rows = list(row)
+    inner = [(tail, head) for tail, head in edges if band[tail] == band[head]]
+    for number in sorted(tall, key=lambda number: (rows[number], number)):
+        its = {level for other, level in enumerate(rows) if band[other] == band[number]}
+        first = max([rows[tail] + 1 for tail, head in inner if head == number], default=min(its))
+        last = min([rows[head] - 1 for tail, head in inner if tail == number], default=max(its))
+        beside = dict.fromkeys(range(first, last + 1), 0.0)
+        for other, level in enumerate(rows):
+            if level in beside and other != number:
+                beside[level] = max(beside[level], height[other])
+        adds = {level: max(0.0, height[number] - high) for level, high in beside.items() if level in its}
+        best = min(adds, key=lambda level: (adds[level], abs(level - rows[number])), default=rows[number])
+        if best != rows[number] and adds[best] + TALL <= adds[rows[number]]:
+            rows[number] = best
+    used = {level: place for place, level in enumerate(sorted(set(rows)))}
+    return [used[level] for level in rows]

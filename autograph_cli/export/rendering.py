@@ -8,9 +8,11 @@ from typing import Any
 
 from autograph_cli.export.bundling import bundled
 from autograph_cli.export.closing import close_below, close_to, closed_at_first
-from autograph_cli.export.columns import in_columns
+from autograph_cli.export.colouring import COLOURS, amounts, coloured
+from autograph_cli.export.direction import DIRECTIONS
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
+from autograph_cli.export.fitting import fitted, runs_right
 from autograph_cli.export.folding import fold
 from autograph_cli.export.formula_lines import to_latex, with_formulas
 from autograph_cli.export.graphml import to_graphml
@@ -27,8 +29,10 @@ from autograph_cli.export.pdf import to_pdf
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.repeats import fold_repeats
 from autograph_cli.export.rolling import roll, rolled_if_smaller
+from autograph_cli.export.said_once import said_once
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.export.svg import to_svg
+from autograph_cli.export.titles import title_of
 from autograph_cli.formulas import Formula, formulas_of
 from autograph_cli.graph import (
     Graph,
@@ -59,6 +63,10 @@ READABLE = 200
 """Boxes that a person still finds the way among."""
 MOST_TABS = 6
 """Orders of derivative that have a tab of their own."""
+MOST_FLOWING = 5_000
+"""Nodes up to which a page has derivatives as they were computed as well, and not their gradient graph alone."""
+DATA = ".data"
+"""The end of the key of such a sheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,8 @@ class Job:
     tags: bool = True
     inside: bool = False
     """Whether this is what ran inside of a node."""
+    sliced: bool = False
+    """Whether it is a part of a view, which may lack some of what sends a gradient."""
     flattened: bool = False
     """Whether modules were deeper in one another than is drawn."""
     whole: Graph | None = None
@@ -84,28 +94,55 @@ class Job:
     """Of each node, its number there."""
     inline: bool | None = None
     """Whether leaves are written on the operations that use them; None: where there are many operations."""
+    direction: str = DIRECTIONS[0]
     columns: bool = True
+    page: bool = False
+    """Whether it is for a page, on which boxes open and close: all arrows have their shapes."""
     formulas: tuple[Formula, ...] = ()
     """What stands beside the bands, or is written alone."""
     data: bool = False
     """Whether arrows follow the data."""
     marks: Sequence[tuple[int, str]] = ()
     """What is wrong, by node."""
+    colour: str | None = None
+    """What the colours of boxes tell."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
-        scene = self._whole(limit)
+        return self._finished(self._folded(self._whole(limit), limit))
+
+    def _finished(self, scene: Scene) -> Scene:
+        scene = bundled(scene)
+        scene = scene if self.colour is None else coloured(scene, self.colour)
+        return scene if self.page else said_once(scene)
+
+    def _folded(self, scene: Scene, limit: int | None) -> Scene:
         opened = self._opened(scene)
         if limit is None or len(opened.boxes) <= limit:
-            return bundled(opened)
+            return opened
         scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
-        return bundled(cut_across(close_to(fold(scene, limit), self.graph, limit), limit))
+        return cut_across(close_to(fold(scene, limit), self.graph, limit), limit)
 
     def _whole(self, limit: int | None = None) -> Scene:
         """The scene with everything open; where there is a limit, loops are rolled if that makes it much smaller."""
+        return self._framed(self._rolled(self._built(), limit))
+
+    def _built(self) -> Scene:
         if not self.graph.nodes:
             raise ExportError(f"There is nothing to draw: the {self.view} graph is empty.")
-        scene = build(self.graph, self.title, data=self.data, shown=self.shown, tags=self.tags, marks=self.marks)
+        scene = build(
+            self.graph,
+            self.title,
+            data=self.data,
+            shown=self.shown,
+            tags=self.tags,
+            marks=self.marks,
+            brief=self.page,
+            flows=not self.page and (self.data or not self.sliced),
+        )
+        if self.colour is not None:
+            taken = amounts(self.graph, self.colour, self.view, self.title)
+            scene = replace(scene, boxes=tuple(replace(box, amount=taken.get(box.id)) for box in scene.boxes))
         if self.flattened:
             scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
         if self.formulas:
@@ -113,10 +150,14 @@ class Job:
         if self.inside:
             legend = tuple((style, "given" if style == "input" else words) for style, words in scene.legend)
             scene = replace(scene, legend=legend)
+        return scene
+
+    def _rolled(self, scene: Scene, limit: int | None) -> Scene:
         if self.roll:
-            scene = roll(scene, self.graph)
-        elif self.roll is None and limit is not None:
-            scene = rolled_if_smaller(scene, self.graph)
+            return roll(scene, self.graph)
+        return rolled_if_smaller(scene, self.graph) if self.roll is None and limit is not None else scene
+
+    def _framed(self, scene: Scene) -> Scene:
         scene = framed(scene, self.graph)
         if self.inline is not False:
             scene = inline(scene) if self.inline else inline_if_many(scene)
@@ -127,33 +168,41 @@ class Job:
         scene = split(scene)
         return scene if self.depth is None else close_below(scene, self.graph, self.depth)
 
-    def placed(self) -> Placed:
-        """The scene with positions; raises `ExportError` if there is nothing to show, or too much."""
+    def drawable(self) -> Scene:
+        """The scene of a picture; raises `ExportError` if there is nothing to show, or too much."""
         scene = self.scene(self.max_nodes)
         if len(scene.boxes) > LARGEST:
             raise ExportError(
                 f"{len(scene.boxes):,} nodes are too many for a picture (the limit is {LARGEST:,}): "
                 "choose the format dot, text or json, or a smaller part with --root."
             )
-        return lay_out(scene)
+        return scene
 
-    def paged(self) -> Placed:
-        """The same, broken into columns where it is tall."""
-        return in_columns(self.placed()) if self.columns and not self.formulas else self.placed()
+    def placed(self) -> Placed:
+        """The scene with positions, from the top down."""
+        return lay_out(self.drawable())
 
-    def levels(self) -> list[Fold]:
-        """Of a scene that is too much for a page at once, the levels that are opened one at a time; else none."""
-        if self.max_nodes is None:
-            return []
-        if len(self._whole(self.max_nodes).boxes) <= max(self.max_nodes, OPENABLE):
-            return []
-        return levels(split(self._whole()))
+    def fitted(self) -> Placed:
+        """The same as it fits a page: to the right, or broken into columns."""
+        return fitted(self.drawable(), self.direction, columns=self.columns)
 
-    def openable(self) -> tuple[Placed, Collection[str]]:
-        """The same with modules that can be opened, as far as that is not too much, and those closed at first."""
-        scene = replace(self, depth=None).scene(self.max_nodes and max(self.max_nodes, OPENABLE))
+    def on_page(self) -> tuple[Placed, Collection[str], list[Fold]]:
+        """The scene with modules that can be opened, and those closed at first.
+
+        What is too much for a page at once is a tree of levels instead, which are opened one at a time.
+        """
+        built = self._built()
+        rolled = self._rolled(built, self.max_nodes)
+        whole = self._framed(rolled)
+        most = None if self.max_nodes is None else max(self.max_nodes, OPENABLE)
+        if most is not None and len(whole.boxes) > most:
+            first, *folds = levels(split(whole if rolled is built else self._framed(built)), self.graph)
+            return first.placed, (), folds
+        scene = self._finished(replace(self, depth=None)._folded(whole, most))
         closed = closed_at_first(scene, self.depth, self.max_nodes)
-        return (self.placed(), ()) if closed is None or len(scene.boxes) > LARGEST else (lay_out(scene), closed)
+        if closed is None or len(scene.boxes) > LARGEST:
+            return self.placed(), (), []
+        return lay_out(scene), closed, []
 
     def insides(self, drawn: Iterable[Box]) -> dict[int, str]:
         """Pictures of what the backward of drawn nodes ran, where that was recorded."""
@@ -195,12 +244,13 @@ VIEWS: dict[str, View] = {
 
 def _svg(job: Job) -> str:
     if job.layout in (None, BUILT_IN):
-        return to_svg(job.paged())
-    return graphviz_svg(job.scene(job.max_nodes), job.layout)
+        return to_svg(job.fitted())
+    scene = job.scene(job.max_nodes)
+    return graphviz_svg(scene, job.layout, right=runs_right(scene, job.direction))
 
 
 def _png(job: Job) -> bytes:
-    placed = job.paged()
+    placed = job.fitted()
     scene = placed.scene
     if job.layout != "dot":
         shown = scene.title + "".join("".join((box.title, *box.below)) for box in scene.boxes)
@@ -211,10 +261,19 @@ def _png(job: Job) -> bytes:
 
 
 def _sheet(job: Job, key: str) -> Sheet:
-    folds = job.levels()
-    placed, closed = (folds[0].placed, ()) if folds else job.openable()
+    placed, closed, folds = job.on_page()
     whole, numbers = (job.graph, range(len(job.graph))) if job.whole is None else (job.whole, job.numbers)
-    return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key, folds[1:])
+    return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key, folds)
+
+
+def _dot(job: Job) -> str:
+    scene = job.scene()
+    return to_dot(scene, right=runs_right(scene, job.direction))
+
+
+def _mermaid(job: Job) -> str:
+    scene = job.scene(job.max_nodes)
+    return to_mermaid(scene, right=runs_right(scene, job.direction))
 
 
 def _html(job: Job) -> str:
@@ -225,10 +284,10 @@ def _html(job: Job) -> str:
 FORMATS: dict[str, Format] = {
     "svg": Format(".svg", _svg),
     "png": Format(".png", _png),
-    "pdf": Format(".pdf", lambda job: to_pdf(job.paged())),
+    "pdf": Format(".pdf", lambda job: to_pdf(job.fitted())),
     "html": Format(".html", _html),
-    "dot": Format(".dot", lambda job: to_dot(job.scene())),
-    "mermaid": Format(".mmd", lambda job: to_mermaid(job.scene(job.max_nodes))),
+    "dot": Format(".dot", _dot),
+    "mermaid": Format(".mmd", _mermaid),
     "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.data)),
     "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown)),
     "latex": Format(".tex", lambda job: to_latex(job.formulas, job.title)),
@@ -248,6 +307,8 @@ class RenderOptions:
     """What of the view is shown."""
     marks: bool = True
     """Mark where a gradient is cut, does not arrive, or is no number."""
+    colour: str | None = None
+    """Colour the boxes by this (`colouring.COLOURS`)."""
     max_nodes: int | None = None
     """Where a picture has more boxes, loops are rolled if that makes it much smaller, equal modules in a row are drawn
     once, modules closed from the inside out, and chains folded, as far as it takes."""
@@ -255,6 +316,9 @@ class RenderOptions:
     """Roll loops in any case, or never."""
     layout: str | None = None
     title: str = ""
+    """The script; the title of a picture says the view, the roots and the step too."""
+    total_steps: int = 0
+    """How many steps the script made."""
     shown: Collection[str] = USUAL
     """The facts that stand on the nodes (`graph.facts.WORDS`)."""
     depth: int | None = None
@@ -266,11 +330,13 @@ class RenderOptions:
     parameters: str | None = None
     """`inline` to write leaves on the operations that use them, or `boxes` to draw each; unless told, it depends on the
     number of operations."""
+    direction: str = DIRECTIONS[0]
+    """`down` or `right`; `auto` is as fits a page better. A page of all views runs down."""
     columns: bool = True
-    """Break a tall picture."""
+    """Break a tall picture that runs down."""
     flow: str = FLOWS[0]
     """`data` to draw in the double-backward view how derivatives are computed, or `gradient` for their grad_fn chains.
-    A page has the latter."""
+    A page has both, and begins with this one."""
     tracked_only: bool = False
     """Leave out the operations that autograd did not record."""
     formula: bool = False
@@ -300,21 +366,32 @@ def render(
     b'{"nodes": '
     """
     asked = replace(options or RenderOptions(), **changes)
-    for what, name, known in (("view", view, VIEWS), ("format", format, FORMATS), ("flow", asked.flow, FLOWS)):
+    for what, name, known in (
+        ("view", view, VIEWS),
+        ("format", format, FORMATS),
+        ("flow", asked.flow, FLOWS),
+        ("direction", asked.direction, DIRECTIONS),
+    ):
         if name not in known:
             raise ExportError(f"There is no {what} {name!r}; known ones: {', '.join(known)}.")
+    if asked.colour is not None and asked.colour not in COLOURS:
+        raise ExportError(f"There is no colour {asked.colour!r}; known ones: {', '.join(COLOURS)}.")
     if asked.layout is not None:
         find_program(asked.layout)
     if format == "html" and asked.inside is None:
         return to_html(_page(source, view, asked)).encode()
-    return FORMATS[format].of(_job(_graph_of(source, view, asked), view, format, asked))
+    job = _job(_graph_of(source, view, asked), view, format, asked)
+    if job.title:
+        title = title_of(job.title, "" if job.inside else job.view, source, asked.total_steps)
+        job = replace(job, title=title)
+    return FORMATS[format].of(job)
 
 
 def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
     """What a format is made from, of one view of a graph whose names are told apart."""
     shown, part = asked.shown, asked.part
     names, title = None if asked.roots is None else tuple(asked.roots), visible(asked.title)
-    flows = view == "double-backward" and asked.flow == "data" and format != "html"
+    flows = view == "double-backward" and asked.flow == "data"
     cut = VIEWS[view](graph, names, asked.order, flows)
     whole, numbers = None, None
     if asked.inside is not None:
@@ -323,7 +400,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
     else:
         check_recorded(graph, shown, title or "FILE.py")
         if format == "html":
-            whole, numbers = graph, VIEWS[view](_numbered(graph), names, asked.order, False)
+            whole, numbers = graph, VIEWS[view](_numbered(graph), names, asked.order, flows)
     if part:
         title = f"{title} · {part.words()} ({len(part.of(cut))} of {len(cut)} nodes)".removeprefix(" · ")
         numbers = numbers and part.of(numbers)
@@ -346,14 +423,18 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         depth=asked.depth,
         tags=asked.tags,
         inside=asked.inside is not None,
+        sliced=bool(part) or names is not None,
         flattened=shallow is not cut,
         whole=whole,
         numbers=own,
         inline=False if format == "html" else PARAMETERS[asked.parameters],
+        direction=asked.direction,
         columns=asked.columns,
+        page=format == "html",
         formulas=formulas_of(graph) if asked.formula or format == "latex" else (),
         data=flows or view == "forward",
         marks=marks,
+        colour=asked.colour,
     )
 
 
@@ -363,25 +444,30 @@ def _page(source: Graph | Step, view: str, asked: RenderOptions) -> Page:
     What cannot be shown of the view that was asked for is an error.
     """
     sheets, whole, ran = [], _graph_of(source, "double-backward", asked), _graph_of(source, "forward", asked)
-    for key, its, order in _tabs(whole, view, asked.order):
+    first = view + (DATA if view == "double-backward" and asked.flow == "data" else "")
+    for key, its, order, flow in _tabs(whole, first, asked.order):
         try:
             graph = whole if its == "double-backward" else ran
-            sheets.append(_sheet(_job(graph, its, "html", replace(asked, order=order)), key))
+            sheets.append(_sheet(_job(graph, its, "html", replace(asked, order=order, flow=flow)), key))
         except (ExportError, GraphError):
-            if key == view:
+            if key == first:
                 raise
     formulas = [str(formula) for formula in formulas_of(whole)] if asked.formula else []
-    return Page(visible(asked.title) or "autograph", sheets, view, whole, ran, asked.sources, formulas)
+    return Page(visible(asked.title) or "autograph", sheets, first, whole, ran, asked.sources, formulas)
 
 
-def _tabs(graph: Graph, asked: str, highest: int | None) -> Iterator[tuple[str, str, int | None]]:
-    """The key of each tab, its view, and the highest order that it shows; the last has all orders."""
-    yield from ((view, view, highest) for view in ("forward", "backward"))
+def _tabs(graph: Graph, first: str, highest: int | None) -> Iterator[tuple[str, str, int | None, str]]:
+    """The key of each sheet, its view, the highest order that it shows, and its flow; the last ones have all orders."""
+    yield from ((view, view, highest, FLOWS[0]) for view in ("forward", "backward"))
     orders = max((node.order for node in graph), default=0)
-    for order in range(1, min(orders, orders if highest is None else highest, MOST_TABS)):
-        yield f"order-{order}", "double-backward", order
-    if orders or asked == "double-backward":
-        yield "double-backward", "double-backward", highest
+    below = min(orders, orders if highest is None else highest, MOST_TABS)
+    tabs: list[tuple[str, int | None]] = [(f"order-{order}", order) for order in range(1, below)]
+    if orders or first.startswith("double-backward"):
+        tabs.append(("double-backward", highest))
+    for key, order in tabs:
+        yield key, "double-backward", order, "gradient"
+        if len(graph) <= MOST_FLOWING or first == key + DATA:
+            yield key + DATA, "double-backward", order, "data"
 
 
 def _shown_marks(numbered: Graph, marks: Iterable[Mark]) -> list[tuple[int, str]]:

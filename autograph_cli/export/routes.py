@@ -10,15 +10,16 @@ from itertools import pairwise
 
 from autograph_cli.export.compound import Wire
 from autograph_cli.export.coordinates import packed
+from autograph_cli.export.direction import Direction
 from autograph_cli.export.ordering import Web
 from autograph_cli.export.placed import HEAD, Line, Point, Rectangle, Stroke
-from autograph_cli.export.style import EDGE, text_width
+from autograph_cli.export.style import label_width
 
 PORTS, NEXT_PORT, CLOSE = 0.76, 14.0, 9.0
 """The part of a box's width that arrows end on, and how far apart they like to be, and bear to be."""
 STRIP = 64.0
 """Points that a strip of the picture is wide."""
-ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.2, 0.9)
+ALONG = (0.5, 0.38, 0.62, 0.28, 0.72, 0.2, 0.8)
 """Where on a short arrow its label may stand, the best first."""
 FARTHER = 60
 """How many points of other labels in the same row are as bad as one row more away from the middle."""
@@ -35,11 +36,6 @@ class Row:
     top: float
     bottom: float
     curves_end: float
-
-
-def label_width(text: str) -> float:
-    """The points that an arrow's label takes."""
-    return text_width(text) * EDGE if text else 0.0
 
 
 Fixed = Mapping[tuple[int, int], float]
@@ -71,9 +67,10 @@ def routes(
     positions: Sequence[Rectangle],
     fixed: Fixed,
     labelled: Sequence[int],
+    way: Direction,
 ) -> list[Line]:
     """A line for each wire, from its tail to its head; `labelled` are the points at which labels stand."""
-    ports = _ports(wires, web, x, positions, fixed)
+    ports = _ports(wires, web, x, positions, fixed, way)
     lines, ways = [], []
     for number, (wire, chain) in enumerate(zip(wires, web.chains, strict=True)):
         start, end = ports[number, 0], ports[number, 1]
@@ -86,11 +83,11 @@ def routes(
             label = (x[point], (row.top + row.bottom) / 2)
         lines.append(Line(line.start, line.strokes, label))
         ways.append(stops)
-    return _with_labels(wires, web, rows, lines, ways)
+    return _with_labels(wires, web, rows, lines, ways, way)
 
 
 def _ports(
-    wires: Sequence[Wire], web: Web, x: Sequence[float], positions: Sequence[Rectangle], fixed: Fixed
+    wires: Sequence[Wire], web: Web, x: Sequence[float], positions: Sequence[Rectangle], fixed: Fixed, way: Direction
 ) -> dict[tuple[int, int], Point]:
     """Where each edge leaves its upper box (0) and enters its lower one (1): side by side, straight if it can."""
     ends: dict[tuple[int, int], list[int]] = {}
@@ -116,7 +113,7 @@ def _ports(
         spread = packed(wanted, [1.0] * len(its), steps)
         slack = 2 * reach - apart * (len(its) - 1)
         offsets = [step + min(max(dx - step, 0.0), slack) for dx, step in zip(spread, steps, strict=True)]
-        halves = [_half(wires[number], web.chains[number]) for number in its]
+        halves = [_half(wires[number], web.chains[number], way) for number in its]
         straight = [abs(position.x + dx - goals[number]) < 0.3 for number, dx in zip(its, offsets, strict=True)]
         _spread_ports(offsets, halves, straight, reach)
         for number, dx in zip(its, offsets, strict=True):
@@ -124,9 +121,9 @@ def _ports(
     return {end: (at, _border(positions[web.chains[end[0]][-end[1]]], at, end[1])) for end, at in found.items()}
 
 
-def _half(wire: Wire, chain: Sequence[int]) -> float:
+def _half(wire: Wire, chain: Sequence[int], way: Direction) -> float:
     """How far to either side the label of a short edge reaches."""
-    return label_width(wire.label) / 2 + 3 if wire.label and len(chain) == 2 else 0.0
+    return way.across(wire.label) / 2 + 3 if wire.label and len(chain) == 2 else 0.0
 
 
 def _spread_ports(offsets: list[float], halves: Sequence[float], straight: Sequence[bool], reach: float) -> None:
@@ -206,11 +203,15 @@ def _straight(knots: list[Point], strokes: list[Stroke], to: Point) -> None:
         knots.append(to)
 
 
+_Spot = tuple[float, float, float, float]
+"""The middle of a label, how far it reaches to both sides of it, and how much of its arrow it takes."""
+
+
 class _Gap:
     """What is between two rows: the lines that lead through it, and the labels that have a position there."""
 
     def __init__(self, ways: Sequence[tuple[int, float, float]]) -> None:
-        self.labels: list[tuple[float, float, float]] = []
+        self.labels: list[_Spot] = []
         self.ways = ways
         """The lines: which it is, and its x on the upper row and on the lower one."""
         self.at: dict[int, list[int]] = {}
@@ -220,19 +221,22 @@ class _Gap:
                 self.at.setdefault(strip, []).append(number)
         self.labels_at: dict[int, list[int]] = {}
 
-    def add(self, x: float, y: float, half: float) -> None:
-        """Note a label that reaches this far to both sides of its middle."""
-        for strip in _strips(x, half):
+    def add(self, spot: _Spot) -> None:
+        """Note a label."""
+        for strip in _strips(spot[0], spot[2]):
             self.labels_at.setdefault(strip, []).append(len(self.labels))
-        self.labels.append((x, y, half))
+        self.labels.append(spot)
 
-    def clash(self, x: float, y: float, half: float, own: int, parts: tuple[float, float]) -> float:
+    def clash(self, spot: _Spot, own: int, parts: tuple[float, float]) -> float:
         """How badly such a label of line `own` would cover others, or be on other lines.
 
         `parts` are the parts of their way aside that lines have made at its upper end and at its lower one.
         """
+        x, y, half, along = spot
         others = [self.labels[number] for number in _near(self.labels_at, x, half)]
-        covered = math.fsum(max(0.0, half + its - abs(x - ox)) for ox, oy, its in others if abs(y - oy) < EDGE + 1)
+        covered = math.fsum(
+            max(0.0, half + its - abs(x - ox)) for ox, oy, its, far in others if abs(y - oy) < (along + far) / 2 + 1
+        )
         crossed = 0.0
         for number in _near(self.at, x, half):
             line, above, below = self.ways[number]
@@ -251,7 +255,12 @@ def _near(at: Mapping[int, Sequence[int]], x: float, half: float) -> list[int]:
 
 
 def _with_labels(
-    wires: Sequence[Wire], web: Web, rows: Sequence[Row], lines: list[Line], stops: Sequence[Sequence[float]]
+    wires: Sequence[Wire],
+    web: Web,
+    rows: Sequence[Row],
+    lines: list[Line],
+    stops: Sequence[Sequence[float]],
+    way: Direction,
 ) -> list[Line]:
     """Put the labels of short arrows on their lines, where they cover no other label and are on no other line."""
     short = [number for number, line in enumerate(lines) if line.label is None and wires[number].label]
@@ -264,21 +273,22 @@ def _with_labels(
     for number in sorted(short, key=lambda number: (web.row[web.chains[number][0]], lines[number].start[0])):
         chain, line = web.chains[number], lines[number]
         upper, lower = rows[web.row[chain[0]]], rows[web.row[chain[-1]]]
-        half, height = label_width(wires[number].label) / 2 + 2, max(lower.curves_end - upper.bottom, 1.0)
-        gap = gaps[web.row[chain[0]]]
+        half, height = way.across(wires[number].label) / 2 + 2, max(lower.curves_end - upper.bottom, 1.0)
+        gap, along = gaps[web.row[chain[0]]], way.along(wires[number].label)
         spots: list[tuple[float, int, float, float]] = []
         for t in ALONG:
-            y = upper.bottom + height * t
-            if lower.top - lower.curves_end > 2 * HEAD:  # into another band, below its border
+            least = min(along / 2 + 1, height / 2)
+            y = upper.bottom + min(max(height * t, least), height - least)
+            if lower.top - lower.curves_end > 2 * HEAD and not way.right:  # into another band, below its border
                 y = (lower.curves_end + lower.top - HEAD) / 2
             spot = _at(line, y)
-            ends = _aside((y - EDGE / 2 - upper.bottom) / height), _aside((y + EDGE / 2 - upper.bottom) / height)
-            clash = gap.clash(spot, y, half, number, ends)
+            ends = _aside((y - along / 2 - upper.bottom) / height), _aside((y + along / 2 - upper.bottom) / height)
+            clash = gap.clash((spot, y, half, along), number, ends)
             spots.append((clash, len(spots), spot, y))
             if clash == 0:
                 break
         _, _, spot, y = min(spots)
-        gap.add(spot, y, half)
+        gap.add((spot, y, half, along))
         lines[number] = Line(line.start, line.strokes, (spot, y))
     return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -28,6 +29,9 @@ LEGEND: dict[Style, str] = {
     "mark": "something to see",
 }
 DETACH = "detach"
+NUMBER = "no shape: a single number"
+LONGEST_MARK = 60
+"""Characters of a mark."""
 FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
 
@@ -47,6 +51,10 @@ class Box:
     small: bool = False
     frame: str = ""
     """The innermost frame that it stands in."""
+    amount: float | None = None
+    """What it takes of what colours tell (colouring.py)."""
+    fill: str = ""
+    """Its colour, if that is not the one of its style."""
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -74,6 +82,13 @@ class Arrow:
     """Whether it leads to what its tail keeps for backward, and is no way of data or gradients."""
     wrong: bool = False
     """Whether it leads to a mark of what is wrong, and is no way either."""
+    numbered: tuple[str, str] = ("", "")
+    """The label of a single tensor, and the same with its numbers."""
+
+    @property
+    def with_numbers(self) -> str:
+        """The label with the numbers that go along the arrow, if it stands for one tensor still."""
+        return self.numbered[1] if self.numbered[1] and self.numbered[0] == self.label else self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,19 +156,29 @@ def build(
     shown: Collection[str] = USUAL,
     tags: bool = True,
     marks: Collection[tuple[int, str]] = (),
+    brief: bool = False,
+    flows: bool = True,
 ) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
     `shown` are the facts that stand on its boxes (`graph.facts.WORDS`); with `tags` a leaf or an input whose users are
     far from each other is drawn small at each of them, else it is one box with all its arrows. `marks` say what is
-    wrong at a node.
+    wrong at a node; `brief` tooltips say which node a box shows, and no more. If numbers are shown, they stand at the
+    arrows that they go along, unless `flows` is false.
     """
-    return _Builder(graph, data, shown, tags, marks).scene(title)
+    return _Builder(graph, data, shown, tags, marks, brief, flows).scene(title)
 
 
 class _Builder:
     def __init__(
-        self, graph: Graph, data: bool, shown: Collection[str], tags: bool, marks: Collection[tuple[int, str]]
+        self,
+        graph: Graph,
+        data: bool,
+        shown: Collection[str],
+        tags: bool,
+        marks: Collection[tuple[int, str]],
+        brief: bool,
+        flows: bool,
     ) -> None:
         self.graph, self.data, self.marks = graph, data, marks
         self.detached = self._detached() if data else {}
@@ -165,7 +190,9 @@ class _Builder:
         self.pills = {position: f"r{number}" for number, position in enumerate(self.rooted)}
         self.uses = self._uses()
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
-        self.labels = Labels(graph, data, several, shown)
+        arrows = Counter((used, nr) for _, _, used, nr in self.uses)
+        arrows.update(self.rooted.keys())
+        self.labels = Labels(graph, data, several, shown, brief, arrows if flows else {})
         self.band = self._bands()
         self.repeated = self._repeated() - {node for node, _ in marks} if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
@@ -207,7 +234,7 @@ class _Builder:
         where = "" if device == "cpu" else f" on {visible(device)}"
         ways = [arrow for arrow in self.arrows if "shapes" in self.labels.shown and not arrow.keeps]
         notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in ways) else ""]
-        notes.append("no shape: a single number" if any(not arrow.label for arrow in ways) else "")
+        notes.append(NUMBER if any(not arrow.label for arrow in ways) else "")
         dashed = [arrow.label.startswith(DETACH) for arrow in self.arrows if arrow.dashed]
         notes.append("" if all(dashed) else "dashed: into another order")
         notes.append(f"dashed, {DETACH}: no gradient goes back" if any(dashed) else "")
@@ -304,7 +331,7 @@ class _Builder:
         tooltip = f"{visible(names)}: {node.outputs[nr].type}"
         self.boxes.append(Box(key, "result", short(names), "", (), tooltip, self.band[node.id]))
         tail, head = (f"n{node.id}", key) if self.data else (key, f"n{node.id}")
-        self.arrows.append(Arrow(tail, head, self.labels.type(node, nr), False, tooltip))
+        self.arrows.append(self._arrow(tail, head, (node.id, nr), self.labels.type(node, nr), False, tooltip))
 
     def _kept(self) -> None:
         """A box for each storage and version, however many nodes keep it."""
@@ -317,7 +344,7 @@ class _Builder:
 
     def _marked(self) -> None:
         for number, (node, words) in enumerate(self.marks):
-            self.boxes.append(Box(f"w{number}", "mark", short(words), band=self.band[node], small=True))
+            self.boxes.append(Box(f"w{number}", "mark", short(words, LONGEST_MARK), band=self.band[node], small=True))
             self.arrows.append(Arrow(f"n{node}", f"w{number}", tooltip=visible(words), keeps=True, wrong=True))
 
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
@@ -338,11 +365,14 @@ class _Builder:
             label, tooltip = self._words(edge.node, edge.nr)
             if edge is not given:
                 label, dashed = f"{DETACH} {label}".rstrip(), True
-            if not self.data:
-                self.arrows.append(Arrow(here, far, label, dashed, tooltip))
-                continue
-            pill = self.pills.get((edge.node, edge.nr)) if self.pills else None
-            self.arrows.append(Arrow(pill or far, here, label, dashed, tooltip))
+            pill = self.pills.get((edge.node, edge.nr)) if self.pills and self.data else None
+            tail, head = (pill or far, here) if self.data else (here, far)
+            self.arrows.append(self._arrow(tail, head, (edge.node, edge.nr), label, dashed, tooltip))
+
+    def _arrow(self, tail: str, head: str, used: tuple[int, int], label: str, dashed: bool, tooltip: str) -> Arrow:
+        """An arrow that stands for this output."""
+        numbers = self.labels.numbers(*used, label) if self.labels.flows else ""
+        return Arrow(tail, head, label, dashed, tooltip, numbered=(label, numbers))
 
     def _tag(self, node: Node) -> tuple[Style, str, str]:
         """Style, title and tooltip of a leaf or an input that is drawn at each use."""

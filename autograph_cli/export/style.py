@@ -39,6 +39,10 @@ LEADING = SUBTITLE * 1.2
 BARS = frozenset(" ▁▂▃▄▅▆▇█")
 BAR = 4.5
 """The width of a bar."""
+USUAL_WIDTH = 0.85
+"""The width of a line in the usual font, as a part of that in the widest."""
+SPARK_BAR = 3.5
+"""The same at an arrow."""
 
 # Fills differ in lightness; border colours are from a palette made for colour-blind eyes.
 STYLES: dict[Style, dict[str, str]] = {
@@ -75,6 +79,18 @@ _WIDTH = {character: width for characters, width in _WIDTHS for character in cha
 def text_width(text: str) -> float:
     """The width of a line in units of its font size, for the widest of the usual fonts without serifs."""
     return math.fsum(_WIDTH.get(c) or (1.05 if ord(c) >= 0x1100 else 0.7 if c.isupper() else 0.62) for c in text)
+
+
+def label_width(label: str) -> float:
+    """The points that an arrow's label takes."""
+    words, spark = parted(label)
+    return text_width(words) * EDGE + (len(spark) * SPARK_BAR + 4 if spark else 0.0)
+
+
+def parted(label: str) -> tuple[str, str]:
+    """What is written at an arrow, and the bars that follow it."""
+    words, _, spark = label.rpartition(" ")
+    return (words, spark) if spark and BARS.issuperset(spark) else (label, "")
 
 
 def line_width(line: str) -> float:

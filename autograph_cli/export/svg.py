@@ -55,7 +55,7 @@ def _piece(primitive: Primitive, page: bool) -> str:
     if primitive.role in ("title", "sample"):
         return inner
     tooltip = f"<title>{_text(primitive.tooltip)}</title>" if primitive.tooltip and not page else ""
-    kind = {"frame": "module", "arrow": "arrow"}.get(primitive.role, primitive.style)
+    kind = {"frame": "module", "arrow": "arrow", "formula": "formula"}.get(primitive.role, primitive.style)
     return f'<g id="{primitive.key}" class="{kind}">{tooltip}{inner}</g>\n'
 
 

@@ -8,13 +8,7 @@ from collections.abc import Iterator
 from autograph_cli.findings.functions import FunctionText, function_text
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Node, Saved, Source
-
-_FLOATING = ("float", "bfloat", "complex")
-
-
-def is_custom(node: Node) -> bool:
-    """Whether a node is of a custom Function: the names of PyTorch's own end in a number."""
-    return node.kind == "operation" and bool(node.op) and node.name == f"{node.op}Backward"
+from autograph_cli.graph.marks import kept_without_history
 
 
 def _differentiated(seen: Seen) -> Iterator[tuple[Node, FunctionText | None]]:
@@ -22,26 +16,21 @@ def _differentiated(seen: Seen) -> Iterator[tuple[Node, FunctionText | None]]:
     met: dict[str, FunctionText | None] = {}
     for entry in seen.graph.passes:
         for node in (seen.graph[number] for number in entry.ran if entry.create_graph):
-            if is_custom(node) and node.op not in met:
+            if node.is_custom and node.op not in met:
                 text = function_text(seen.scripts, node.op)
                 # What is once differentiable raises in time, unless its gradient was a constant from the start.
                 if None in entry.results or text is None or text.once is None:
                     met[node.op] = text
     for op, text in met.items():
-        yield max((node for node in seen.graph if node.op == op and is_custom(node)), key=lambda n: len(n.saved)), text
+        yield max((node for node in seen.graph if node.op == op and node.is_custom), key=lambda n: len(n.saved)), text
 
 
 def _kept_without_history(seen: Seen) -> Iterator[Found]:
     for node, text in _differentiated(seen):
-        outer = {seen.graph[edge.node].outputs[edge.nr].storage for edge in node.args}
-        known = outer | {output.storage for output in node.outputs}
-        for kept in node.saved if text is None or text.once is None else ():
-            if kept.type is None or kept.given or kept.storage in known:
-                continue
-            if kept.type.dtype.startswith(_FLOATING):
-                found = _one_kept(node, kept, text)
-                if found is not None:
-                    yield found
+        for kept in kept_without_history(seen.graph, node) if text is None or text.once is None else ():
+            found = _one_kept(node, kept, text)
+            if found is not None:
+                yield found
 
 
 def _one_kept(node: Node, kept: Saved, text: FunctionText | None) -> Found | None:
@@ -85,7 +74,7 @@ def _cut_in_backward(seen: Seen) -> Iterator[Found]:
 def _ignored_gradient(seen: Seen) -> Iterator[Found]:
     met: set[str] = set()
     for node in seen.graph:
-        if not is_custom(node) or node.op in met or len(node.outputs) < 2 or node.id not in seen.reached:
+        if not node.is_custom or node.op in met or len(node.outputs) < 2 or node.id not in seen.reached:
             continue
         text = function_text(seen.scripts, node.op)
         method = None if text is None else text.method("backward", "vjp")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import sympy
 
-from autograph_cli.formulas.functions import Expr, Mixing, pulled, unknown
+from autograph_cli.formulas.functions import Expr, TensorFunction, pulled, unknown
 from autograph_cli.formulas.records import Formula, FormulaError
 from autograph_cli.formulas.rules import RULES, Call, pull
 from autograph_cli.formulas.sheet import Shape, Sheet
@@ -209,7 +209,7 @@ class _Chain:
 
     def _through(self, expr: Expr, gradient: Expr, shape: Shape) -> None:
         """Hand the gradient of an expression to all that it is made of."""
-        if expr in self.sheet.shapes and isinstance(expr, Mixing):
+        if expr in self.sheet.shapes and isinstance(expr, TensorFunction):
             gradient = self._part("δ", self.sheet.shortest(gradient), shape)
             for inner, back, nominal in pull(self.sheet, expr, gradient):
                 if back != 0:

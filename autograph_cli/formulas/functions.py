@@ -79,59 +79,59 @@ class compared(sympy.Function):  # type: ignore[misc]
         return sympy.Integer(0)
 
 
-class Mixing(sympy.Function):  # type: ignore[misc]
-    """A function that does more than work on each number by itself."""
+class TensorFunction(sympy.Function):  # type: ignore[misc]
+    """A function of whole tensors, which does more than work on each number by itself."""
 
     is_commutative = True
 
 
-class matmul(Mixing):
+class matmul(TensorFunction):
     """The product of two matrices, or of a matrix and a vector."""
 
 
-class dot(Mixing):
+class dot(TensorFunction):
     """The product of two vectors."""
 
 
-class outer(Mixing):
+class outer(TensorFunction):
     """A column times a row."""
 
 
-class transpose(Mixing):
+class transpose(TensorFunction):
     """A tensor with two dimensions exchanged, the last two unless told."""
 
 
-class total(Mixing):
+class total(TensorFunction):
     """A sum over some dimensions: the tensor, the dimensions, and whether they stay."""
 
 
-class norm(Mixing):
+class norm(TensorFunction):
     """The root of the sum of all squares."""
 
 
-class reshape(Mixing):
+class reshape(TensorFunction):
     """The same numbers in another shape."""
 
 
-class softmax(Mixing):
+class softmax(TensorFunction):
     """Softmax over a dimension."""
 
 
-class log_softmax(Mixing):
+class log_softmax(TensorFunction):
     """The logarithm of softmax over a dimension."""
 
 
-class onehot(Mixing):
+class onehot(TensorFunction):
     """Rows that are 1 at a class and 0 elsewhere; sums to 1 over its last dimension."""
 
 
-class ones(Mixing):
+class ones(TensorFunction):
     """A tensor of ones, by its shape."""
 
 
-class unknown(Mixing):
+class unknown(TensorFunction):
     """An operation without a rule: its name and what it was computed from."""
 
 
-class pulled(Mixing):
+class pulled(TensorFunction):
     """A gradient taken back through an operation without a rule: the operation, which argument, the gradient."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy
 
-from autograph_cli.formulas.functions import Expr, Mixing, factored, matmul, ones, reshape, total, transpose
+from autograph_cli.formulas.functions import Expr, TensorFunction, factored, matmul, ones, reshape, total, transpose
 
 Shape = tuple[int, ...]
 WORTH = 60
@@ -51,7 +51,7 @@ class Sheet:
         if expr in self.shapes:
             yield expr
             return
-        assert not isinstance(expr, Mixing), expr  # else what hangs on it would be lost
+        assert not isinstance(expr, TensorFunction), expr  # else what hangs on it would be lost
         for arg in expr.args:
             yield from self.atoms(arg)
 

@@ -6,6 +6,7 @@ from autograph_cli.graph.diff import GraphDiff, diff, results
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.opened import open_node
 from autograph_cli.graph.records import (
+    Allocation,
     Edge,
     Graph,
     Kind,
@@ -16,13 +17,16 @@ from autograph_cli.graph.records import (
     Notice,
     Output,
     Pass,
+    Profile,
     Root,
+    Run,
     Saved,
     Source,
     Step,
     TensorType,
     Trace,
     Values,
+    Watched,
 )
 from autograph_cli.graph.slices import Slice
 from autograph_cli.graph.snapshot import Section, Snapshot, SnapshotDiff, compare
@@ -34,6 +38,7 @@ from autograph_cli.graph.verifier import verify
 from autograph_cli.graph.views import backward, double_backward, forward, reachable, slice_to_roots, tracked
 
 __all__ = [
+    "Allocation",
     "Edge",
     "Graph",
     "GraphDiff",
@@ -46,7 +51,9 @@ __all__ = [
     "Notice",
     "Output",
     "Pass",
+    "Profile",
     "Root",
+    "Run",
     "Saved",
     "Section",
     "Slice",
@@ -59,6 +66,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "Values",
+    "Watched",
     "backward",
     "close_modules",
     "compare",

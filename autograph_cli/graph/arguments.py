@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from autograph_cli.graph.records import Node
@@ -50,6 +51,7 @@ def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = ()) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip(' ,')}…"
 
 
+@lru_cache(1 << 14)
 def _value(text: str) -> Any:
     try:
         return ast.literal_eval(text)

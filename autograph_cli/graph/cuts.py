@@ -60,7 +60,8 @@ def reasons(graph: Graph, starts: Sequence[Position], ends: Sequence[Position], 
         if node.kind in UNGRADED:
             said += _of_input(node, name, [user for user in users if user.id in inside] or users)
         elif number not in inside:
-            said += _aside(name, users, names[starts[0][0]][0])
+            aside = [user for user in users if user.id not in inside]
+            said += _aside(name, aside, names[starts[0][0]][0]) if aside or not users else []
         elif nr is not None and len(node.outputs) > 1:
             said.append(f"Other results of {where(node)} lead there, and {name} does not.")
     targets = {node for node, _ in ends}

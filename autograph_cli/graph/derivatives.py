@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from autograph_cli.graph.names import output_names, shown_name
 from autograph_cli.graph.records import Edge, Graph, Node
 
 MOST = 4
 """Derivatives that are listed; of more, their number is told."""
 ONES = {"1", "1."}
+_ENTRY = re.compile(r"(.+)\[(\d+)\]")
 
 
 def derivatives_text(graph: Graph, order: int) -> str:
-    """The derivatives that the passes of this order computed: `dloss/dw, dloss/db`; empty if there are none."""
-    names = output_names(graph)
+    """The derivatives that passes of this order recorded: `dloss/dw, dloss/db`; empty if there are none."""
+    names, recorded = output_names(graph), {node.pass_id for node in graph}
 
     def name(edge: Edge) -> str:
         node = graph.nodes[edge.node]
@@ -21,15 +25,30 @@ def derivatives_text(graph: Graph, order: int) -> str:
 
     found: dict[str, None] = {}
     for entry in graph.passes:
-        if entry.order != order or not entry.roots:
+        if entry.order != order or not entry.roots or entry.id not in recorded:
             continue
         kept = [edge for edge, made in zip(entry.inputs, entry.results, strict=False) if made is not None]
         root = "+".join(map(name, entry.roots))
         root = f"({root})" if len(entry.roots) > 1 else root
         found.update((f"d{root}/d{name(edge)}", None) for edge in kept or entry.inputs)
-    listed = list(found)
+    listed = _in_runs(found)
     more = f" and {len(listed) - MOST} more" if len(listed) > MOST else ""
     return ", ".join(listed[:MOST]) + more
+
+
+def _in_runs(words: Iterable[str]) -> list[str]:
+    """The words with each run of entries of one list in one: `dloss/dw[0…3]`."""
+    found: list[str] = []
+    run: tuple[str, int, int] | None = None
+    for word in words:
+        entry = _ENTRY.fullmatch(word)
+        if entry and run and (run[0], run[2] + 1) == (entry[1], int(entry[2])):
+            run = run[0], run[1], run[2] + 1
+            found[-1] = f"{run[0]}[{run[1]}…{run[2]}]"
+            continue
+        run = (entry[1], int(entry[2]), int(entry[2])) if entry else None
+        found.append(word)
+    return found
 
 
 def incoming_gradients(graph: Graph) -> dict[int, str]:

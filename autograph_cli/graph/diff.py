@@ -141,7 +141,7 @@ Methods.diff = diff
 
 
 def constants(node: Node) -> tuple[str, ...]:
-    """The plain arguments of an operation (`dim=1`), without those that are shapes or everyone's default.
+    """The plain arguments of an operation (`dim=1`) by name, without those that are shapes or everyone's default.
 
     >>> from autograph_cli.graph.records import Saved
     >>> constants(Node(0, "operation", "SumBackward1", "sum", (), saved=(Saved("_saved_dim", value="(1,)"),)))
@@ -153,7 +153,9 @@ def constants(node: Node) -> tuple[str, ...]:
         plain = saved.type is None and not saved.name.startswith("saved_tensors")
         if plain and not name.endswith(_SHAPES) and (name, saved.value) not in _DEFAULTS:
             found.append(f"{name}={saved.value}")
-    return tuple(found)
+    # A number in the place of a tensor is kept by no node.
+    found += [f"{name}={value.removesuffix('.0')}" for name, value in node.constants if name == "other"]
+    return tuple(sorted(set(found)))
 
 
 _SHAPES = (

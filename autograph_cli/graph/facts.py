@@ -15,8 +15,11 @@ LONGEST, MOST_LINES = 56, 12
 """Characters of a line, and lines of a fact; what is longer goes on below, or ends in `…`."""
 MOST_ROWS = 6
 """Rows of a small matrix that stand below each other; more follow on a line."""
+FEW = 6
+"""So many numbers stand at an arrow."""
 USUAL = ("shapes", "names", "arguments")
 """What is shown unless told otherwise."""
+_REAL = re.compile(r"-?\d[\d.]*(e[-+]?\d+)?", re.ASCII)
 _DIGITS = re.compile(r"(?<!\d)(\d{1,4})$", re.ASCII)
 
 
@@ -56,6 +59,22 @@ def _time(node: Node) -> list[str]:
     return [", ".join(told)] if told else []
 
 
+def _flops(node: Node) -> list[str]:
+    measured = node.measured
+    if measured is None:
+        return []
+    both = (("", measured.flops), ("backward ", sum(run.flops for run in measured.runs)))
+    told = [f"{word}{flops_text(flops)}" for word, flops in both if flops]
+    return [", ".join(told)] if told else []
+
+
+def _check(node: Node) -> list[str]:
+    measured = node.measured
+    if measured is None or measured.error is None:
+        return []
+    return _wrapped(f"WRONG: {measured.wrong}") if measured.wrong else [f"derivative right to {measured.error:.0e}"]
+
+
 def _bytes(node: Node) -> list[str]:
     made = sum(bytes_of(output.type) for output in node.outputs)
     kept = sum(size for size in stored(node.saved).values())
@@ -81,9 +100,11 @@ FACTS: dict[str, Callable[[Node], list[str]]] = {
     "gradients": gradients_of,
     "line": _source,
     "time": _time,
+    "flops": _flops,
     "bytes": _bytes,
     "formula": _formula,
     "saved": _saved,
+    "check": _check,
 }
 """What is told of a node, by the word that asks for it, in the order in which it is shown."""
 WORDS = (*USUAL, *FACTS, "links")
@@ -92,8 +113,10 @@ RECORDED: dict[str, str] = {
     "values": "values",
     "gradients": "values",
     "time": "time",
+    "flops": "flops",
     "formula": "formula",
     "inside": "inside",
+    "check": "check",
 }
 """What must be asked for when a script is run, by the word that shows it."""
 
@@ -132,7 +155,13 @@ def parse_shown(text: str) -> tuple[str, ...]:
 
 def check_recorded(graph: Graph, shown: Collection[str], script: str = "FILE.py") -> None:
     """Raise `GraphError` if something that must be recorded on request is to be shown and was not."""
-    told: dict[str, Callable[[Node], object]] = {"values": values_of, "time": _time, "formula": _formula}
+    told: dict[str, Callable[[Node], object]] = {
+        "values": values_of,
+        "time": _time,
+        "flops": lambda node: node.measured and node.measured.flops is not None,
+        "formula": _formula,
+        "check": _check,
+    }
     for word in shown:
         tell = told.get(RECORDED.get(word, ""))  # gradients come with values, as far as a backward has run
         if tell is not None and len(graph) and not any(map(tell, graph)):
@@ -141,7 +170,7 @@ def check_recorded(graph: Graph, shown: Collection[str], script: str = "FILE.py"
 
 def not_recorded(word: str, script: str = "FILE.py") -> str:
     """That something was not recorded, and how to get it."""
-    what = {"time": "times", "formula": "formulas"}.get(word, word)
+    what = {"time": "times", "formula": "formulas", "check": "checked derivatives"}.get(word, word)
     return (
         f"The trace holds no {what}, for these are recorded on request only: "
         f"autograph run --record {RECORDED[word]} {script}"
@@ -164,6 +193,35 @@ def values_lines(values: Values) -> list[str]:
     nans = f"{values.nans:,} NaN" if values.nans else ""
     rest = " · ".join(part for part in (zeros, nans) if part)
     return [line for line in (head, rest, bars(values.bins)) if line]
+
+
+def values_line(values: Values) -> str:
+    """The numbers of one tensor on a line: all where they are few, else from where to where, and narrow bars.
+
+    >>> values_line(Values(("[[1, 2],", " [3, 4]]"), count=4))
+    '[[1, 2], [3, 4]]'
+    """
+    if values.whole and values.count <= FEW:
+        return " ".join(line.strip() for line in values.whole)
+    low, high, bins = values.low, values.high, values.bins
+    if values.whole:
+        words = [word for line in values.whole for word in re.split(r"[\[\],\s]+", line) if word]
+        numbers = sorted(float(word) for word in words if _REAL.fullmatch(word))
+        if len(numbers) < len(words):
+            return ""  # no range: not all of them are finite and real
+        low, high, bins = f"{numbers[0]:.4g}", f"{numbers[-1]:.4g}", _binned(numbers)
+    range_ = low if low == high else f"{low} … {high}"
+    narrow = [sum(bins[start : start + 2]) for start in range(0, len(bins), 2)]
+    return f"{range_} {bars(narrow).replace(' ', BARS[1])}" if any(narrow) else range_
+
+
+def _binned(numbers: list[float]) -> tuple[int, ...]:
+    """How many of these are in each of 16 equal parts from the first to the last; none if there is no room between."""
+    low, high = numbers[0], numbers[-1]
+    counts = [0] * 16
+    for number in numbers if high > low else ():
+        counts[min(int((number - low) / (high - low) * 16), 15)] += 1
+    return tuple(counts) if any(counts) else ()
 
 
 def bars(bins: Collection[int]) -> str:
@@ -241,6 +299,20 @@ def nanoseconds_text(count: int) -> str:
     size = float(count)
     for unit in ("ns", "µs", "ms", "s"):
         if size < 1000 or unit == "s":
+            break
+        size /= 1000
+    return f"{size:.3g} {unit}"
+
+
+def flops_text(count: int) -> str:
+    """Floating-point operations as a person reads them.
+
+    >>> flops_text(5_184)
+    '5.18 kFLOP'
+    """
+    size = float(count)
+    for unit in ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"):
+        if size < 1000 or unit == "TFLOP":
             break
         size /= 1000
     return f"{size:.3g} {unit}"

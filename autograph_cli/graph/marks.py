@@ -1,4 +1,4 @@
-"""What is wrong in a graph, as marks on its nodes: where a gradient is cut, does not arrive, or is no number."""
+"""What is wrong in a graph, as marks on its nodes: where a gradient is cut, absent, incomplete, or no number."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from autograph_cli.graph.records import Edge, Graph, Node, Values
+from autograph_cli.graph.records import Edge, Graph, Node, Saved, Values
 from autograph_cli.graph.views import Targets, backward_edges, data_edges
 
 _FLOATING = ("float", "bfloat", "complex")
-CUT, UNREACHED, NAN, NAN_GRADIENT, CHANGED = "cut here", "gets no gradient", "NaN", "gradient NaN", "changed in place"
-MANY = 3
-"""Lines that one kind of mark is told with."""
+CUT, UNREACHED, MISSING = "cut here", "gets no gradient", "second derivative misses"
+NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
+MANY, FEW = 3, 2
+"""Lines that one kind of mark is told with, and tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class Mark:
 
 def marks_of(graph: Graph) -> list[Mark]:
     """All marks of a graph, in the order of their nodes."""
-    found = [*_cuts(graph), *_unreached(graph), *_nans(graph), *_nan_gradients(graph), *_changed(graph)]
+    found = [*_cuts(graph), *_unreached(graph), *_missing(graph)]
+    found += [*_nans(graph), *_nan_gradients(graph), *_changed(graph)]
     return sorted(found, key=lambda mark: mark.nodes[0])
 
 
@@ -45,6 +47,13 @@ def marks_text(marks: Iterable[Mark]) -> str:
         where = f" ({word} {', '.join(map(str, listed[:MANY]))}{more})" if listed else ""
         told.append(f"{kind}{f' × {count[kind]}' if count[kind] > 1 else ''}{where}")
     return ", ".join(told)
+
+
+def kept_without_history(graph: Graph, node: Node) -> list[Saved]:
+    """The numbers that a custom Function keeps and that are neither inputs nor outputs of it: `forward` made them."""
+    known = {graph[edge.node].outputs[edge.nr].storage for edge in node.args}
+    known |= {output.storage for output in node.outputs}
+    return [saved for saved in node.saved if _is_floating(saved) and not saved.given and saved.storage not in known]
 
 
 def _mark(kind: str, words: str, node: Node, *others: int) -> Mark:
@@ -86,9 +95,38 @@ def _unreached(graph: Graph) -> Iterator[Mark]:
     ends = [edge.node for entry in graph.passes for edge in entry.roots]
     led = _walk(graph, ends, backward_edges)
     made_from = _walk(graph, [edge.node for entry in calls for edge in entry.roots], data_edges)
-    for node in graph:
-        if node.kind == "leaf" and node.id in made_from and node.id not in led:
-            yield Mark(UNREACHED, UNREACHED, (node.id,))
+    leaves = [node for node in graph if node.kind == "leaf"]
+    unreached = [node for node in leaves if node.id in made_from and node.id not in led]
+    for path, its in _by_module(leaves, unreached).items():
+        words = f"{len(its)} leaves of {path} get no gradient" if len(its) > 1 else UNREACHED
+        yield Mark(UNREACHED, words, tuple(node.id for node in its))
+
+
+def _by_module(leaves: Iterable[Node], some: Iterable[Node]) -> dict[str, list[Node]]:
+    """Some of the leaves, by the outermost module that has no others, or each by itself."""
+    total, mine = (Counter(path for node in nodes for path in _around(node)) for nodes in (leaves, some))
+    found: dict[str, list[Node]] = {}
+    for node in some:
+        whole = next((path for path in _around(node) if mine[path] == total[path]), f"%{node.id}")
+        found.setdefault(whole, []).append(node)
+    return found
+
+
+def _around(node: Node) -> list[str]:
+    """The paths of the modules that a leaf belongs to, the outermost first."""
+    parts = node.module.split(".") if node.module else []
+    return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def _missing(graph: Graph) -> Iterator[Mark]:
+    """Custom Functions that were to be differentiated again and keep numbers that `forward` made: constants there."""
+    for number in sorted({number for entry in graph.passes if entry.create_graph for number in entry.ran}):
+        node = graph[number]
+        if not node.is_custom:
+            continue
+        kept = [saved.name for saved in kept_without_history(graph, node)]
+        if kept:
+            yield _mark(MISSING, f"{MISSING} {', '.join(kept[:FEW])}{', …' if len(kept) > FEW else ''}", node)
 
 
 def _walk(graph: Graph, starts: Iterable[int], targets: Targets) -> set[int]:
@@ -134,7 +172,11 @@ def _nan_gradients(graph: Graph) -> Iterator[Mark]:
 
 def _uses_numbers(node: Node) -> bool:
     """Whether a backward computes with numbers of the forward pass; what is linear makes no NaN of finite gradients."""
-    return any(saved.type is not None and saved.type.dtype.startswith(_FLOATING) for saved in node.saved)
+    return any(map(_is_floating, node.saved))
+
+
+def _is_floating(saved: Saved) -> bool:
+    return saved.type is not None and saved.type.dtype.startswith(_FLOATING)
 
 
 def _is_alone(graph: Graph, edge: Edge, user: int) -> bool:

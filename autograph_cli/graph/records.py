@@ -90,6 +90,20 @@ class Values:
     nans: int = 0
     bins: tuple[int, ...] = ()
     """How many are laid out in each of 16 equal parts from the lowest to the highest finite one."""
+    norm: str = ""
+    """The root of the sum of the squares of those that are no NaN."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of the backward of a node; of several, they are in the order of the passes that ran it."""
+
+    began: int
+    """Nanoseconds since the step began."""
+    time: int
+    """Nanoseconds that it took."""
+    flops: int = 0
+    """Floating-point operations, as PyTorch's `FlopCounterMode` counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +122,16 @@ class Measured:
     """Its derivatives as the table of operations has them, `self: grad * other`; or the lines of a custom backward."""
     inside: Graph | None = None
     """What its backward ran, in the first pass that ran it: inputs are what it was given, roots what it returned."""
+    began: int | None = None
+    """Nanoseconds from the beginning of the step to that of its operation."""
+    flops: int | None = None
+    """Floating-point operations that its operation took."""
+    runs: tuple[Run, ...] = ()
+    """Of its backward."""
+    error: float | None = None
+    """The worst relative error of its derivatives against finite differences, at the inputs that it saw."""
+    wrong: str = ""
+    """Where that is more than rounding: the order, the number, and both values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +172,11 @@ class Node:
     def computes(self) -> bool:
         """Whether it was computed from tensors, with a grad_fn or without."""
         return self.kind == "operation" or (self.kind == "untracked" and bool(self.args))
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether it is of a custom Function: the names of PyTorch's own nodes end in a number."""
+        return self.kind == "operation" and bool(self.op) and self.name == f"{self.op}Backward"
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +297,33 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Allocation:
+    """Memory that tensors were in, from when it was first seen to when it was let go."""
+
+    bytes: int
+    began: int
+    """Nanoseconds since the step began; 0 for what was there before."""
+    ended: int | None = None
+    """None where it is there when the step is over."""
+    node: int | None = None
+    """The node that it is of; None where it is of none in the graph, as the state of an optimizer."""
+    what: str = "result"
+    """`result` of the node, its `gradient`, or what was `given`: leaves, inputs, and what came before the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What was measured of a step as a whole, in nanoseconds."""
+
+    wall: int
+    """From its first operation to its end, less what measuring took."""
+    measuring: int
+    """What recording and measuring took of it."""
+    allocations: tuple[Allocation, ...] = ()
+    """In the order in which they began."""
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """Everything up to and including a backward pass that frees its graph."""
 
@@ -278,6 +334,7 @@ class Step:
     double: Graph | None = None
     """The graph with the derivatives that the recorder made, to be drawn as double backward instead of `graph`."""
     memory: Memory | None = None
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +351,18 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """A few numbers of a parameter over the steps of a run."""
+
+    name: str
+    kind: str
+    """Of what they are: `gradients`, `values`, or `updates`, by which it changed until its next step."""
+    rows: tuple[tuple[float, ...], ...] = ()
+    """The number of a step, then norm, mean, largest absolute number, and share of zeros; of updates also the ratio of
+    the norm to that of the values."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """One run of one script: the steps that were kept."""
 
@@ -306,6 +375,7 @@ class Trace:
     failed_at: Source | None = None
     """The script's line that raised it."""
     notices: tuple[Notice, ...] = ()
+    watched: tuple[Watched, ...] = ()
 
     def _repr_html_(self) -> str | None:
         """The page that a notebook shows, once `autograph_cli.export` has been imported."""

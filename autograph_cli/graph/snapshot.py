@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from autograph_cli.graph.diff import DEFAULT_PARTS, PARTS, GraphDiff, diff
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Graph
 from autograph_cli.graph.snapshot_text import graph_lines
 
-FORMAT, VERSION = "autograph snapshot", 1
+FORMAT, VERSION = "autograph snapshot", 2
 EXTRAS = ("values", "formulas")
 """What a snapshot may hold besides graphs, as lines of text."""
 HOLDS = (*PARTS, *EXTRAS)
@@ -40,12 +40,14 @@ class Snapshot:
     """How many steps the script made, of which some are kept."""
     values: tuple[str, ...] = ()
     formulas: tuple[str, ...] = ()
+    version: int = VERSION
+    """Version 1 had no numbers that stand in the place of a tensor, as `mul` has in `x * 2`."""
 
     def to_text(self) -> str:
         """The file's content; the same graphs give the same text.
 
         >>> print(Snapshot("expr.py", (Section("step 0", Graph()),), steps=1).to_text(), end="")
-        autograph snapshot 1: expr.py
+        autograph snapshot 2: expr.py
         holds names, shapes, dtypes, constants
         steps 1
         <BLANKLINE>
@@ -92,6 +94,11 @@ class SnapshotDiff:
         return "".join(f"[{title}]\n{one.to_text(context=context)}" for title, one in self.graphs)
 
 
+def _without_numbers(graph: Graph) -> Graph:
+    """The graph as version 1 had it."""
+    return replace(graph, nodes=tuple(replace(node, constants=()) for node in graph))
+
+
 def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> SnapshotDiff:
     """Compare section by section; names of variables and the order of independent operations are no difference."""
     parts = [part for part in old.holds if part in new.holds and part in PARTS]
@@ -102,6 +109,8 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
     if old.steps != new.steps:
         others.append(f"the script made {new.steps} step{'s' * (new.steps != 1)}, not {old.steps}")
     mine, theirs = ({section.title: section.graph for section in one.sections} for one in (old, new))
+    if 1 in (old.version, new.version):
+        mine, theirs = ({title: _without_numbers(graph) for title, graph in one.items()} for one in (mine, theirs))
     pairs = _pairs(list(mine), list(theirs))
     others += [f"{title} is gone" for title in mine if title not in pairs]
     others += [f"{title} is new" for title in theirs if title not in pairs.values()]

@@ -47,12 +47,14 @@ def read_snapshot(text: str, name: str = "the snapshot") -> Snapshot:
     head = re.fullmatch(rf"{FORMAT} ([0-9]{{1,18}}): (.*)", lines[0])
     if head is None:
         raise SnapshotError(f"{name} is no autograph snapshot: its first line is {lines[0][:60]!r}.")
-    if int(head[1]) != VERSION:
+    version = int(head[1])
+    if not 1 <= version <= VERSION:
         raise SnapshotError(
-            f"{name} has version {head[1]}, and this autograph reads version {VERSION}: a newer autograph wrote it."
+            f"{name} has version {head[1]}, and this autograph reads up to version {VERSION}: "
+            "a newer autograph wrote it."
         )
     try:
-        return _Reader(head[2], lines).snapshot()
+        return replace(_Reader(head[2], lines).snapshot(), version=version)
     except _Wrong as wrong:
         raise SnapshotError(f"{name}, line {wrong.number}: {wrong.what}.") from None
     except SyntaxError:
@@ -99,7 +101,8 @@ class _Reader:
             else:
                 raise _Wrong(part.number, f"there is no section [{part.like}] before this one")
         sections = tuple(Section(title, graph) for title, graph in graphs.items())
-        return Snapshot(self.name, sections, self.holds, self.steps, **extras)
+        values, formulas = (extras.get(extra, ()) for extra in EXTRAS)
+        return Snapshot(self.name, sections, self.holds, self.steps, values, formulas)
 
     def _parts(self) -> list[_Part]:
         parts: list[_Part] = []

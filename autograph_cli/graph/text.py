@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from autograph_cli.graph.facts import facts_of
 from autograph_cli.graph.names import output_names, quoted, visible
-from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass, Saved
+from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass, Root, Saved
 from autograph_cli.graph.saved_memory import kept_lines
 
 Names = Sequence[tuple[str, ...]]
@@ -38,7 +38,7 @@ def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ())
         lines += [f"order {order}", *orders[order]]
     if graph.roots:
         lines.append("roots")
-        lines += [f"  {quoted(root.name)} = {names[root.node][root.nr]}" for root in graph.roots]
+        lines += [_root_line(root, names[root.node][root.nr]) for root in graph.roots]
     if "saved" in shown:
         lines.append("saved")
         lines += [f"  {line}" for line in kept_lines(graph, names)]
@@ -107,6 +107,12 @@ def saved_text(saved: Saved) -> str:
 @lru_cache(1 << 12)
 def _saved_tensor(name: str, type_: str, size: int) -> str:
     return visible(f"{name}: {type_} ({size} bytes)")
+
+
+def _root_line(root: Root, name: str) -> str:
+    """A root, and the tensor that it is where that goes by another name."""
+    own = quoted(root.name)
+    return f"  {own}" if own == name else f"  {own} = {name}"
 
 
 def _pass_line(entry: Pass, names: Names, details: bool) -> str:

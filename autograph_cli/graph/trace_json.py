@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.records import (
+    Allocation,
     Edge,
     Graph,
     Measured,
@@ -21,13 +22,16 @@ from autograph_cli.graph.records import (
     Notice,
     Output,
     Pass,
+    Profile,
     Root,
+    Run,
     Saved,
     Source,
     Step,
     TensorType,
     Trace,
     Values,
+    Watched,
 )
 from autograph_cli.graph.trace_writer import FORMAT, HEADER, VERSION
 from autograph_cli.graph.verifier import KINDS, verify
@@ -70,6 +74,9 @@ def _read(text: str, name: str) -> Trace:
             verify(step.graph)
             if step.double:
                 verify(step.double)
+            for each in step.profile.allocations if step.profile else ():
+                if each.node is not None and each.node >= len(step.graph):
+                    raise GraphError(f"an allocation is of node {each.node}, and there are {len(step.graph)} nodes.")
         except GraphError as error:
             raise TraceError(f"{name} is malformed: step {step.number}: {error}") from None
     return trace
@@ -139,6 +146,13 @@ def _count(value: Any) -> int:
         return value
     large = " that 64 bits hold" if type(value) is int and value > 0 else ""
     raise _Malformed(f"must be a whole number from 0{large}, not {_shown(value)}")
+
+
+def _number(value: Any) -> float:
+    if value in ("nan", "inf", "-inf"):
+        return float(value)
+    _need(type(value) in (int, float), value, "a number")
+    return value  # type: ignore[no-any-return]
 
 
 def _flag(value: Any) -> bool:
@@ -259,6 +273,7 @@ _read_values = _record(
         "zeros": _count,
         "nans": _count,
         "bins": _list(_count),
+        "norm": _text,
     },
 )
 
@@ -289,6 +304,11 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
             "backward_time": _optional(_count),
             "formula": _list(_text),
             "inside": inside,
+            "began": _optional(_count),
+            "flops": _optional(_count),
+            "runs": _list(_record(Run, {"began": _count, "time": _count, "flops": _count})),
+            "error": _optional(_number),
+            "wrong": _text,
         },
     )
     node = _record(
@@ -338,6 +358,11 @@ def _nothing(value: Any) -> None:
 
 _read_graph = _graph_reader(_optional(_graph_reader(_nothing)))
 _read_memory = _record(Memory, {"parameters": _count, "gradients": _count, "optimizer": _count})
+_read_allocation = _record(
+    Allocation,
+    {"bytes": _count, "began": _count, "ended": _optional(_count), "node": _optional(_count), "what": _text},
+)
+_read_profile = _record(Profile, {"wall": _count, "measuring": _count, "allocations": _list(_read_allocation)})
 _read_trace = _record(
     Trace,
     {
@@ -349,6 +374,7 @@ _read_trace = _record(
         "notices": _list(
             _record(Notice, {"kind": _text, "name": _text, "source": _optional(_read_source), "step": _count})
         ),
+        "watched": _list(_record(Watched, {"name": _text, "kind": _text, "rows": _list(_list(_number))})),
         "steps": _list(
             _record(
                 Step,
@@ -358,6 +384,7 @@ _read_trace = _record(
                     "derived": _text,
                     "double": _optional(_read_graph),
                     "memory": _optional(_read_memory),
+                    "profile": _optional(_read_profile),
                 },
             )
         ),

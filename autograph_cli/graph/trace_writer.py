@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, fields
@@ -11,6 +12,7 @@ from typing import Any
 
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.records import (
+    Allocation,
     Edge,
     Graph,
     Measured,
@@ -20,16 +22,19 @@ from autograph_cli.graph.records import (
     Notice,
     Output,
     Pass,
+    Profile,
     Root,
+    Run,
     Saved,
     Source,
     Step,
     TensorType,
     Trace,
     Values,
+    Watched,
 )
 
-FORMAT, VERSION = "autograph-trace", 3
+FORMAT, VERSION = "autograph-trace", 4
 HEADER = f'{{"format": "{FORMAT}"'
 _NOT_PRINTED = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Lone surrogates, and what a terminal could obey."""
@@ -51,6 +56,8 @@ def to_json(trace: Trace) -> str:
         head.append(f'"failed_at": {_source(trace.failed_at)}')
     if trace.notices:
         head.append(f'"notices": {_list(map(_notice, trace.notices))}')
+    if trace.watched:
+        head.append(f'"watched": {_list(map(_watched, trace.watched))}')
     steps = ",\n".join(_step(step) for step in trace.steps)
     return _escaped(f'{HEADER}, {", ".join(head)},\n"steps": [\n{steps}\n]}}\n')
 
@@ -75,11 +82,22 @@ def _notice(notice: Notice) -> str:
     return f'{{"kind": {_encode(notice.kind)}, "name": {_encode(notice.name)}, "step": {notice.step}{source}}}'
 
 
+def _watched(watched: Watched) -> str:
+    rows = [[x if math.isfinite(x) else str(x) for x in row] for row in watched.rows]
+    return f'{{"name": {_encode(watched.name)}, "kind": {_encode(watched.kind)}, "rows": {_encode(rows)}}}'
+
+
 def _step(step: Step) -> str:
     derived = f', "derived": {_encode(step.derived)}' if step.derived else ""
     double = f',\n"double": {{{_graph(step.double)}}}' if step.double else ""
     memory = f', "memory": {_encode(asdict(step.memory))}' if step.memory else ""
-    return f'{{"number": {step.number}{derived}{memory}, "graph": {{{_graph(step.graph)}}}{double}}}'
+    profile = f',\n"profile": {_profile(step.profile)}' if step.profile else ""
+    return f'{{"number": {step.number}{derived}{memory}{profile}, "graph": {{{_graph(step.graph)}}}{double}}}'
+
+
+def _profile(profile: Profile) -> str:
+    rows = _rows("allocations", [_encode(_filled(each)) for each in profile.allocations])
+    return f'{{"wall": {profile.wall}, "measuring": {profile.measuring}, {rows}}}'
 
 
 def _graph(graph: Graph) -> str:
@@ -152,6 +170,8 @@ def _output(output: Output) -> str:
 def _measured(measured: Measured) -> str:
     row = _filled(measured)
     row.pop("inside", None)
+    if "runs" in row:
+        row["runs"] = list(map(_filled, row["runs"]))
     for key in ("values", "gradients"):
         if key in row:
             row[key] = [None if values is None else _filled(values) for values in row[key]]
@@ -164,7 +184,7 @@ def _measured(measured: Measured) -> str:
     return f"{{{', '.join(parts)}}}"
 
 
-def _filled(record: Measured | Values) -> dict[str, Any]:
+def _filled(record: Measured | Values | Run | Allocation) -> dict[str, Any]:
     """The fields that differ from their defaults."""
     pairs = ((field, getattr(record, field.name)) for field in fields(record))
     return {field.name: value for field, value in pairs if value != field.default}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from autograph_cli.graph.errors import GraphError
@@ -12,7 +12,7 @@ CUT = "…"
 """What the operation of a node begins with that is shown without what it was made from."""
 
 MANY = 4
-"""Of more nameless tensors that an untracked operation gathers, the forward view shows none."""
+"""Of more tensors without names of their own that an untracked operation gathers, the forward view shows none."""
 
 Targets = Callable[[Node], Iterable[Edge]]
 
@@ -72,19 +72,36 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     def given(node: Node) -> list[Edge]:
         return [] if _gathers(graph, node) else data_edges(node)
 
-    kept = _walk(graph, starts, lambda node: given(node) if node.order == 0 else ())
+    def before(node: Node) -> Iterable[Edge]:
+        return given(node) if node.order == 0 else ()
+
+    kept = _walk(graph, starts, before)
+    if roots is None:
+        kept = _walk(graph, [*starts, *_apart(graph, kept, before)], before)
     cut = [node if node.order == 0 else _derivative(node) for node in map(graph.nodes.__getitem__, kept)]
     return take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=given)
 
 
+def _apart(graph: Graph, kept: Iterable[int], before: Targets) -> Iterator[int]:
+    """What was differentiated and has nothing in common with these nodes, such as what `torch.func.grad` was given."""
+    known = {number for number in kept if graph.nodes[number].computes}
+    for number in dict.fromkeys(edge.node for entry in graph.passes for edge in entry.roots):
+        if number not in known and graph.nodes[number].order == 0:
+            found = [graph.nodes[other] for other in _walk(graph, [number], before)]
+            made = {node.id for node in found if node.computes}
+            if not made & known and not any(node.order for node in found):
+                known |= made
+                yield number
+
+
 def _gathers(graph: Graph, node: Node) -> bool:
-    """Whether an untracked operation gathers many nameless tensors, as a loader does with its samples."""
-    return (
-        node.kind == "untracked"
-        and len(node.args) > MANY
-        and all(graph.nodes[edge.node].kind in ("input", "untracked") for edge in node.args)
-        and not any(graph.nodes[edge.node].outputs[edge.nr].names for edge in node.args)
-    )
+    """Whether an untracked operation gathers many tensors, nameless or parts of one, as a loader does its samples."""
+    if node.kind != "untracked" or len(node.args) <= MANY:
+        return False
+    if not all(graph.nodes[edge.node].kind in ("input", "untracked") for edge in node.args):
+        return False
+    names = [graph.nodes[edge.node].outputs[edge.nr].names for edge in node.args]
+    return not any(names) or (all(names) and len({its[0].partition("~")[0] for its in names}) == 1)
 
 
 def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
@@ -236,7 +253,8 @@ def tracked(graph: Graph) -> Graph:
     """The graph without the operations that autograd did not record; what the others take from these are inputs."""
     if not any(node.kind == "untracked" for node in graph):
         return graph
-    taken = {edge for node in graph if node.kind != "untracked" for edge in node.args}
+    taken = {edge for node in graph if node.kind != "untracked" for edge in (*node.args, *node.next)}
+    ran = {number for entry in graph.passes for number in entry.ran} | {root.node for root in graph.roots}
     kept: list[Node] = []
     new: dict[Edge, Edge] = {}
     for node in graph:
@@ -245,7 +263,7 @@ def tracked(graph: Graph) -> Graph:
             for edge in (edge for edge in outputs if edge in taken):
                 new[edge] = Edge(len(kept))
                 kept.append(as_input(replace(node, outputs=(node.outputs[edge.nr],))))
-        elif node.kind != "input" or outputs[0] in taken:
+        elif node.kind == "operation" or outputs[0] in taken or (node.kind == "leaf" and node.id in ran):
             new |= {edge: Edge(len(kept), edge.nr) for edge in outputs}
             kept.append(node)
     return Graph(

@@ -17,11 +17,11 @@ from autograph_cli.graph import (
     Output as OutputRecord,
     Pass,
     Root,
-    Source,
     TensorType,
 )
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, StepLog
+from autograph_cli.record.forgetting import closure
 from autograph_cli.record.measures import Found
 from autograph_cli.record.modules import CallEvent
 from autograph_cli.record.saved_tensors import Versions, records, settle
@@ -40,7 +40,10 @@ class Span:
 
 def build(log: EventLog, sources: Sources, span: Span) -> Graph:
     """The graph of a span: what was made in it, and what of earlier times its nodes, calls and roots hang on."""
-    return _Builder(log, sources, span).graph()
+    builder = _Builder(log, sources, span)
+    if span.found is not None:
+        span.found.ids = builder.ids
+    return builder.graph()
 
 
 class _Builder:
@@ -53,7 +56,7 @@ class _Builder:
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
         first = {leaf: known[key].number for key, leaf in log.leaves.items() if key in known}
-        every = [known[key] for key in log.closure(starts)]
+        every = [known[key] for key in closure(log, starts)]
         self.events = sorted(every, key=lambda event: first.get(event.key, event.number))
         self.ids = {event.number: position for position, event in enumerate(self.events)}
         makers = {entry.number: entry for entry in span.step.passes}
@@ -110,7 +113,7 @@ class _Builder:
             order=event.order,
             parent=parent,
             pass_id=None if made_by is None else self.pass_ids[made_by.number],
-            source=self._source(event),
+            source=self.sources.source(event.site),
             saved=records(self._kept(event)[0], self.log.engine.saved_type, self.versions, self.given),
             measured=None if self.span.found is None else self.span.found.of(self.log.engine, event, len(types)),
             module=event.owner or ("" if call is None else call.about.path),
@@ -153,9 +156,6 @@ class _Builder:
             parent = None if call.parent is None else self.call_ids[call.parent.serial]
             yield ModuleCall(position, about.path, about.cls, parent, met[key], turns[key], about.parameters)
 
-    def _source(self, event: Event) -> Source | None:
-        return None if event.code is None else self.sources.source((event.code, event.offset))
-
     def _constants(self, event: Event) -> tuple[tuple[str, str], ...]:
         """The plain arguments that the node does not keep for its backward."""
         if event.plain is None:
@@ -190,20 +190,21 @@ class _Builder:
         return tuple([x for x, _ in told]), tuple([found for _, found in told])
 
     def _names(self, event: Event, nr: int) -> tuple[str, ...]:
-        number = event.number
+        output = event.key, nr
         return (
-            tuple(self.log.names.get(number, {}).get(nr, ()))
-            or self.static.get((number, nr), ())
-            or tuple(self.log.borrowed.get(number, {}).get(nr, ()))
+            tuple(self.log.names_of(output))
+            or self.static.get((event.number, nr), ())
+            or tuple(self.log.names_of(output, borrowed=True))
+            or (() if event.base is None else tuple(self.log.names_of(event.base)))  # what it is a view of
         )
 
     def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""
         last: dict[tuple[int, tuple[str | None, ...]], Event] = {}
         for event in self.events:
-            if event.code is None or event.made_by is not None:
+            site = event.site
+            if site is None or event.made_by is not None:
                 continue
-            site = event.code, event.offset
             assignment = self.sources.assignment(site)
             names = () if assignment is None else assignment.names_at(end_of(site))
             if names:
@@ -261,6 +262,8 @@ def describe(event: Event, engine: Engine) -> tuple[Kind, str, str]:
         return "input", "Input", ""
     if event.kind == UNTRACKED:
         return "untracked", "", event.op
+    if event.cls is None:
+        return "leaf", "AccumulateGrad", ""
     name, operation = engine.names(event.cls)
     if event.kind == LEAF:
         return "leaf", name, ""

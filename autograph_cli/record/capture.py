@@ -37,7 +37,7 @@ def capture(fn_or_tensors: Any, *args: Any, **kwargs: Any) -> Graph:
       %1: float32[3] = mul(x)  grad_fn MulBackward0(x, _)
       result: float32[] = sum(%1)  grad_fn SumBackward0(%1)
     roots
-      result = result
+      result
     """
     frames = script_frames(2)
     if callable(fn_or_tensors) and not isinstance(fn_or_tensors, Tensor) and not pytorch.is_tensor(fn_or_tensors):

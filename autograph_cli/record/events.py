@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from types import CodeType
 from typing import Any, NamedTuple
 
 from autograph_cli.engines.protocol import Output
@@ -53,14 +52,13 @@ class Event(NamedTuple):
     ref: weakref.ref[Any]
     """The node; of leaves and inputs, the tensor."""
     cls: Any
-    """The class of the node; of what left none, the operation; None for an input."""
+    """The class of the node; of what left none, the operation; None for inputs, and leaves that no gradient goes to."""
     like: Any
     next: tuple[Output | None, ...] = ()
     args: tuple[Output, ...] = ()
     parent: int | None = None
     made_by: BackwardEvent | None = None
-    code: CodeType | None = None
-    offset: int = 0
+    site: Site | None = None
     op: str = ""
     """The operation's name where the class does not tell it: of changes in place."""
     call: CallEvent | None = None
@@ -71,6 +69,8 @@ class Event(NamedTuple):
     """What the node keeps that is no tensor, as the engine's `saved_constants` reads it."""
     plain: Any = None
     """The arguments that are no tensors, as the engine's `arguments` reads them."""
+    base: Output | None = None
+    """What an input, or the outputs of an operation that stands for one, are views of."""
 
     @property
     def is_operation(self) -> bool:
@@ -81,9 +81,9 @@ class Event(NamedTuple):
         return 0 if self.made_by is None else self.made_by.order
 
 
-Look = tuple[list[tuple[int, Any, Any]], list[tuple[Event, int]]]
-"""What nodes kept when a backward call began: key, class and what the engine told; and the leaves and inputs that they
-hung on, with their memory (`saved_tensors.py`)."""
+Look = tuple[list[Event], list[Any], list[Event], list[int]]
+"""What nodes kept when a backward call began: operations, what the engine told of each; and the leaves and inputs that
+they hung on, with their memory (`saved_tensors.py`)."""
 
 
 class StepLog:
@@ -102,10 +102,13 @@ class StepLog:
         self.derived: tuple[Any, str | None] = None, ""
         """What makes its derivative graph, and how that came about, as of the last backward call."""
         self.looked: list[Look] = []
+        self.leaves: dict[int, weakref.ref[Any]] = {}
+        """The leaves that its nodes lead to, by key."""
+        self.outer: set[int] = set()
+        """What its nodes hang on beside themselves, as of its first `seen` events."""
+        self.seen = 0
         self.found: Any = None
         """What was measured, if anything was to be."""
-        self.oldest = 0
-        """The number of the oldest operation of an older step that its nodes hang on, as far as is known."""
 
     @property
     def has_operations(self) -> bool:

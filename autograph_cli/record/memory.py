@@ -8,10 +8,8 @@ from typing import Any
 
 from autograph_cli.engines.protocol import Engine
 from autograph_cli.graph import Memory
+from autograph_cli.record.names import items_of
 from autograph_cli.record.public_names import is_ours
-
-_LONGEST = 256
-"""Longer containers are data, and no place of optimizers."""
 
 
 def optimizers_in(engine: Engine, spaces: Iterable[Mapping[str, Any]]) -> list[weakref.ref[Any]]:
@@ -21,19 +19,20 @@ def optimizers_in(engine: Engine, spaces: Iterable[Mapping[str, Any]]) -> list[w
     for space in spaces:
         for value in list(space.values()):
             for each in (value, *_parts(value, engine.tensor)):
-                if isinstance(each, optimizer):
+                if issubclass(type(each), optimizer):
                     found[id(each)] = each
     return [weakref.ref(each) for each in found.values()]
 
 
 def _parts(value: Any, tensor: type) -> Iterator[Any]:
-    if isinstance(value, (list, tuple)):
-        yield from value if len(value) <= _LONGEST else ()
-    elif isinstance(value, dict):
-        yield from list(value.values()) if len(value) <= _LONGEST else ()
-    elif not isinstance(value, (type, tensor)) and not is_ours(type(value)):
-        attributes = getattr(value, "__dict__", None)
-        yield from list(attributes.values()) if isinstance(attributes, dict) and len(attributes) <= _LONGEST else ()
+    """What a container or an object of the script's holds, read without code of its own."""
+    held = items_of(value)
+    if held is None and not issubclass(type(value), (type, tensor, list, tuple, dict)) and not is_ours(type(value)):
+        try:
+            held = items_of(object.__getattribute__(value, "__dict__"))
+        except AttributeError:
+            held = None
+    yield from [item for _, item in held or ()]
 
 
 def memory_of(engine: Engine, leaves: Iterable[weakref.ref[Any]], optimizers: Iterable[weakref.ref[Any]]) -> Memory:

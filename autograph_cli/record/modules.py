@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from autograph_cli.engines.protocol import ModuleCall
 from autograph_cli.record.names import OPAQUE, variables_of
@@ -16,13 +16,15 @@ _LONGEST = 256
 """Longer containers are not looked through for modules."""
 
 
-class CallEvent:
+class CallEvent(NamedTuple):
     """One call of a module, as long as an event of the log or a call within it needs it."""
 
-    __slots__ = ("about", "parent", "serial")
+    about: About
+    parent: CallEvent | None
+    serial: int
 
-    def __init__(self, about: About, parent: CallEvent | None, serial: int) -> None:
-        self.about, self.parent, self.serial = about, parent, serial
+
+_call = tuple.__new__
 
 
 class Tree:
@@ -78,7 +80,7 @@ class Modules:
     def __init__(self, tensor: type) -> None:
         self.tensor = tensor
         """The class of tensors."""
-        self.known: dict[tuple[int, int], About] = {}
+        self.known: dict[tuple[int, int | None], About] = {}
         """By the id of the module and of the one that called it."""
         self.owners: dict[int, tuple[weakref.ref[Any], str]] = {}
         """Of parameters and buffers by id: the tensor, and the path of its module."""
@@ -88,16 +90,18 @@ class Modules:
 
     def enter(self, known: list[CallEvent], calls: Sequence[ModuleCall]) -> CallEvent:
         """Bring what is known of a thread's calls up to those that are going on now; returns the innermost."""
-        while known and (len(known) > len(calls) or known[-1].serial != calls[len(known) - 1][0]):
-            known.pop()
-        outer = known[-1] if known else None
-        for number, module, _, _ in calls[len(known) :]:
-            key = id(module), 0 if outer is None else outer.about.id
+        depth = len(known)
+        while depth and (depth > len(calls) or known[depth - 1].serial != calls[depth - 1][0]):
+            depth -= 1
+        del known[depth:]
+        outer = known[-1] if depth else None
+        for number, module, _, _ in calls[depth:]:
+            key = id(module), outer and outer.about.id
             about = self.known.get(key)
             if about is None or about.ref() is not module:
                 about = self.known[key] = self._met(module, outer)
                 self.waiting.append(about)
-            outer = CallEvent(about, outer, number)
+            outer = _call(CallEvent, (about, outer, number))
             known.append(outer)
         return known[-1]
 
@@ -203,7 +207,7 @@ def _variable(module: Any) -> str:
 def _attributes(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """What modules have in them, and other objects as attributes, with their paths."""
     for name, value in list(space.items()):
-        if name[0] in "_." or value.__class__ in OPAQUE:
+        if name[0] in "_." or type(value) in OPAQUE:
             continue
         try:
             inside = object.__getattribute__(value, "__dict__")
@@ -245,17 +249,17 @@ def _contained(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in list(space.items()):
         if name[0] in "_.":
             continue
-        if value.__class__ in (list, tuple) and len(value) <= _LONGEST:
+        if type(value) in (list, tuple) and len(value) <= _LONGEST:
             yield from ((f"{name}[{position}]", item) for position, item in enumerate(value))
-        elif value.__class__ is dict and len(value) <= _LONGEST:
+        elif type(value) is dict and len(value) <= _LONGEST:
             yield from ((f"{name}[{key!r}]", item) for key, item in list(value.items()) if isinstance(key, (str, int)))
 
 
 def _items(values: Iterable[Any], depth: int = 0) -> Iterator[Any]:
     for value in values:
-        if value.__class__ in (tuple, list) and depth < 2:
+        if type(value) in (tuple, list) and depth < 2:
             yield from _items(value, depth + 1)
-        elif value.__class__ is dict and depth < 2:
+        elif type(value) is dict and depth < 2:
             yield from _items(value.values(), depth + 1)
         else:
             yield value

@@ -34,10 +34,9 @@ OPAQUE = frozenset(
     )
 )
 """Types of values in which there is no tensor."""
-_OPAQUE_TYPES: Any = tuple(OPAQUE)
 _DEPTH = 2
 """How many containers are opened, one inside the other."""
-_LONGEST = 256
+LONGEST = 256
 """Longer containers are data, not variables."""
 
 
@@ -73,9 +72,10 @@ def scan(
     log.new_leaves = False
     for space in spaces:
         for name, value in list(space.items()):
-            if value.__class__ in OPAQUE or name[0] in "_.@":  # `@` is where pytest keeps the parts of an assertion
+            kind = type(value)
+            if kind in OPAQUE or name[0] in "_.@":  # `@` is where pytest keeps the parts of an assertion
                 continue
-            if isinstance(value, tensor):
+            if issubclass(kind, tensor):
                 output = note(value, name)
                 if output is not None:
                     variables.append((name, output))
@@ -93,34 +93,50 @@ def _look_through(log: EventLog, name: str, value: Any) -> bool:
         log.note(tensor, path)
         found = True
         only_leaves = only_leaves and log.engine.is_leaf(tensor)
-    return only_leaves and (found or not isinstance(value, (list, tuple, dict)) or bool(value))
+    return only_leaves and (found or items_of(value) != [])
+
+
+def items_of(value: Any) -> list[tuple[Any, Any]] | None:
+    """What a list, a tuple or a dict holds, with its keys, read without code of the script's own.
+
+    None of anything else, and of what is so long that it is data, and no variable.
+    """
+    for kind, read in ((list, _numbered), (tuple, _numbered), (dict, dict.items)):
+        if issubclass(type(value), kind):
+            return list(read(value)) if kind.__len__(value) <= LONGEST else None
+    return None
+
+
+def _numbered(value: Any) -> Iterable[tuple[int, Any]]:
+    return enumerate(list.__iter__(value) if issubclass(type(value), list) else tuple.__iter__(value))
+
+
+def parameters_in(value: Any) -> Iterator[tuple[str, Any]]:
+    """The parameters of a module, unless the script has written how they are listed."""
+    named = getattr(type(value), "named_parameters", None)
+    if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
+        yield from named(value)
 
 
 def tensors_in(path: str, value: Any, depth: int = 0, cls: type = Builtin.tensor) -> Iterator[tuple[str, Any]]:
     """The tensors in a variable, with their paths: `w`, `params[0]`, `d['w']`, `model.fc1.weight`, `self.w`."""
-    if isinstance(value, cls):
+    kind = type(value)
+    if issubclass(kind, cls):
         yield path, value
-    elif isinstance(value, _OPAQUE_TYPES):
+    elif depth >= _DEPTH or kind in OPAQUE:
         return
-    elif isinstance(value, (list, tuple)):
-        if depth < _DEPTH and len(value) <= _LONGEST:
-            for position, item in enumerate(value):
-                yield from tensors_in(f"{path}[{position}]", item, depth + 1, cls)
-    elif isinstance(value, dict):
-        if depth < _DEPTH and len(value) <= _LONGEST:
-            for key, item in list(value.items()):
-                if isinstance(key, (str, int)):
-                    yield from tensors_in(f"{path}[{key!r}]", item, depth + 1, cls)
-    elif depth < _DEPTH:
+    elif issubclass(kind, (list, tuple, dict)):
+        for key, item in items_of(value) or ():
+            if type(key) in (str, int):
+                yield from tensors_in(f"{path}[{key!r}]", item, depth + 1, cls)
+    elif not issubclass(kind, type):
         yield from _tensors_of(path, value, cls)
 
 
 def _tensors_of(path: str, value: Any, cls: type) -> Iterator[tuple[str, Any]]:
     """The parameters of a module, or the tensors among the attributes of a plain object."""
-    named = getattr(type(value), "named_parameters", None)
-    if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
-        for name, tensor in named(value):
-            yield f"{path}.{name}", tensor
+    for name, tensor in parameters_in(value):
+        yield f"{path}.{name}", tensor
     if is_ours(type(value)):
         return
     try:
@@ -129,7 +145,7 @@ def _tensors_of(path: str, value: Any, cls: type) -> Iterator[tuple[str, Any]]:
         return
     for name, item in list(attributes.items()) if isinstance(attributes, dict) else ():
         if isinstance(name, str) and not name.startswith("_"):
-            if isinstance(item, cls):
+            if issubclass(type(item), cls):
                 yield f"{path}.{name}", item
-            elif isinstance(item, (list, tuple, dict)):
+            elif issubclass(type(item), (list, tuple, dict)):
                 yield from tensors_in(f"{path}.{name}", item, _DEPTH - 1, cls)

@@ -11,6 +11,7 @@ import numpy as np
 from autograph_cli.engines.protocol import Engine
 from autograph_cli.graph import Notice, Source
 from autograph_cli.record.event_log import EventLog
+from autograph_cli.record.names import parameters_in
 
 FEW = 16
 """So many steps are watched for stale gradients: who forgets to zero them does so from the second step on."""
@@ -36,8 +37,6 @@ class Noticed:
 
     def begins(self, leaves: Mapping[int, weakref.ref[Any]], line: Callable[[], Source | None], step: int) -> None:
         """A backward pass that reaches these leaves is about to run."""
-        if step >= FEW:
-            return
         for key, x in _living(leaves):
             before = self._versions.get(key)
             often = self._often.get(key, 0)
@@ -49,19 +48,17 @@ class Noticed:
             if self._often[key] == 2:
                 self._stale[key] = Notice("stale", "", line(), step)
 
-    def ends(self, leaves: Mapping[int, weakref.ref[Any]], step: int) -> None:
+    def ends(self, leaves: Mapping[int, weakref.ref[Any]]) -> None:
         """The pass is over."""
-        if step < FEW:
-            self._versions |= {key: x._version for key, x in _living(leaves)}
+        self._versions |= {key: x._version for key, x in _living(leaves)}
 
     def notices(self) -> tuple[Notice, ...]:
         """What was noted, with the names of the parameters that are known by now."""
         log = self._log
         found = [Notice("unused", name) for name, ref in self._unused if (x := ref()) is None or not self._met(x)]
-        for key, notice in self._stale.items():
-            event = log.known.get(key)
-            named = [] if event is None else log.names.get(event.number, {}).get(0, [])
-            named = named or ([] if event is None else log.borrowed.get(event.number, {}).get(0, []))
+        for key in sorted(self._stale.keys() & log.known.keys(), key=lambda key: log.known[key].number):
+            notice = self._stale[key]
+            named = log.names_of(key) or log.names_of(key, borrowed=True)
             found += [Notice(notice.kind, name, notice.source, notice.step) for name in named[:1]]
         return tuple(found)
 
@@ -94,9 +91,8 @@ def _names(spaces: Sequence[Mapping[str, Any]], tensor: type) -> dict[int, str]:
     found: dict[int, str] = {}
     for space in spaces:
         for name, value in list(space.items()):
-            if isinstance(value, tensor):
+            if issubclass(type(value), tensor):
                 found.setdefault(id(value), name)
-            elif not isinstance(value, type) and callable(named := getattr(value, "named_parameters", None)):
-                for inner, parameter in named():
-                    found.setdefault(id(parameter), f"{name}.{inner}")
+            for inner, parameter in parameters_in(value):
+                found.setdefault(id(parameter), f"{name}.{inner}")
     return found

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -16,18 +16,19 @@ from typing import Any
 from autograph_cli.engines.builtin import Builtin
 from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, Output, key_of
 from autograph_cli.graph import Graph, Memory, Source, Step, Trace
-from autograph_cli.record import names
+from autograph_cli.record import forgetting, names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.derive import NOT_CHOSEN, derive
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import BackwardEvent, StepLog
 from autograph_cli.record.measures import Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
-from autograph_cli.record.noticed import Noticed
-from autograph_cli.record.saved_tensors import look, parameters_of
-from autograph_cli.record.source_locations import Sources, script_frames
+from autograph_cli.record.noticed import FEW, Noticed
+from autograph_cli.record.saved_tensors import look
+from autograph_cli.record.source_locations import Sources, script_frames, site_of
 from autograph_cli.record.steps import Progress, Selection, may_be_last
 from autograph_cli.record.tracebacks import summary
+from autograph_cli.record.watch import Watch
 
 _MOST_COUNTED = 64
 """Of so many sets of parameters it is known when their memory was counted."""
@@ -73,7 +74,7 @@ class Recorder:
 
     `steps` is what `--steps` takes; `script` names the trace. With `derive`, a derivative graph is made also where
     custom Functions are in the graph, whose backward then runs once more than the script asked for. `record` names what
-    is recorded beside the graph (`measures.KINDS`).
+    is recorded beside the graph (`measures.KINDS`), `watch` what of each parameter in each step (`watch.KINDS`).
 
     >>> from autograph_cli import torch
     >>> recorder = Recorder("all", "expr.py")
@@ -92,6 +93,7 @@ class Recorder:
         *,
         derive: bool = False,
         record: Collection[str] = (),
+        watch: Collection[str] = (),
         engine: Callable[[Listener], Engine] = Builtin,
     ) -> None:
         self.selection = Selection.parse(steps)
@@ -101,10 +103,15 @@ class Recorder:
         self.noticed = Noticed(self.log)
         self.sources = Sources(os.getcwd())
         self.measures = Measures(self.log, record) if record else None
+        self.watch = Watch(self.log.engine, watch) if watch else None
         self.kept: list[Step] = []
         self.total = 0
+        self._keeps = self.selection.keeps(0)
+        """Whether the step that is going on is kept by its number."""
         self.broken = ""
         """The error of its own that ended the recording."""
+        self.keeps_both = False
+        """Whether, of a script that goes on after its last step, the last two are kept for `last`."""
         self.watcher: Callable[[Progress], None] | None = None
         """Told of each step when it has ended."""
         self._last: _Finished | None = None
@@ -123,7 +130,7 @@ class Recorder:
         if file and os.path.exists(file):
             self.sources.folder = os.path.dirname(os.path.realpath(file))
         self.log.engine.start()
-        self.log.engine.follow(self._followed())
+        self._follow()
         if self.measures is not None:
             self.measures.start()
             self.log.measures, self.log.engine.measured = self.measures, True
@@ -135,6 +142,8 @@ class Recorder:
             if self.measures is not None:
                 self.measures.finish()
             try:
+                if self.watch is not None:
+                    self.watch.finish(scope)
                 self._look_at(scope)
                 return self.trace()
             except Exception as error:
@@ -148,7 +157,7 @@ class Recorder:
         if self.total and self._optimizers:
             self.noticed.look_at(self._optimizers, [scope])
         if step.has_operations and self._wanted():
-            roots = [(name, value) for name, value in scope.items() if isinstance(value, log.engine.tensor)]
+            roots = [(name, value) for name, value in scope.items() if issubclass(type(value), log.engine.tensor)]
             step.derived = self._derive(roots) if self._few() else (None, None)
 
     def trace(self) -> Trace:
@@ -156,23 +165,30 @@ class Recorder:
         with self.log.lock:
             steps, total, step = list(self.kept), self.total, self.log.step
             if self._last is not None:
-                self.log.unsettled.append(self._last.step.looked)
+                self.log.looks.append(self._last.step.looked)
             if not self.broken and step.has_operations:
                 total += 1
                 if self._wanted():
                     look(self.log, step)
                     self._counted.clear()
-                    steps.append(self._step(_Finished(self.total, step, [], self._memory(step))))
+                    if self.measures is not None:
+                        self.measures.ended()
+                    if self._last is not None and self.keeps_both:
+                        steps.append(self._step(self._last))
+                    steps.append(self._step(_Finished(self.total, step, [], self._memory(step.leaves))))
             elif self._last is not None:
                 steps.append(self._step(self._last))
-            return Trace(self.script, tuple(steps), total, self.log.engine.name, notices=self.noticed.notices())
+            watched = () if self.watch is None else self.watch.watched()
+            return Trace(
+                self.script, tuple(steps), total, self.log.engine.name, notices=self.noticed.notices(), watched=watched
+            )
 
     def snapshot(self, scope: Mapping[str, Any]) -> Graph:
         """The graph that these variables hang on now, of whichever steps; each one with a grad_fn is a root."""
         log = self.log
         with log.engine.listening():
             for value in scope.values():
-                if isinstance(value, log.engine.tensor):
+                if issubclass(type(value), log.engine.tensor):
                     log.engine.refresh(value)
         variables = names.scan(log, [scope])
         nothing = StepLog()
@@ -203,10 +219,9 @@ class Recorder:
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
         log, step = self.log, self.log.step
-        if not step.running and self._wanted():
-            keeps = self.selection.keeps(self.total)
+        if not step.running and (self._wanted() or self.watch is not None):
             spaces = [names.variables_of(frame) for frame in reversed(script_frames())]
-            step.variables = names.scan(log, spaces, None if keeps else self._settled)
+            step.variables = names.scan(log, spaces, None if self._keeps else self._settled)
             if not call.keeps_graph:
                 if call.create_graph:
                     step.derived = None, ""
@@ -216,10 +231,13 @@ class Recorder:
                 else:
                     step.derived = None, None
                 look(log, step)
-                if keeps or _seldom(self.total):
+                if self.watch is not None:
+                    self.watch.begins(self._leaves(step.leaves))
+                if self._keeps or _seldom(self.total):
                     self._optimizers = optimizers_in(log.engine, spaces) or self._optimizers
                     self.noticed.look_at(self._optimizers, spaces)
-                self.noticed.begins(parameters_of(step), self._line, self.total)
+                if self.total < FEW:
+                    self.noticed.begins(step.leaves, self._line, self.total)
         if self.measures is not None:
             self.measures.begins(log, call)
 
@@ -228,41 +246,63 @@ class Recorder:
         if self.measures is not None:
             self.measures.ends(call)
         if not (entry.failed or call.keeps_graph or self.log.step.running):
+            if self.watch is not None:
+                self.watch.ends(self._given(call, entry), self.total)
             self._close(entry)
 
+    def _given(self, call: BackwardCall, entry: BackwardEvent) -> Iterator[tuple[str, Any, Any]]:
+        """The leaves to which a backward call gave a gradient: their names, themselves, and it."""
+        parameters = self.log.step.leaves
+        found = {key_of(x): g for x, g in zip(entry.inputs or (), call.found or (), strict=False) if x is not None}
+        for name, key, leaf in self._named(parameters):
+            grad = found.get(key) if call.kind == "grad" else leaf.grad if key in entry.ran else None
+            if grad is not None:
+                yield name, leaf, grad
+
+    def _leaves(self, parameters: Mapping[int, weakref.ref[Any]]) -> Iterator[tuple[str, Any]]:
+        return ((name, leaf) for name, _, leaf in self._named(parameters))
+
+    def _named(self, parameters: Mapping[int, weakref.ref[Any]]) -> Iterator[tuple[str, int, Any]]:
+        """The name, the key and the tensor of each leaf that is there."""
+        for key, ref in parameters.items():
+            leaf = ref()
+            if leaf is not None:
+                yield next(iter(self.log.names_of(key)), ""), key, leaf
+
     def _line(self) -> Source | None:
-        code, offset = self.log.site(None)
-        return None if code is None else self.sources.source((code, offset))
+        return self.sources.source(site_of(sys._getframe(1)))
 
     # -- steps
 
     def _wanted(self) -> bool:
-        return self.selection.last or self.selection.keeps(self.total)
+        return self.selection.last or self._keeps
 
     def passed(self) -> None:
         """A step has ended that was not followed."""
         self.total += 1
         if self.watcher is not None:
             self.watcher(Progress(self.total, 0, len(self.kept)))
-        self.log.engine.follow(self._followed())
+        self._follow()
 
-    def _followed(self) -> bool:
-        """Whether the step that begins is followed: one that is kept, or that may turn out to be the last."""
-        return self.selection.keeps(self.total) or (self.selection.last and may_be_last(self.total))
+    def _follow(self) -> None:
+        """Follow the step that begins if it is kept, may turn out to be the last, or all are watched."""
+        self._keeps = self.selection.keeps(self.total)
+        last = self.selection.last and may_be_last(self.total)
+        self.log.engine.follow(self._keeps or last or self.watch is not None)
 
     def _few(self) -> bool:
         """Whether the step is one of few, of which a derivative graph is made."""
         return not self.total or self.selection.names(self.total)
 
-    def _memory(self, step: StepLog) -> Memory:
+    def _memory(self, leaves: Mapping[int, weakref.ref[Any]]) -> Memory:
         """The bytes that are held; of steps with the same parameters they are counted less and less often."""
-        leaves = parameters_of(step)
-        times, memory = self._counted.pop(frozenset(leaves), (0, None))
-        if memory is None or _seldom(times) or self.selection.keeps(self.total):
+        those = frozenset(leaves)
+        times, memory = self._counted.pop(those, (0, None))
+        if memory is None or _seldom(times) or self._keeps:
             memory = memory_of(self.log.engine, leaves.values(), self._optimizers)
         if len(self._counted) > _MOST_COUNTED:
             self._counted.clear()
-        self._counted[frozenset(leaves)] = times + 1, memory
+        self._counted[those] = times + 1, memory
         return memory
 
     def _close(self, entry: BackwardEvent) -> None:
@@ -271,32 +311,37 @@ class Recorder:
         before, self._last = self._last, None
         log.modules.settle()
         step = log.step
+        if self.measures is not None:
+            self.measures.ended()
         if wanted:
-            self.noticed.ends(parameters_of(step), self.total)
+            if self.total < FEW:
+                self.noticed.ends(step.leaves)
             roots = [(self._name_of(output), output) for output in entry.roots]
-            done = _Finished(self.total, step, roots, self._memory(step))
-            if self.selection.keeps(self.total):
+            done = _Finished(self.total, step, roots, self._memory(step.leaves))
+            if self._keeps:
                 self.kept.append(self._step(done))
             else:
                 self._last = done
+        if before is not None:
+            log.over.append(before.step)
+            del before
+            forgetting.drop(log, step)
         log.finish()
         self.total += 1
         if self.watcher is not None:
             self.watcher(Progress(self.total, len(step.events), len(self.kept)))
-        if before is not None:
-            log.drop(before.step, step)
-        log.forget(step)
-        log.engine.follow(self._followed())
+        self._follow()
 
     def _step(self, done: _Finished) -> Step:
         step, roots = done.step, [output for _, output in done.roots]
         others = [(name, output) for name, output in self._made(step) if output not in roots]
         graph = build(self.log, self.sources, Span(step, [*done.roots, *others], step.found))
+        profile = None if step.found is None else step.found.profile()
         double, derived = step.derived
         if derived is None:
             own = any(node.order and node.kind == "operation" for node in graph)
             derived = "" if own else NOT_CHOSEN
-        return Step(done.number, graph, derived, double and double(), done.memory)
+        return Step(done.number, graph, derived, double and double(), done.memory, profile)
 
     # -- roots and names
 
@@ -342,7 +387,8 @@ class Recorder:
         starts = [(name, output) for output, (name, _) in chosen.items()]
         span = Span(step, [*starts, *found], step.found)
         roots = list(chosen.values())
-        made, why = derive(self.log, self.sources, span, roots, custom=self.custom, measures=self.measures)
+        with contextlib.nullcontext() if self.measures is None else self.measures.pausing():
+            made, why = derive(self.log, self.sources, span, roots, custom=self.custom, measures=self.measures)
         return made, why if made else self._constant() or why
 
     def _constant(self) -> str:

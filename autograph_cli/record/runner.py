@@ -187,10 +187,13 @@ def record(
     recorder: RecorderLike | None = None,
     until_exit: bool = False,
     record: Collection[str] = (),
+    watch: Collection[str] = (),
     engine: str = "builtin",
 ) -> tuple[Result, Trace]:
     """Run the target under a recorder; the trace holds what was recorded, up to the failure if there was one."""
-    session = recording(target, steps, recorder=recorder, until_exit=until_exit, record=record, engine=engine)
+    session = recording(
+        target, steps, recorder=recorder, until_exit=until_exit, record=record, watch=watch, engine=engine
+    )
     return driven(session)
 
 
@@ -201,18 +204,19 @@ def recording(
     recorder: RecorderLike | None = None,
     until_exit: bool = False,
     record: Collection[str] = (),
+    watch: Collection[str] = (),
     engine: str = "builtin",
 ) -> Session[tuple[Result, Trace]]:
     """A session that runs the target under a recorder (see `running`).
 
-    `record` names what is recorded beside the graph: `values`, `time`, `formula`, `inside`; `engine` is what `--engine`
-    takes.
+    `record` names what is recorded beside the graph (`measures.KINDS`), `watch` what of parameters in each step
+    (`watch.KINDS`); `engine` is what `--engine` takes.
     """
     connection = engines.connect(engine)
     if recorder is None:
         from autograph_cli.record.recorder import Recorder  # with the engine, a second to import
 
-        recorder = Recorder(steps=steps, script=target.label, record=record, engine=connection)
+        recorder = Recorder(steps=steps, script=target.label, record=record, watch=watch, engine=connection)
     traces: list[Trace] = []
     finish = recorder.finish
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from autograph_cli.engines.protocol import Saved as Kept, key_of, shown
+from autograph_cli.engines.protocol import Saved as Kept, shown
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import LEAF, OPERATION, Look, StepLog
@@ -16,44 +14,46 @@ from autograph_cli.record.events import LEAF, OPERATION, Look, StepLog
 def look(log: EventLog, step: StepLog) -> None:
     """Note what the living nodes of a step keep, before a backward pass frees it, as far as it was not noted yet."""
     known = log.known
-    operations = [event for event in step.events if event[2] is OPERATION]
-    outputs: set[Any] = set().union(*[event[6] for event in operations], *[event[7] for event in operations])
-    outputs.discard(None)
-    own = {event[1] for event in operations}
+    events = [event for event in step.events if event[2] is OPERATION]
+    used: set[Any] = set().union(*[event[6] for event in events], *[event[7] for event in events])
+    used.difference_update([event[1] for event in events], (None,))
+    outer = {output if output.__class__ is int else output[0] for output in used}
+    step.outer |= outer
+    step.seen = len(step.events)
     if step.looked:
-        before = {key for looked, _ in step.looked for key, *_ in looked}
-        operations = [event for event in operations if event[1] not in before]
-    found = log.engine.look([event[3]() for event in operations])
-    looked = [(event[1], event[4], kept) for event, kept in zip(operations, found, strict=True) if kept is not None]
-    outer = {key_of(output) for output in outputs - own} - own
-    met = [event for event in map(known.get, outer) if event is not None]
-    if len(met) < len(outer):
-        step.oldest = 0
-    else:
-        step.oldest = min([event[0] for event in met if event[2] is OPERATION], default=sys.maxsize)
-    living = [(event, tensor) for event in met if event[2] is not OPERATION and (tensor := event[3]()) is not None]
-    storages = log.engine.storages([tensor for _, tensor in living])
-    step.looked.append((looked, [(event, storage) for (event, _), storage in zip(living, storages, strict=True)]))
+        before = {event[1] for looked, *_ in step.looked for event in looked}
+        events = [event for event in events if event[1] not in before]
+    found = log.engine.look([event[3]() for event in events])
+    others, tensors = [], []
+    for event in map(known.get, outer):
+        if event is not None and event[2] is not OPERATION and (tensor := event[3]()) is not None:
+            others.append(event)
+            tensors.append(tensor)
+    step.looked.append((events, found, others, log.engine.storages(tensors)))
+    step.leaves.update([(event[1], event[3]) for event in others if event[2] is LEAF and event[1] >= 0])
 
 
 def settle(log: EventLog, step: StepLog) -> dict[int, int]:
     """Work out what was noted of a step that is kept, and of older ones; the storages of its leaves and inputs."""
-    for looks in (*log.unsettled, *[looks for _, _, looks in log.over]):
+    log.looks += [over.looked for over in log.over]
+    for over in log.over:
+        over.looked = []
+    for looks in log.looks:
         _settle(log, looks)
-    log.unsettled.clear()
+    log.looks.clear()
     return _settle(log, step.looked)
 
 
 def _settle(log: EventLog, looks: Sequence[Look]) -> dict[int, int]:
     start = 0
     lies: dict[int, int] = {}
-    for looked, leaves in looks:
+    for events, found, others, memory in looks:
         storages: dict[int, int] = {}
-        for key, cls, found in looked:
-            saved = log.engine.saved(cls, found, storages, start)
-            if key in log.known:
-                log.saved.setdefault(key, saved)
-        lies |= {event[0]: storages[memory] for event, memory in sorted(leaves) if memory in storages}
+        for event, kept in zip(events, found, strict=True):
+            saved = None if kept is None else log.engine.saved(event.cls, kept, storages, start)
+            if saved is not None and event.key in log.known:
+                log.saved.setdefault(event.key, saved)
+        lies |= {event.number: storages[at] for event, at in zip(others, memory, strict=True) if at in storages}
         start += len(storages)
     return lies
 
@@ -88,8 +88,3 @@ def records(
             )
         )
     return tuple(found)
-
-
-def parameters_of(step: StepLog) -> dict[int, weakref.ref[Any]]:
-    """The leaves that the nodes of a step lead to, by key."""
-    return {event[1]: event[3] for _, leaves in step.looked for event, _ in leaves if event[2] is LEAF}

@@ -34,6 +34,8 @@ USER, ENGINE, PASS, RUNNER = range(4)
 file_kinds: dict[str, int] = {}
 """Of each file: the user's, the engine's (or Python's own), the backward pass, or the runner, below which is no
 script."""
+engine_files: set[str] = set()
+"""Those of them that are the engine's."""
 
 
 def kind_of(filename: str) -> int:
@@ -41,6 +43,8 @@ def kind_of(filename: str) -> int:
     kind = file_kinds.get(filename)
     if kind is None:
         kind = file_kinds[filename] = _classify(filename)
+        if kind == ENGINE:
+            engine_files.add(filename)
     return kind
 
 
@@ -49,6 +53,7 @@ def add_engine(folders: Iterable[str]) -> None:
     if not _engines.issuperset(folders):
         _engines.update(folders)
         file_kinds.clear()
+        engine_files.clear()
 
 
 def _classify(filename: str) -> int:
@@ -61,6 +66,26 @@ def _classify(filename: str) -> int:
     return ENGINE if filename.startswith(_LIBRARY) and not filename.startswith(_PACKAGES) else USER
 
 
+def site_of(frame: FrameType | None, outside: Site | None = None) -> Site | None:
+    """The innermost position in the user's code, from this frame on; inside a backward pass, `outside` if that is
+    given."""
+    files = engine_files
+    while frame is not None:
+        if frame.f_code.co_filename not in files:
+            code = frame.f_code
+            kind = file_kinds.get(code.co_filename, -1)
+            if kind < 0:
+                kind = kind_of(code.co_filename)
+            if kind == USER:
+                return code, frame.f_lasti
+            if kind == RUNNER:
+                break
+            if kind == PASS and outside is not None:
+                return outside
+        frame = frame.f_back
+    return None
+
+
 def script_frames(depth: int = 1) -> list[FrameType]:
     """The frames of the script that are running now, without installed packages, the innermost first.
 
@@ -68,9 +93,12 @@ def script_frames(depth: int = 1) -> list[FrameType]:
     """
     frame: FrameType | None = sys._getframe(depth)
     frames = []
-    while frame is not None and frame.f_code.co_filename != _RUNNER:
-        file = frame.f_code.co_filename
-        if kind_of(file) == USER and (not file.startswith(_PACKAGES) or frame.f_globals.get("__name__") == "__main__"):
+    while frame is not None and (file := frame.f_code.co_filename) != _RUNNER:
+        if (
+            file not in engine_files
+            and kind_of(file) == USER
+            and (not file.startswith(_PACKAGES) or frame.f_globals.get("__name__") == "__main__")
+        ):
             frames.append(frame)
         frame = frame.f_back
     return frames

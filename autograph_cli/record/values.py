@@ -48,6 +48,7 @@ def _of_many(array: Any) -> Values:
         zeros,
         nans,
         tuple(map(int, counts)),
+        number_text(np.sqrt(np.square(known).sum())),
     )
 
 

@@ -10,12 +10,14 @@ from typing import Any, Literal
 
 from autograph_cli import engines
 from autograph_cli.export.comparison import side_by_side
+from autograph_cli.export.errors import ExportError
 from autograph_cli.graph import Graph, Section, Snapshot, views
+from autograph_cli.graph.snapshot import SnapshotDiff
 from autograph_cli.graph.views import tracked
 from autograph_cli.record.capture import capture, capture_derivatives, capture_recorded
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.testing import settings as project
-from autograph_cli.testing.files import SUFFIX, Outcome, load, settle
+from autograph_cli.testing.files import SUFFIX, Outcome, settle
 
 FEW = 4
 """So many sentences stand in the assertion itself, which pytest cuts short; all are in a section of their own."""
@@ -148,13 +150,13 @@ class GraphSnapshot:
             return [f"graph_snapshot: {outcome.error}"]
         told = outcome.diff.sentences
         after = ["accept with: pytest --graph-update"]
-        with contextlib.suppress(OSError, ValueError):
-            after.append(f"side by side: {self._picture(outcome.path, graph)}")
+        with contextlib.suppress(OSError, ExportError):
+            after.append(f"side by side: {self._picture(outcome.path, outcome.diff)}")
         self._show("\n".join([*told, "", outcome.diff.to_text(), *after]))
         more = [f"  and {len(told) - FEW} more"] if len(told) > FEW else []
         return [f"the graph differs from {path}", *(f"  {sentence}" for sentence in told[:FEW]), *more]
 
-    def _picture(self, path: Path, graph: Graph) -> Path:
+    def _picture(self, path: Path, diff: SnapshotDiff) -> Path:
         file = self._temporary() / f"{path.name.removesuffix(SUFFIX)}.svg"
-        file.write_bytes(side_by_side(load(path).sections[0].graph, graph, self.view.replace("_", "-")))
+        file.write_bytes(side_by_side([one for _, one in diff.graphs]))
         return file

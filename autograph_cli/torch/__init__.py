@@ -5,126 +5,20 @@
 >>> torch.autograd.grad(x**2, x)
 (tensor(6.),)
 """
-# ruff: noqa: E402, F401  (operations bind their kernels when they are defined; names are here to be found)
+# ruff: noqa: F401  (names are here to be found)
 
 from __future__ import annotations
 
 import builtins
 import importlib
 import math
-import warnings
 from typing import Any
-
-from . import _kernels, _missing
-from ._core import device_dispatch, fp_warnings
-from ._kernels.meta_kernels import meta
-from ._kernels.sparse import computed
-
-device_dispatch.kernels_by_device["cpu"] = _kernels.cpu
-device_dispatch.kernels_by_device["meta"] = meta
-device_dispatch.sparse_computed = computed
-fp_warnings.install()
-# Where the settings of this context do not reach (a task that was begun before), a filter does.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(autograph_cli\.)?torch\.")
-
-from ._core import arg_check, dtypes, interpret, layout as _layout, overrides as _overrides, registry
-from ._core.device import device as device
-from ._core.dtypes import dtype as dtype
-from ._core.layout import (
-    channels_last as channels_last,
-    channels_last_3d as channels_last_3d,
-    contiguous_format as contiguous_format,
-    preserve_format as preserve_format,
-    sparse_coo as sparse_coo,
-    sparse_csr as sparse_csr,
-    strided as strided,
-)
-from ._core.size import Size as Size
-from ._core.tensor import Tensor as Tensor
-from ._ops import legacy as _legacy
-
-_OPERATIONS = (
-    "arithmetic",
-    "unary",
-    "clamping",
-    "binary",
-    "activations",
-    "creation",
-    "ranges",
-    "conversion",
-    "comparison",
-    "views",
-    "as_strided",
-    "joining",
-    "rearrange",
-    "indexing",
-    "where",
-    "getitem",
-    "gather_scatter",
-    "split_join",
-    "reductions",
-    "sorting",
-    "histograms",
-    "statistics",
-    "linear",
-    "nonlinear",
-    "losses",
-    "convolution",
-    "pooling",
-    "average_pooling",
-    "unpooling",
-    "normalization",
-    "padding",
-    "distances",
-    "solvers",
-    "decompositions",
-    "lu",
-    "norms",
-    "householder",
-    "stft",
-    "ldl",
-    "classification",
-    "chunked",
-    "interpolate",
-    "embedding",
-    "dropout",
-    "attention",
-    "aten_layers",
-    "complexes",
-    "view_copy",
-    "segments",
-    "finite_difference",
-    "storage",
-    "misc",
-    "random",
-    "recurrent",
-    "weight_norm",
-    "sparse",
-    "printing",
-    "protocols",
-    "operators",
-    "special",
-    "fft",
-    "products",
-    "einsum",
-    "cdist",
-    "default_device",
-    "random_variates",
-    "foreach",
-)
-"""The families of operations; each publishes what it defines."""
-for _name in _OPERATIONS:
-    importlib.import_module(f"._ops.{_name}", __name__)
-_METHODS = registry.methods | {"requires_grad_": Tensor.requires_grad_}
-for _name, _method in (_METHODS | _overrides.overridable(_METHODS) | arg_check.guard("Tensor", _METHODS)).items():
-    setattr(Tensor, _name, _method)
-Tensor._make_subclass = staticmethod(_legacy.make_subclass)
-Tensor._make_wrapper_subclass = staticmethod(_legacy.make_wrapper_subclass)
-Size.__module__ = "torch"
 
 from . import (
     _C,
     __config__,
+    _missing,
+    _namespace,
     _reductions,
     accelerator as accelerator,
     amp as amp,
@@ -146,7 +40,18 @@ from . import (
     utils as utils,
     version as version,
 )
+from ._core import interpret as _interpret, layout as _layout
+from ._core.layout import (
+    channels_last as channels_last,
+    channels_last_3d as channels_last_3d,
+    contiguous_format as contiguous_format,
+    preserve_format as preserve_format,
+    sparse_coo as sparse_coo,
+    sparse_csr as sparse_csr,
+    strided as strided,
+)
 from ._functorch.vmap import vmap as vmap
+from ._namespace import Size as Size, Tensor as Tensor, device as device, dtype as dtype
 from ._ops.generators import Generator as Generator, default_generator as default_generator
 from ._ops.storage import UntypedStorage as UntypedStorage
 from ._saving.archive import PyTorchFileReader as PyTorchFileReader
@@ -206,16 +111,7 @@ inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
 legacy_contiguous_format = contiguous_format
 
-globals().update(dtypes.NAMED)
-globals().update(dtypes.ALIASES)
-globals().update(_legacy.TYPED)
-globals().update(
-    registry.functions | _overrides.overridable(registry.functions) | arg_check.guard("torch", registry.functions)
-)
-for _part in (fft, linalg, special):
-    vars(_part).update(
-        _overrides.overridable(vars(_part)) | arg_check.guard(_part.__name__.rpartition(".")[2], vars(_part))
-    )
+globals().update(_namespace.NAMES)
 globals().update(_FORMER)
 
 
@@ -247,7 +143,7 @@ _AT_NEED = (
 """Parts of the namespace that are imported when a script asks for them."""
 
 
-def _attribute(name: str) -> Any:
+def __getattr__(name: str) -> Any:
     if name in _AT_NEED:
         return _missing.load(f"{__name__}.{name}")
     if name == "compile":
@@ -263,6 +159,5 @@ def _attribute(name: str) -> Any:
     )
 
 
-__getattr__ = _attribute  # assigned: what a def returns, mypy does not know yet in the circle of imports
 _missing.speak_for_parts(__name__)
 _missing.speak_for(_C)

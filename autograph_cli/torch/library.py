@@ -54,6 +54,10 @@ class CustomOpDef:
         """The only overload of this operator."""
         return self
 
+    @property
+    def _qualname(self) -> str:
+        return self._name
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             bound = self._signature.bind(*args, **kwargs)

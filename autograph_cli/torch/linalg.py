@@ -11,6 +11,7 @@ from __future__ import annotations
 from ._core.registry import functions, with_out
 from ._ops import (
     decompositions as _decompositions,
+    determinants as _determinants,
     ldl as _symmetric,
     lu as _lu,
     norms as _norms,
@@ -19,6 +20,7 @@ from ._ops import (
 )
 from ._ops._errors import LinAlgError
 
+det, slogdet = with_out(_determinants.det), with_out(_determinants.slogdet)
 matmul, householder_product = functions["matmul"], functions["orgqr"]
 cross, diagonal = with_out(_products.linalg_cross), _products.linalg_diagonal
 multi_dot, vander, vecdot = _products.multi_dot, _products.vander, with_out(_products.vecdot)
@@ -36,8 +38,6 @@ lu, lu_solve, lu_factor, lu_factor_ex = (
     solve_triangular,
     inv,
     inv_ex,
-    det,
-    slogdet,
     pinv,
     lstsq,
     matrix_exp,
@@ -52,8 +52,6 @@ lu, lu_solve, lu_factor, lu_factor_ex = (
         "solve_triangular",
         "inv",
         "inv_ex",
-        "det",
-        "slogdet",
         "pinv",
         "lstsq",
         "matrix_exp",

@@ -15,8 +15,8 @@ from typing import IO, Any
 import numpy as np
 
 from ..atomic_files import atomic_write
+from ._arrays.meta import without_memory
 from ._core.device import device
-from ._core.device_dispatch import without_memory
 from ._core.dtypes import dtype
 from ._ops.storage import UntypedStorage
 from ._saving import before_zip

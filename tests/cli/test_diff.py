@@ -56,6 +56,12 @@ def test_a_picture_is_drawn(cli: Cli, traces: list[str], tmp_path: Path, format:
     assert "div" in (tmp_path / f"out.{format}").read_text()
 
 
+def test_svg_is_side_by_side_or_together(cli: Cli, traces: list[str]) -> None:
+    beside, together = (cli("diff", "-f", "svg", *more, *traces).stdout for more in ([], ["--together"]))
+    assert beside.count('class="changed"') == 2 and "before: old.json" in beside and "after: new.json" in beside
+    assert together.count('class="changed"') == 1 and "was mul" in together
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -66,6 +72,7 @@ def test_a_picture_is_drawn(cli: Cli, traces: list[str], tmp_path: Path, format:
         (["old.json", "nothing.graph.txt"], "Cannot read nothing.graph.txt"),
         (["--rev", "main", "old.json"], "--rev is for scripts, and old.json is none."),
         (["-o", "out.gif", "old.json", "new.json"], "The name out.gif does not say the format"),
+        (["-f", "svg", "-o", "x.png", "old.json", "new.json"], "-f svg and the name x.png, which says png, are two"),
         (["-f", "svg", "old.json", "old.json"], "There is nothing to draw: the graphs are the same."),
         (["--step", "7", "old.json", "new.json"], "There is no step 7 in the trace of expr.py"),
     ],
@@ -94,7 +101,7 @@ def test_a_revision_is_compared_with_its_own_neighbours(autograph: Run, tmp_path
     assert found.returncode == 1, found.stderr
     assert found.stdout.startswith("  `tanh` became `sigmoid` (helper.py:2)\n")
     assert autograph("diff", "--rev", "main", "expr.py", "-o", "found.svg", cwd=folder).returncode == 1
-    assert "expr.py at main - expr.py, step 0" in (folder / "found.svg").read_text()
+    assert "before: expr.py at main · step 0" in (folder / "found.svg").read_text()
     none = autograph("diff", "--rev", "nowhere", "expr.py", cwd=folder)
     assert none.returncode == 2
     assert none.stderr.startswith("Error: git cat-file: ")
@@ -110,7 +117,7 @@ def test_a_snapshot_is_compared_with_its_script(autograph: Run, tmp_path: Path) 
 def test_a_page_shows_both_graphs_beside_each_other(cli: Cli, traces: list[str], tmp_path: Path) -> None:
     result = cli("diff", *traces, "-o", "changes.html")
     page = (tmp_path / "changes.html").read_text()
-    assert result.exit_code == 1 and page.count("<figure>") == 2 and page.count('class="changed"') == 2
+    assert result.exit_code == 1 and page.count("<figcaption>") == 2 and page.count('class="changed"') == 2
     assert "`mul` became `div`" in page and "before: old.json" in page and "after: new.json" in page
     assert "<script" not in page and "default-src 'none'" in page
     ids = re.findall(r' id="([^"]*)"', page)
@@ -145,3 +152,15 @@ def test_equal_graphs_make_a_page_and_a_comment_that_say_so(cli: Cli, traces: li
     for format_ in ("html", "markdown"):
         result = cli("diff", "-f", format_, traces[0], traces[0])
         assert result.exit_code == 0 and "The graphs are the same." in result.stdout
+
+
+def test_a_detach_after_a_layer_is_no_change_of_what_the_layer_was_given(autograph: Run, tmp_path: Path) -> None:
+    script = (
+        "import torch\nbn = torch.nn.BatchNorm1d(3)\nw = torch.ones(4, 3, requires_grad=True)\n"
+        "h = bn(torch.randn(4, 3) * w)\nloss = (h * w).sum()\nloss.backward()\n"
+    )
+    (tmp_path / "one.py").write_text(script)
+    (tmp_path / "other.py").write_text(script.replace("(h * w)", "(h.detach() * w)"))
+    told = autograph("diff", "one.py", "other.py").stdout
+    assert "`bn.weight` no longer gets a gradient" in told and "it is cut off" in told
+    assert "called with" not in told and "native_batch_norm" not in told.partition("@@")[0]

@@ -55,6 +55,14 @@ def wrong(tmp_path: Path) -> str:
     return "expr.py"
 
 
+def test_what_was_not_looked_for_is_said(cli: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text("import torch\ntorch.ones(2, requires_grad=True).sum().backward()\n")
+    cli("run", "expr.py", "-q")
+    said = "AG305 were not looked for; `autograph explain expr.py` records them."
+    assert said in cli("explain").stderr
+    assert said not in cli("explain", "expr.py").stderr
+
+
 def test_github(cli: Callable[..., Result], wrong: str) -> None:
     said = cli("explain", wrong, "--format", "github").stdout
     assert said.startswith("::warning file=expr.py,line=4,title=AG002::e, which a backward needs")

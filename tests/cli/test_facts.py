@@ -72,7 +72,10 @@ def test_a_trace_without_them_says_how_to_get_them(cli: Cli, trace: Trace, tmp_p
     [
         (("render", "--show", "vals"), "There is no 'vals' to show; known ones: shapes, names,"),
         (("show", "--show", "values,all"), "There is no 'all' to show"),
-        (("run", "--record", "grads", "a.py"), "'grads' is none of: values, time, formula, inside."),
+        (
+            ("run", "--record", "grads", "a.py"),
+            "'grads' is none of: values, time, flops, memory, formula, inside, check.",
+        ),
     ],
 )
 def test_an_unknown_word_is_told(cli: Cli, args: tuple[str, ...], message: str) -> None:

@@ -24,6 +24,20 @@ def test_version(cli: Cli) -> None:
     assert cli("--version").stdout == f"autograph, version {__version__}\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        ("rendr", "No such command 'rendr'. Did you mean 'render'?"),
+        ("expr.py", "No such command 'expr.py'. Did you mean 'run expr.py'?"),
+        ("xyz", "No such command 'xyz'."),
+    ],
+)
+def test_a_mistyped_command_is_told_what_was_meant(cli: Cli, command: str, meant: str) -> None:
+    result = cli(command)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Error: {meant}\n")
+
+
 @pytest.mark.parametrize("command", ["run", "render", "show"])
 def test_help_has_examples(cli: Cli, command: str) -> None:
     result = cli(command, "--help")

@@ -112,7 +112,7 @@ def test_what_is_shown_of_a_cell_is_recorded_by_itself(shell: Shell, options: st
 
 @pytest.mark.parametrize(
     ("options", "code", "sentence"),
-    [("--colour", CELL, "No such option"), ("", "1 + 1", "built no graph"), ("--root nobody", CELL, "nobody")],
+    [("--shade", CELL, "No such option"), ("", "1 + 1", "built no graph"), ("--root nobody", CELL, "nobody")],
 )
 def test_what_is_wrong_is_said_in_a_sentence(
     shell: Shell, capsys: pytest.CaptureFixture[str], options: str, code: str, sentence: str

@@ -31,6 +31,12 @@ def test_the_command_line_goes_before(cli: Callable[..., Result], tmp_path: Path
     assert (tmp_path / "expr.forward.json").is_file()
 
 
+def test_the_name_of_a_file_goes_before_the_project(cli: Callable[..., Result], tmp_path: Path) -> None:
+    keep(tmp_path, '[tool.autograph.render]\nformat = "dot"\n')
+    assert cli("render", "expr.json", "-o", "graph.svg").exit_code == 0
+    assert (tmp_path / "graph.svg").read_bytes().startswith(b"<?xml")
+
+
 def test_show_has_a_table_of_its_own(cli: Callable[..., Result], tmp_path: Path) -> None:
     keep(tmp_path, "[tool.autograph.show]\ndetails = true\n")
     assert "expr.py:3" in cli("show", "expr.json").output
@@ -41,7 +47,7 @@ def test_show_has_a_table_of_its_own(cli: Callable[..., Result], tmp_path: Path)
     [
         (
             "formad = 'dot'",
-            "tool.autograph.render has no setting 'formad'; known ones: columns, depth, engine, ",
+            "tool.autograph.render has no setting 'formad'; known ones: ",
         ),
         ("backward = true", "tool.autograph.render has no setting 'backward'"),
         ("format = 'gif'", "tool.autograph.render.format: 'gif' is not one of"),

@@ -99,6 +99,7 @@ def told(result: Result) -> str:
 def test_a_cut_on_the_line_of_the_loss_is_named(ask: Ask) -> None:
     result = ask("loss = (w + x.detach()).sum()\nloss.backward()\n", "loss", "x")
     assert "Cut at expr.py:4 `loss = (w + x.detach()).sum()`: .detach(), of x" in told(result)
+    assert "does not require grad" not in told(result)
 
 
 def test_a_variable_that_nothing_reads_is_never_used(ask: Ask) -> None:

@@ -25,8 +25,8 @@ IN_PROSE = sorted(
         for command in re.findall(r"`autograph ((?:render|show) (?:samples|tests)/[^`]+)`", page.read_text("utf-8"))
     }
 )
-ELSEWHERE = {"--graph-update", "--graph-engine", "--epochs", "--help"}
-"""Options of pytest, of scripts, and of every command."""
+ELSEWHERE = {"--graph-update", "--graph-engine", "--epochs", "--help", "--all"}
+"""Options of pytest, of scripts, of what records the tests' tables, and of every command."""
 EDITS = {"autograph snapshot --check first.py": ("torch.tanh(w * x + b)", "torch.tanh(w * x + b).exp()")}
 """What is changed in a script before a command; the page says so in words."""
 

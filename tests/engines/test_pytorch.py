@@ -94,6 +94,46 @@ def test_modules_lines_saved_tensors_and_orders_are_told(python: Run, tmp_path: 
     assert any("of loss" in line and "pass 0" in line for line in lines)
 
 
+CASES = {
+    "in place, of a tensor without history": "y = torch.zeros(3); y.add_(w); y.mul_(2); loss = y.sum()",
+    "a view that is changed": "z = torch.zeros(3, 3); z[0] = w * 2; z[1].add_(w); loss = z.sum() + z[0].sum()",
+    "negative dimensions": "loss = (w.softmax(-1) + w.unsqueeze(-1).sum(-1)).cumsum(-1)[-1:].sum()",
+    "a mask": "m = w.detach() > 0; loss = w[m].sum()",
+    "no derivative of a derivative": (
+        "q = w.expand(1, 1, 2, 3); o = torch.nn.functional.scaled_dot_product_attention(q, q, q)\n"
+        "g, = torch.autograd.grad(o.sum(), w, create_graph=True); loss = w.sum()"
+    ),
+    "silu and powers twice": (
+        "e = torch.ones(3) * 2; y = torch.nn.functional.silu(w).sum() + (w ** e).sum()\n"
+        "g, = torch.autograd.grad(y, w, create_graph=True); loss = g.sum()"
+    ),
+    "a check beside the graph": (
+        "d = w.detach().double().requires_grad_(); torch.autograd.gradcheck(torch.sin, d)\n"
+        "torch.autograd.gradgradcheck(torch.sin, d); loss = w.sin().sum()"
+    ),
+    "an output that is not asked for": (
+        "c = torch.nn.Conv2d(1, 2, 3); y = c(torch.ones(1, 1, 5, 5)).pow(2).sum()\n"
+        "g, = torch.autograd.grad(y, c.weight, create_graph=True); loss = g.sum()"
+    ),
+    "a sample of a distribution": (
+        "c = torch.distributions.Categorical(logits=w); loss = c.log_prob(c.sample()).sum() + c.entropy().sum()"
+    ),
+}
+
+
+@needs_pytorch
+@pytest.mark.parametrize("case", CASES)
+def test_both_engines_draw_the_same(python: Run, tmp_path: Path, case: str) -> None:
+    lines = ["import torch", "torch.manual_seed(0)", "w = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)"]
+    (tmp_path / "case.py").write_text("\n".join([*lines, CASES[case], "loss.backward()", ""]))
+    ours, theirs = (
+        python("-m", "autograph_cli", "show", "--engine", engine, "--show", "names,line,arguments", "case.py")
+        for engine in ("builtin", "torch")
+    )
+    assert ours.returncode == theirs.returncode == 0, theirs.stderr
+    assert ours.stdout == theirs.stdout
+
+
 UNTRACKED = """
 import torch
 x, w = torch.ones(2, 3), torch.ones(3, 3, requires_grad=True)
@@ -195,3 +235,44 @@ def test_the_project_chooses_the_engine(python: Run, tmp_path: Path) -> None:
     assert python("-m", "autograph_cli", "run", "-o", "t.json", "loop.py").returncode == 0
     engine = json.loads((tmp_path / "t.json").read_text())["engine"]
     assert engine == ("pytorch" if INSTALLED else "autograph")
+
+
+@needs_pytorch
+def test_both_engines_count_the_same_operations_and_memory(python: Run) -> None:
+    found = []
+    for engine in ("builtin", "torch"):
+        done = python(
+            "-m", "autograph_cli", "profile", "--json", "--engine", engine, "--step", "0", str(PROGRAMS / "17_lenet.py")
+        )
+        data = json.loads(done.stdout)
+        rows = {row["name"]: row for row in data["by"]["operation"]}
+        assert all(row["forward_ns"] + row["backward_ns"] > 0 for row in rows.values())
+        found.append(({name: (row["count"], row["flops"]) for name, row in rows.items()}, data["total"]["bytes_kept"]))
+        assert data["memory"]["peak_bytes"] > 2**20
+    assert found[0] == found[1]
+
+
+@needs_pytorch
+@pytest.mark.parametrize("name", ["y", "w"])
+def test_both_engines_tell_the_same_of_a_tensor(python: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "expr.py").write_text(
+        "import torch\nw = torch.ones(2, 3, requires_grad=True)\ny = w[1]\ny.register_hook(print)\n(y * y).sum().backward()\n"
+    )
+    told = [
+        python("-m", "autograph_cli", "inspect", "--engine", engine, "expr.py", name, "--json").stdout
+        for engine in ("builtin", "torch")
+    ]
+    assert told[0] == told[1] and json.loads(told[0])["storage"] == "24 B"
+
+
+@needs_pytorch
+def test_both_engines_watch_the_same(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(
+        "import torch\nw = torch.tensor([1.0, 2.0], requires_grad=True)\noptimizer = torch.optim.SGD([w], lr=0.25)\n"
+        "for _ in range(40):\n    optimizer.zero_grad()\n    (w ** 2).sum().backward()\n    optimizer.step()\n"
+    )
+    told = [
+        python("-m", "autograph_cli", "render", "--watch", "--engine", engine, "expr.py", "-f", "csv", "-o", "-").stdout
+        for engine in ("builtin", "torch")
+    ]
+    assert told[0] == told[1] and len(told[0].splitlines()) == 1 + 3 * 40

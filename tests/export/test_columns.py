@@ -13,9 +13,8 @@ from autograph_cli.export.columns import TALL, in_columns
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.parts import split
 from autograph_cli.export.placed import Line, Placed, Point
-from autograph_cli.export.routes import label_width
 from autograph_cli.export.scene import Arrow, Band, Box, Frame, Scene
-from autograph_cli.export.style import EDGE
+from autograph_cli.export.style import EDGE, label_width
 
 
 def chain(

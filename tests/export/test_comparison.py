@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from autograph_cli.export import ExportError
-from autograph_cli.export.comparison import render_diff, side_by_side
+from autograph_cli.export.comparison import both_scenes, render_diff, side_by_side
 from autograph_cli.graph import Trace, diff
 from tests.graph.nets import inserted, net
 
@@ -56,10 +57,33 @@ def test_equal_graphs_and_unknown_formats_are_refused() -> None:
         render_diff(diff(graph, graph), "gif")
 
 
-def test_two_graphs_stand_side_by_side() -> None:
-    root = ET.fromstring(side_by_side(net(6), net(9)))
+@pytest.mark.parametrize("size", [12, 1_000])
+def test_two_graphs_stand_side_by_side(size: int) -> None:
+    graph = net(size)
+    at = next(node.id for node in graph if node.id > size / 2 and node.kind == "operation")
+    other = inserted(graph, at, "cosh")
+    root = ET.fromstring(side_by_side([diff(graph, other), diff(other, graph)], ("old.py", "new.py")))
     inner = [child for child in root if child.tag.endswith("svg")]
-    assert len(inner) == 2
-    assert float(inner[1].get("x", "0")) > 0
+    found = [styles(ET.tostring(child)) for child in inner]
+    assert [(its["added"], its["removed"]) for its in found] == [(0, 0), (1, 0), (0, 1), (0, 0)]
+    folded = [its["folded"] for its in found]
+    assert folded[0] == folded[1] and (folded[0] > 0) == (size > 200) and all(its["operation"] < 20 for its in found)
+    left, right, below, _ = [[float(child.get(name, "0")) for name in ("x", "y", "width", "height")] for child in inner]
+    assert right[0] >= left[0] + left[2] and right[1] == left[1] and below[1] >= left[1] + left[3]
     names = [element.get("id") for element in root.iter() if element.get("id")]
     assert len(names) == len(set(names))
+
+
+def test_a_change_shows_on_either_side_what_it_was_there() -> None:
+    graph = net(1_000)
+    node = next(node for node in graph if node.id > 500 and node.kind == "operation")
+    other = replace(
+        graph,
+        nodes=tuple(replace(its, op="cosh", name="CoshBackward0") if its is node else its for its in graph),
+    )
+    old, new = both_scenes(diff(graph, other))
+    assert [[box.title for box in scene.boxes if box.style == "changed"] for scene in (old, new)] == [
+        [node.op],
+        ["cosh"],
+    ]
+    assert not any(arrow.dashed for scene in (old, new) for arrow in scene.arrows)

@@ -29,12 +29,25 @@ loss = (x * w).sin().sum()
 slope, other = torch.autograd.grad(loss, (w, x), create_graph=True)
 again, = torch.autograd.grad(slope.sum(), x, create_graph=True)
 """
+LISTED = """import torch
+w = [torch.tensor(float(n), requires_grad=True) for n in range(1, 4)]
+loss = w[0] * w[1] * w[2]
+slopes = torch.autograd.grad(loss, w, create_graph=True)
+"""
 MANY = """
 import torch
 a, b, c, d, e, f = (torch.ones(2, requires_grad=True) for _ in range(6))
 
 loss = (a * b * c * d * e * f).sum()
 grads = torch.autograd.grad(loss, (a, b, c, d, e, f), create_graph=True)
+"""
+UNRECORDED = """
+import torch
+x = torch.ones(3, requires_grad=True)
+score = x.sin().sum()
+(slope,) = torch.autograd.grad(score, x, create_graph=True)
+loss = score * 2
+loss.backward()
 """
 PENALTY = """
 import torch
@@ -73,6 +86,8 @@ def test_a_derivative_is_titled_by_what_is_computed(run: Callable[..., Graph], f
     [
         (POWER, ["dy/dx", "dy′/dx"]),
         (TWO_LEAVES, ["dloss/dw, dloss/dx", "d(sum)/dx"]),
+        (LISTED, ["dloss/dw[0…2]", ""]),
+        (UNRECORDED, ["dscore/dx", ""]),
         (MANY, ["dloss/da, dloss/db, dloss/dc, dloss/dd and 2 more", ""]),
     ],
 )
@@ -122,4 +137,4 @@ def test_an_unknown_flow_is_refused(run: Callable[..., Graph]) -> None:
 def test_both_flows_are_made_in_every_format(run: Callable[..., Graph], format: str) -> None:
     graph = run(PENALTY)
     made = [render(graph, "double-backward", format, flow=flow) for flow in ("gradient", "data")]
-    assert (made[0] == made[1]) == (format == "html")
+    assert made[0] != made[1]

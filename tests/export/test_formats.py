@@ -39,7 +39,7 @@ def one_leaf(name: str) -> Graph:
 def test_a_flowchart_has_shapes_labels_bands_and_dashes(traces: dict[str, Trace]) -> None:
     picture = render(traces["higher_order"].steps[0], "double-backward", "mermaid", order=2, title="a.py")
     lines = picture.decode().splitlines()
-    assert lines[:4] == ["---", 'title: "a.py"', "---", "flowchart TD"]
+    assert lines[:4] == ["---", 'title: "a.py · double-backward · value, following, scores, …"', "---", "flowchart TD"]
     assert [line.strip() for line in lines if "subgraph" in line] == [
         'subgraph band_4["order 2 · double backward"]',
         'subgraph band_3["order 0 · made from gradients"]',
@@ -47,7 +47,8 @@ def test_a_flowchart_has_shapes_labels_bands_and_dashes(traces: dict[str, Trace]
         'subgraph band_0["order 0 · forward"]',
     ]
     assert any(re.fullmatch(r'    n\d+\(\["w2<br/>AccumulateGrad"\]\):::leaf', line) for line in lines)
-    assert any(re.fullmatch(r'  n\d+ -\.->\|"\[8, 16\]"\| n\d+', line) for line in lines)
+    assert any(re.fullmatch(r'  n\d+ -->\|"\[8, 16\]"\| n\d+', line) for line in lines)
+    assert any(re.fullmatch(r"  n\d+ -\.-> n\d+", line) for line in lines)
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -15,10 +15,12 @@ from autograph_cli.export.modules import framed
 from autograph_cli.export.parts import split
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.graph import Graph, backward, double_backward, forward
-from tests.export.nets import Net, layers
-from tests.export.test_html import browser, view_of
+from tests.export.nets import Net, layers, linear
+from tests.export.pages import view_of
 
-__all__ = ["browser"]
+
+def unpacked(text: str) -> Any:
+    return json.loads(zlib.decompress(base64.b64decode(text)))
 
 
 def blocks(count: int, each: int) -> Graph:
@@ -41,9 +43,9 @@ def flat(count: int) -> Graph:
     return net.graph(x)
 
 
-def scene_of(graph: Graph, data: bool = True) -> Scene:
+def scene_of(graph: Graph, data: bool = True) -> tuple[Scene, Graph]:
     view = forward(graph) if data else backward(graph)
-    return split(framed(build(view, "", data=data), view))
+    return split(framed(build(view, "", data=data), view)), view
 
 
 CASES = {
@@ -57,7 +59,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_all_boxes_are_in_one_level_each_and_no_level_is_big(name: str) -> None:
-    scene, found = CASES[name], levels(CASES[name])
+    scene, found = CASES[name][0], levels(*CASES[name])
     drawn = [box.id for fold in found for box in fold.placed.scene.boxes]
     folds = {fold.key for fold in found} - {""}
     assert {box.id for box in scene.boxes} <= set(drawn) and len(drawn) == len(set(drawn))
@@ -71,7 +73,7 @@ def test_all_boxes_are_in_one_level_each_and_no_level_is_big(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_arrows_lead_between_what_they_led_between(name: str) -> None:
-    scene, found = CASES[name], levels(CASES[name])
+    scene, found = CASES[name][0], levels(*CASES[name])
     inside = {fold.key: set(fold.members) for fold in found}
     edges = {(arrow.tail, arrow.head) for arrow in scene.arrows}
     told = 0
@@ -87,9 +89,22 @@ def test_arrows_lead_between_what_they_led_between(name: str) -> None:
 
 def test_a_closed_box_says_how_many_leaves_are_inside_and_their_names() -> None:
     box = next(
-        box for fold in levels(CASES["blocks"]) for box in fold.placed.scene.boxes if box.title == "blocks.3: Block"
+        box for fold in levels(*CASES["blocks"]) for box in fold.placed.scene.boxes if box.title == "blocks.3: Block"
     )
     assert box.lines == ("20 nodes: add, mul", "20 leaves: w0, w1, w2…") and "w19" in box.tooltip
+
+
+def test_leaves_of_one_name_in_several_modules_are_told_apart() -> None:
+    net = Net()
+    x, model = net.leaf("x"), net.call("model", "Model")
+    for number in range(60):
+        block = net.call(f"model.{number}", "Block", model)
+        for inner in ("a", "b"):
+            x = linear(net, f"model.{number}.{inner}", x, block)
+    view = forward(net.graph(x))
+    found = levels(split(framed(build(view, "", data=True), view)), view)
+    (box,) = [box for fold in found for box in fold.placed.scene.boxes if box.title == "7: Block"]
+    assert box.lines[1].endswith("leaves: a.weight, b.weight") and box.lines[1].startswith("2 "), box.lines
 
 
 def test_orders_stay_in_their_bands() -> None:
@@ -100,7 +115,7 @@ def test_orders_stay_in_their_bands() -> None:
         x = net.op("mul", x, of=node)
     graph = net.graph(x)
     view = double_backward(graph)
-    found = levels(split(framed(build(view, "", data=False), view)))
+    found = levels(split(framed(build(view, "", data=False), view)), view)
     band = {box.id: box.band for box in build(view, "", data=False).boxes}
     assert len(found[0].placed.lanes) == 2
     assert all(len({band[member] for member in fold.members}) == 1 for fold in found[1:])
@@ -110,14 +125,15 @@ def test_the_page_unpacks_to_what_was_packed() -> None:
     page = render(blocks(60, 20), "forward", "html", max_nodes=200, roll=False).decode()
     view = view_of(page)
     covered: list[int] = []
-    for fold in view["folds"].values():
-        level: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(fold["level"])))
-        assert level["svg"].startswith("<svg") and len(level["arrows"]) == level["svg"].count('class="arrow"')
-        covered += [
-            box["node"]
-            for box in level["boxes"].values()
-            if "node" in box and box.get("at") and not box["title"].endswith("→")
-        ]
+    shapes = list(map(unpacked, view["shapes"]))
+    for shape in shapes:
+        assert shape["svg"].startswith("<svg") and len(shape["arrows"]) == shape["svg"].count('class="arrow"')
+        assert all(f'id="b{number}"' in shape["svg"] for number in range(len(shape["at"])))
+    levels_of = [level for packed in view["levels"] for level in unpacked(packed)]
+    assert len(levels_of) == len(view["folds"]) > 2 * len(shapes), "levels of one shape are drawn once"
+    for (_, _, number, outside), level in zip(view["folds"].values(), levels_of, strict=True):
+        assert len(level) == len(shapes[number]["at"])
+        covered += [node for key, node, *_ in level if node >= 0 and key not in outside]
     assert set(range(len(blocks(60, 20)))) - set(covered) <= {box.get("node") for box in view["boxes"].values()}
     assert page == render(blocks(60, 20), "forward", "html", max_nodes=200, roll=False).decode()
 

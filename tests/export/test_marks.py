@@ -17,6 +17,25 @@ START = """import torch
 w = torch.tensor([0.0, 2.0], requires_grad=True)
 v = torch.tensor([1.0, 3.0], requires_grad=True)
 """
+KEPT = """class Sinh(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.up, ctx.x = torch.exp(x), x
+        return (ctx.up - 1 / ctx.up) / 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * (WHAT) / 2
+
+out = Sinh.apply(w)
+torch.autograd.grad(out.sum(), w, create_graph=MORE)
+"""
+LAYERS = """net = torch.nn.ModuleDict({"a": torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))})
+net["b"] = torch.nn.Linear(2, 2)
+h = net["a"](w)
+loss = (net["b"](h.detach()) + v).sum()
+loss.backward()
+"""
 CASES = {
     "right": ("loss = (w * v).exp().sum()\nloss.backward()\n", []),
     "relu in place": ("loss = (w * v).relu_().sum()\nloss.backward()\n", []),
@@ -32,6 +51,15 @@ CASES = {
     ),
     "nan forward": ("loss = ((w - 1).log() * v).sum()\nloss.backward()\n", ["NaN is made here, line 4"]),
     "nan backward": ("loss = ((w * v).sqrt() * 0).sum()\nloss.backward()\n", ["its backward makes NaN, line 4"]),
+    "kept in forward": (
+        KEPT.replace("WHAT", "ctx.up + 1 / ctx.up").replace("MORE", "True"),
+        ["second derivative misses ctx.up, line 14"],
+    ),
+    "a first derivative": (KEPT.replace("WHAT", "ctx.up + 1 / ctx.up").replace("MORE", "False"), []),
+    "a module without gradient": (
+        LAYERS,
+        ["gets no gradient", "4 leaves of net.a get no gradient", "cut here: detach, line 7"],
+    ),
     "in place": (
         "h = w.exp()\nk = h.mul_(2)\ntry:\n    k.sum().backward()\nexcept RuntimeError:\n    pass\n",
         ["changed in place after exp saved it, line 5"],
@@ -89,6 +117,26 @@ def test_marks_stay_where_loops_are_rolled_and_modules_closed(run: Callable[[str
     )
     for options in ({}, {"roll": True}, {"depth": 0}, {"max_nodes": 10}):
         assert b"cut here: detach, line 7" in render(trace.steps[0], "forward", **options)  # type: ignore[arg-type]
+
+
+def test_a_line_that_cuts_often_has_one_mark_in_a_picture(run: Callable[[str], Trace]) -> None:
+    trace = run("loss = 0\nfor _ in range(3):\n    loss = loss + (w.exp().detach() * v).sum()\nloss.backward()\n")
+    picture = render(trace.steps[0], roll=False).decode()
+    assert picture.count(">cut here: detach, line 6 × 3<") == 1
+    assert picture.count('class="mark"') == 2
+
+
+def test_the_wrong_sinh_of_the_docs_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = Path(__file__).parents[1] / "programs"
+    monkeypatch.chdir(programs)
+    traces = [runner.record(runner.Target.of(name, ()))[1] for name in ("13_sinh_wrong.py", "12_sinh_function.py")]
+    words = "second derivative misses ctx.up, ctx.down, line 24"
+    for view in ("forward", "backward", "double-backward"):
+        assert [f">{words}</text>" in render(trace.steps[-1], view).decode() for trace in traces] == [True, False]
+    assert [dict(report(trace, None, Path())).get("see", "") for trace in traces] == [
+        "second derivative misses (line 24): marked in the pictures",
+        "",
+    ]
 
 
 def test_a_long_list_is_told_in_short(run: Callable[[str], Trace]) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from autograph_cli.cli.finding_formats import text
 from autograph_cli.findings import RULES, Finding, explain
+from autograph_cli.findings.formats import text
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.record import runner
 from tests.conftest import ROOT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograph_cli.graph import close_modules, to_text
-from tests.export.nets import layers
+from tests.export.nets import Net, layers, linear
 
 
 def test_a_closed_module_is_one_line() -> None:
@@ -23,6 +23,14 @@ def test_what_is_not_so_deep_stays_open() -> None:
     graph = layers(2)
     assert len(close_modules(graph, 3)) == len(graph)
     assert [node.op for node in close_modules(graph, 0) if node.op] == ["model: Model {4 nodes, 6 parameters}", "sum"]
+
+
+def test_a_closed_module_whose_result_nobody_uses_has_a_name() -> None:
+    net = Net()
+    x = net.leaf("x")
+    linear(net, "dropped", x)
+    text = to_text(close_modules(net.graph(net.op("sum", x)), 0))
+    assert "  %1: float32[3] = dropped: Linear {1 node, 3 parameters}(x)\n" in text
 
 
 def test_the_closed_graph_holds_the_rules_of_graphs() -> None:

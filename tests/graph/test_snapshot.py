@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from autograph_cli import record, torch
 from autograph_cli.graph import (
     Graph,
     Output,
@@ -25,7 +26,7 @@ from autograph_cli.graph import (
 from autograph_cli.graph.snapshot import HOLDS
 from tests.graph.nets import VECTOR, inserted, leaf, net, operation
 
-TEXT = """autograph snapshot 1: expr.py
+TEXT = """autograph snapshot 2: expr.py
 holds names, shapes, dtypes, constants
 steps 1
 
@@ -92,7 +93,7 @@ DAMAGE = {
     "": "the snapshot is empty.",
     "\n \n": "the snapshot is empty.",
     "hello\n": "the snapshot is no autograph snapshot: its first line is 'hello'.",
-    TEXT.replace("snapshot 1", "snapshot 2"): "the snapshot has version 2, and this autograph reads version 1: "
+    TEXT.replace("snapshot 2", "snapshot 3"): "the snapshot has version 3, and this autograph reads up to version 2: "
     "a newer autograph wrote it.",
     TEXT.replace(
         "order 0\n", "<<<<<<< HEAD\norder 0\n"
@@ -122,6 +123,27 @@ def test_a_damaged_file_is_a_clear_error(number: int) -> None:
     with pytest.raises(SnapshotError) as caught:
         read_snapshot(text)
     assert str(caught.value) == message
+
+
+def scaled(factor: int) -> Snapshot:
+    """The snapshot of a script that multiplies by a number."""
+    x = torch.ones(3, requires_grad=True)
+    with record() as recording:
+        loss = (x * factor).sum()
+    assert loss is not None
+    return Snapshot("expr.py", (Section("step 0", recording.step.graph),), steps=1)
+
+
+def test_a_number_in_the_place_of_a_tensor_is_a_difference() -> None:
+    assert "with other=2" in scaled(2).to_text()
+    assert not compare(read_snapshot(scaled(2).to_text()), scaled(2))
+    assert compare(scaled(2), scaled(5)).sentences[0].endswith(" is called with other=5, not other=2")
+
+
+def test_a_snapshot_of_version_1_is_compared_without_such_numbers() -> None:
+    old = read_snapshot(scaled(2).to_text().replace("snapshot 2", "snapshot 1").replace("  with other=2", ""))
+    assert old.version == 1
+    assert not compare(old, scaled(5))
 
 
 def test_every_cut_of_a_snapshot_is_read_or_refused() -> None:

@@ -21,8 +21,8 @@ def test_the_forward_graph_of_a_layer(traces: dict[str, Trace]) -> None:
         "  z: float32[3] = add(%4, b)\n"
         "  loss: float32[] = binary_cross_entropy_with_logits(z, target)\n"
         "roots\n"
-        "  z = z\n"
-        "  loss = loss\n"
+        "  z\n"
+        "  loss\n"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from autograph_cli.graph import (
@@ -22,6 +24,7 @@ from autograph_cli.graph import (
     verify,
 )
 from autograph_cli.graph.views import is_cut, tracked
+from autograph_cli.record import runner
 
 VIEWS = (forward, backward, double_backward, slice_to_roots)
 
@@ -112,26 +115,58 @@ def test_without_untracked_operations_every_pass_is_left() -> None:
     assert found.passes == (Pass(0, "backward", 1, False, (Edge(3),), None, (3, 0), (Edge(0),)),)
 
 
-def test_many_nameless_tensors_that_are_gathered_are_not_shown() -> None:
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        ([""] * 4, 4),
+        ([""] * 5, 0),
+        (["x", "x~2", "x~3", "x~4"], 4),
+        (["x", "x~2", "x~3", "x~4", "x~5"], 0),
+        (["x", "x~2", "x~3", "x~4", "y"], 5),
+        (["x", "x~2", "x~3", "x~4", ""], 5),
+    ],
+)
+def test_many_tensors_without_names_of_their_own_are_not_shown_where_they_are_gathered(
+    names: list[str], shown: int
+) -> None:
     kind = (Output(TensorType("float32", ())),)
-    for count, shown in ((4, 4), (5, 0)):
-        sources = [Node(number, "input", "Input", "", kind) for number in range(count)]
-        edges = tuple(map(Edge, range(count)))
-        graph = Graph(
-            (
-                *sources,
-                Node(count, "untracked", "", "stack", kind, args=edges),
-                Node(count + 1, "leaf", "AccumulateGrad", "", kind),
-                Node(
-                    count + 2,
-                    "operation",
-                    "MulBackward0",
-                    "mul",
-                    kind,
-                    (Edge(count + 1), None),
-                    (Edge(count + 1), Edge(count)),
-                ),
+    count = len(names)
+    sources = [
+        Node(number, "input", "Input", "", (Output(TensorType("float32", ()), (name,) if name else ()),))
+        for number, name in enumerate(names)
+    ]
+    edges = tuple(map(Edge, range(count)))
+    graph = Graph(
+        (
+            *sources,
+            Node(count, "untracked", "", "stack", kind, args=edges),
+            Node(count + 1, "leaf", "AccumulateGrad", "", kind),
+            Node(
+                count + 2,
+                "operation",
+                "MulBackward0",
+                "mul",
+                kind,
+                (Edge(count + 1), None),
+                (Edge(count + 1), Edge(count)),
             ),
-            (Root("y", count + 2),),
-        )
-        assert [node.kind for node in forward(graph)].count("input") == shown
+        ),
+        (Root("y", count + 2),),
+    )
+    assert [node.kind for node in forward(graph)].count("input") == shown
+
+
+def test_what_a_transform_differentiates_is_in_the_forward_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("script.py").write_text(
+        "import torch\n"
+        "w = torch.ones(3, 2, requires_grad=True)\n"
+        "g = torch.func.grad(lambda w: torch.vmap(lambda x: (x.sin() * 2).sum())(w).sum())(w)\n"
+        "loss = g.exp().sum()\n"
+        "loss.backward()\n"
+    )
+    trace = runner.record(runner.Target.of("script.py", ()))[1]
+    ran = [node.op for node in forward(trace.steps[-1].graph) if node.computes]
+    assert ran == ["alias", "sin", "mul", "sum", "sum", "…mul", "exp", "sum"]

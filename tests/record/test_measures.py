@@ -12,6 +12,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.engines.builtin_formulas import formula_of
 from autograph_cli.graph import Graph, Measured, Node, Trace, from_json, to_json
+from autograph_cli.record.measures import KINDS
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.values import summary
 from autograph_cli.torch._core.operation import table
@@ -147,6 +148,19 @@ def test_operations_and_backwards_are_timed() -> None:
 
 def test_a_formula_is_as_the_table_has_it() -> None:
     graph = record(small, "formula").steps[0].graph
+    assert named(graph, "y").formula == ("self: grad * other.conj()", "other: grad * self.conj()")
+
+
+def test_operations_that_left_no_node_have_no_formula() -> None:
+    def script() -> dict[str, Any]:
+        w = torch.ones(2, requires_grad=True)
+        y = w * torch.ones(2).exp()
+        y.sum().backward()
+        return {"y": y}
+
+    graph = record(script, "values", "time", "formula", "inside").steps[0].graph
+    (exp,) = [node for node in graph if node.op == "exp"]
+    assert exp.kind == "untracked" and exp.measured is not None and exp.measured.formula == ()
     assert named(graph, "y").formula == ("self: grad * other.conj()", "other: grad * self.conj()")
 
 
@@ -333,9 +347,7 @@ def bare(trace: Trace) -> list[str]:
     return [graph.to_text(details=True) for step in trace.steps for graph in (step.graph, step.double) if graph]
 
 
-@pytest.mark.parametrize(
-    "kinds", [("values",), ("time",), ("formula",), ("inside",), ("values", "time", "formula", "inside")]
-)
+@pytest.mark.parametrize("kinds", [("values",), ("time",), ("flops",), ("memory",), ("formula",), ("inside",), KINDS])
 def test_the_graph_is_the_same_whatever_is_recorded_beside_it(kinds: tuple[str, ...]) -> None:
     assert bare(record(small, *kinds)) == bare(record(small))
 

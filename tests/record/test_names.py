@@ -201,3 +201,13 @@ def test_a_view_with_a_variable_of_its_own_keeps_that(recorder: Recorder) -> Non
     row = x.view(1, 3)
     graph = graph_of({"x": x, "w": w, "row": row, "y": row @ w}, recorder)
     assert [node.outputs[0].names for node in graph if node.kind == "untracked"] == [("row",)]
+
+
+def test_a_view_of_an_input_of_an_older_step_goes_by_its_name(recorder: Recorder) -> None:
+    sequence, w = torch.ones(2, 3), torch.ones(3, requires_grad=True)
+    for _ in range(3):
+        loss = (sequence[0] * w).sum() + (sequence[1] * w).sum()
+        loss.backward()
+    *_, last = recorder.finish({"sequence": sequence, "w": w, "loss": loss}).steps
+    inputs = [(node.outputs[0].names, node.outputs[0].type.shape) for node in last.graph if node.kind == "input"]
+    assert inputs == [(("sequence",), (3,))] * 2

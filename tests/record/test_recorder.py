@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.graph import Graph, Step, Trace, from_json, to_json
-from autograph_cli.record import event_log, runner
+from autograph_cli.graph import Graph, Step, Trace, from_json, to_json, tracked
+from autograph_cli.record import forgetting, runner
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.torch._core.state import process_state
 
@@ -219,11 +219,11 @@ def test_many_small_steps_take_constant_memory(alike: bool) -> None:
             y.sum().backward()
             w.grad = None
         held = (recorder.log.known, recorder.log.names, recorder.log.borrowed, recorder.log.saved)
-        return sum(map(len, held)) + sum(len(views) for _, views in recorder.log.windows.values())
+        return sum(map(len, held))
 
     most = run(1_000)
-    assert run(3_000) <= most + event_log.BATCH
-    assert len(recorder.log.tensors) <= event_log.LIMIT  # by id: how many depends on which ids Python gives again
+    assert run(3_000) <= most + forgetting.BATCH
+    assert len(recorder.log.tensors) <= forgetting.LIMIT  # by id: how many depends on which ids Python gives again
     trace = recorder.finish({"w": w, "data": data})
     assert trace.total_steps == 4_000
 
@@ -236,8 +236,8 @@ def test_a_step_that_never_ends_takes_constant_memory(create_graph: bool) -> Non
     loss = (w * w).sum()
     for _ in range(6_000):
         torch.autograd.grad(loss, w, retain_graph=True, create_graph=create_graph)
-    assert len(recorder.log.known) <= event_log.LIMIT + 1
-    assert len(recorder.log.step.passes) <= event_log.LIMIT
+    assert len(recorder.log.known) <= forgetting.LIMIT + 1
+    assert len(recorder.log.step.passes) <= forgetting.LIMIT
     trace = recorder.finish({"loss": loss})
     assert trace.total_steps == 1
     only(trace).verify()
@@ -251,7 +251,7 @@ def test_a_sweep_keeps_what_living_nodes_hang_on() -> None:
     (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     temporary = x * 2
     del temporary
-    recorder.log.sweep()
+    forgetting.sweep(recorder.log)
     trace = recorder.finish({"x": x, "y": y, "g": g})
     assert [(node.op or node.kind, node.order) for node in only(trace)] == [
         ("leaf", 0),
@@ -488,3 +488,43 @@ def test_a_leaf_that_is_met_without_gradient_first_is_one_node() -> None:
 
     graph = only(record(script))
     assert [node.kind for node in graph] == ["leaf", "untracked", "untracked", "operation", "operation"]
+
+
+@pytest.mark.parametrize(
+    "made", [lambda x: x.detach(), lambda x: x > 0, lambda x: x.view(2, 1).detach(), lambda x: torch.no_grad()(abs)(x)]
+)
+def test_a_leaf_that_no_gradient_goes_to_is_a_leaf(made: Callable[[Any], Any]) -> None:
+    def script() -> dict[str, Any]:
+        x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        y = made(x) * w
+        y.sum().backward()
+        return {"x": x, "w": w, "y": y}
+
+    graph = only(record(script))
+    leaves = [(node.outputs[0].names, node.name) for node in graph if node.kind == "leaf"]
+    assert sorted(leaves) == [(("w",), "AccumulateGrad"), (("x",), "AccumulateGrad")]
+    recorded = [node.outputs[0].names for node in tracked(graph) if node.kind == "leaf"]
+    assert recorded == [("x",), ("w",)] if any(node.op == "view" for node in graph) else [("w",)]
+
+
+def test_a_change_of_a_view_has_the_number_that_it_was_given() -> None:
+    def script() -> dict[str, Any]:
+        w = torch.ones(3, requires_grad=True)
+        y = w * 1
+        y[0].mul_(4)
+        y.add_(2)
+        return {"y": y}
+
+    given = {node.op: dict(node.constants).get("other") for node in only(record(script))}
+    assert (given["mul_"], given["add_"]) == ("4", "2")
+
+
+def test_an_output_that_was_not_asked_for_is_no_change_in_place() -> None:
+    def script() -> dict[str, Any]:
+        weight = torch.ones(2, 1, 3, 3, requires_grad=True)
+        loss = torch.conv2d(torch.ones(1, 1, 5, 5), weight).pow(2).sum()
+        [slope] = torch.autograd.grad(loss, weight, create_graph=True)
+        return {"slope": slope}
+
+    graph = only(record(script))
+    assert [node.op for node in graph if node.op.startswith("convolution_")] == ["convolution_backward"]

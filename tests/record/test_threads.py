@@ -161,7 +161,7 @@ class Broken(Exception):
     """Something that the recorder does wrong."""
 
 
-@pytest.mark.parametrize("where", ["operation", "leaf", "input", "begins", "ends", "site", "note"])
+@pytest.mark.parametrize("where", ["operation", "leaf", "input", "begins", "ends", "note"])
 def test_an_error_of_the_recorder_ends_the_recording_and_not_the_script(
     where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,7 +203,7 @@ def test_what_a_signal_s_handler_raises_is_the_script_s(monkeypatch: pytest.Monk
 
     before = signal.signal(signal.SIGUSR1, handler)
     recorder = Recorder("all")
-    monkeypatch.setattr(recorder.log, "site", interrupted)
+    monkeypatch.setattr(recorder.log, "operation", interrupted)
     recorder.start()
     try:
         with pytest.raises(TimeoutError):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.graph import Graph, Section, Snapshot, SnapshotError, read_snapshot
+from autograph_cli.graph.snapshot import VERSION
 from autograph_cli.testing.files import Mode, load, settle
 from tests.conftest import ROOT
 from tests.graph.nets import inserted, net
@@ -84,10 +85,12 @@ def test_a_damaged_file_fails_and_an_update_mends_it(tmp_path: Path, text: str) 
 
 def test_a_file_of_a_newer_version_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a.graph.txt"
-    path.write_text(OLD.to_text().replace("snapshot 1", "snapshot 99"))
+    newer = OLD.to_text().replace(f"snapshot {VERSION}", "snapshot 99")
+    path.write_text(newer)
     outcome = settle(path, NEW, "update")
     assert outcome.status == "failed"
     assert "version 99" in outcome.error
+    assert path.read_text() == newer
 
 
 def test_a_folder_or_other_bytes_are_no_snapshot(tmp_path: Path) -> None:

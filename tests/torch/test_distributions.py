@@ -166,3 +166,22 @@ def test_checks_can_be_left_out():
         assert D.Normal(0.0, -1.0).scale.item() == -1.0
     finally:
         D.Distribution.set_default_validate_args(True)
+
+
+def test_a_subclass_with_an_init_and_an_expand_of_its_own_is_expanded_by_it():
+    class Twice(D.Normal):
+        def __init__(self, other):
+            super().__init__(2 * other.loc, other.scale)
+
+        def expand(self, batch_shape, _instance=None):
+            return super().expand(batch_shape, self._get_checked_instance(Twice, _instance))
+
+    class WithoutExpand(Twice):
+        def __init__(self):
+            super().__init__(D.Normal(1.0, 2.0))
+
+    made = Twice(D.Normal(1.0, 2.0)).expand((3,))
+    assert type(made) is Twice
+    assert made.loc.tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(NotImplementedError, match=r"Subclass WithoutExpand of Twice .* must also define a custom"):
+        WithoutExpand().expand((3,))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,26 @@ DRAWN: dict[str, dict[str, Any]] = {
     "wide_resnet50_2": {},
 }
 """Models of which the graph alone is told, on the device `meta`."""
+BUILT: dict[str, Callable[[Any], Any]] = {
+    "maxvit": lambda models: models.MaxVit((64, 64), 8, 8, [8, 16], [1, 2], 4, 0.0, num_classes=5),
+    "mobilenet": lambda models: models.detection.backbone_utils.mobilenet_backbone(
+        backbone_name="mobilenet_v3_small", weights=None, fpn=False, norm_layer=torch_of(models).nn.BatchNorm2d
+    ),
+    "mobilenet_fpn": lambda models: models.detection.backbone_utils.mobilenet_backbone(
+        backbone_name="mobilenet_v2", weights=None, fpn=True, trainable_layers=3
+    ),
+    "resnet_fpn": lambda models: models.detection.backbone_utils.resnet_fpn_backbone(
+        backbone_name="resnet18", weights=None, trainable_layers=5, norm_layer=torch_of(models).nn.BatchNorm2d
+    ),
+    "resnet_fpn_p6p7": lambda models: models.detection.backbone_utils.resnet_fpn_backbone(
+        backbone_name="resnet18",
+        weights=None,
+        trainable_layers=2,
+        returned_layers=[2, 3, 4],
+        extra_blocks=sys.modules[f"{torchvision_of(models)}.ops.feature_pyramid_network"].LastLevelP6P7(512, 256),
+    ),
+}
+"""Models that are run with numbers too, and have no name of their own."""
 SIDES = {"inception_v3": 107}
 """Of the pictures, unless they are 64."""
 
@@ -74,7 +96,7 @@ def run(torch: Any, models: Any, name: str) -> dict[str, Any]:
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = models.get_model(name, **RUN[name])
+        model = BUILT[name](models) if name in BUILT else models.get_model(name, **RUN[name])
     sums = [
         (float(x.double().sum()), float(x.double().abs().sum())) for x in map(torch.Tensor.detach, model.parameters())
     ]
@@ -83,13 +105,65 @@ def run(torch: Any, models: Any, name: str) -> dict[str, Any]:
     loss = sum(each.square().mean() for each in results)
     graph = names_of(loss.grad_fn)
     loss.backward()
-    gradients = [float(parameter.grad.double().abs().sum()) for parameter in model.parameters()]
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    gradients = [float(parameter.grad.double().abs().sum()) for parameter in trained]
     return {
         "sums": [*map(sum, zip(*sums, strict=True)), *sums[0], *sums[-2]],
         "results": [float(each.detach().double().abs().mean()) for each in results],
         "graph": digest(" ".join(graph)),
         "gradients": [gradients[-1], gradients[-2], sum(gradients)],
     }
+
+
+def torchvision_of(models: Any) -> str:
+    """The package that the models belong to."""
+    return models.__name__.rpartition(".")[0]
+
+
+def torch_of(models: Any) -> Any:
+    """The PyTorch that the models are made with."""
+    return sys.modules[torchvision_of(models).replace("torchvision", "torch")]
+
+
+def boxes(torch: Any, models: Any) -> dict[str, Any]:
+    """Boxes to begin with, and what is cut out of maps in boxes, with its gradients."""
+    ops = sys.modules[f"{torchvision_of(models)}.ops"]
+    anchors = models.detection.anchor_utils
+    torch.manual_seed(0)
+    pictures = models.detection.image_list.ImageList(torch.zeros(2, 3, 48, 64), [(48, 64), (40, 60)])
+    maps = {"0": torch.randn(2, 3, 12, 16, requires_grad=True), "1": torch.randn(2, 3, 6, 8, requires_grad=True)}
+    generators = (
+        anchors.AnchorGenerator(((8, 16), (32,)), ((0.5, 1.0), (2.0,))),
+        anchors.AnchorGenerator((16, 32), (0.5, 1.0, 2.0)),
+        anchors.DefaultBoxGenerator([[2], [2, 3]]),
+        anchors.DefaultBoxGenerator([[2], [3]], scales=[0.1, 0.4, 0.8], steps=[4, 8], clip=False),
+    )
+    told: dict[str, Any] = {}
+    for number, generator in enumerate(generators):
+        found = generator(pictures, list(maps.values()))
+        told[f"anchors {number}"] = [few(each) for each in found]
+        told[f"count {number}"] = [generator.num_anchors_per_location(), repr(generator)]
+    regions = [torch.tensor([[3.0, 5, 30, 22], [0, 0, 60, 40]]), torch.tensor([[10.0, 8, 14, 47]])]
+    for options in ({"sampling_ratio": 2}, {}, {"aligned": True, "sampling_ratio": 3}, {"aligned": True}):
+        layer = ops.RoIAlign((3, 2), spatial_scale=0.25, **{"sampling_ratio": -1, **options})
+        told[f"cut {options}"] = cut(torch, layer(maps["0"], regions), maps["0"])
+    mixed = torch.tensor([[1.0, 10, 8, 14, 40], [0, 3, 5, 30, 22], [1, 4, 4, 20, 20]])
+    told["cut in any order"] = cut(torch, ops.roi_align(maps["0"], mixed, 2, 0.25), maps["0"])
+    pool = ops.MultiScaleRoIAlign(["0", "1"], 2, 2, canonical_scale=30, canonical_level=3)
+    told["pool"] = [*cut(torch, pool(maps, regions, [(48, 64), (40, 60)]), maps["0"]), repr(pool)]
+    return told
+
+
+def cut(torch: Any, found: Any, of: Any) -> list[Any]:
+    """Numbers of what was cut out, and of its gradient."""
+    (gradient,) = torch.autograd.grad(found.square().sum(), of)
+    return [few(found), few(gradient)]
+
+
+def few(found: Any) -> list[Any]:
+    """The shape of a tensor, its sum, and a few of its numbers."""
+    numbers = found.detach().flatten().tolist()
+    return [list(found.shape), sum(numbers), numbers[3 :: max(len(numbers) // 5, 1)]]
 
 
 def tensors(result: Any) -> list[Any]:
@@ -132,11 +206,13 @@ def main() -> None:
 
     models.regnet.BlockParams.from_init_params = with_numbers
     names = models.list_models(module=models) + models.list_models(module=models.segmentation)
-    mine = [name for name in names if not name.startswith("maxvit")]
+    align = sys.modules["torchvision.ops.roi_align"]
+    align._roi_align = align._roi_align.__wrapped__  # which would compile it first
     expected = {
-        "parts": {name: parts(torch, models, name) for name in mine},
+        "parts": {name: parts(torch, models, name) for name in names},
         "drawn": {name: drawn(torch, models, name) for name in DRAWN},
-        "run": {name: run(torch, models, name) for name in RUN},
+        "run": {name: run(torch, models, name) for name in [*RUN, *BUILT]},
+        "boxes": boxes(torch, models),
     }
     EXPECTED.write_text(json.dumps(expected, indent=0) + "\n")
 

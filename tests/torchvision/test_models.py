@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from autograph_cli import torch, torchvision
-from tests.torchvision.record_models import EXPECTED, drawn, parts, run
+from tests.torchvision.record_models import EXPECTED, boxes, drawn, parts, run
 
 models = torchvision.models
 RECORDED: dict[str, Any] = json.loads(EXPECTED.read_text())
@@ -32,6 +33,23 @@ def test_a_model_starts_and_computes_as_torchvisions_does(name: str) -> None:
     assert found["graph"] == expected["graph"]
     for key, tolerance in (("sums", 1e-5), ("results", 1e-3), ("gradients", 2e-2)):
         assert found[key] == pytest.approx(expected[key], rel=tolerance, abs=1e-4), key
+
+
+def test_boxes_to_begin_with_and_what_is_cut_out_of_maps_are_as_torchvisions() -> None:
+    found = boxes(torch, models)
+    assert list(found) == list(RECORDED["boxes"])
+    for name, expected in RECORDED["boxes"].items():
+        for one, other in zip(parts_of(found[name]), parts_of(expected), strict=True):
+            assert one == (other if isinstance(other, str) else pytest.approx(other, rel=1e-4, abs=1e-5)), name
+
+
+def parts_of(value: Any) -> Iterator[float | str]:
+    """What stands in lists of lists, one after the other."""
+    if not isinstance(value, list):
+        yield value
+        return
+    for each in value:
+        yield from parts_of(each)
 
 
 def test_models_are_listed_and_found_by_name() -> None:
@@ -86,8 +104,8 @@ def test_the_segmentation_models_begin_with_a_backbones_weights() -> None:
 
 
 def test_a_model_that_is_not_here_is_named() -> None:
-    with pytest.raises(AttributeError, match="maxvit_t"):
-        models.maxvit_t
+    with pytest.raises(AttributeError, match="fasterrcnn_resnet50_fpn"):
+        models.detection.fasterrcnn_resnet50_fpn
 
 
 def test_boxes_overlap_and_the_best_are_kept() -> None:

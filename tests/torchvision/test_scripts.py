@@ -43,8 +43,8 @@ def test_a_training_script_gives_the_losses_of_pytorch(autograph, tmp_path, work
 
 
 MISSING = {
-    "import torchvision.models as m\nm.resnet18()\nm.maxvit_t()": "3 torchvision.models.maxvit_t",
-    "import torchvision\ntorchvision.ops.nms\ntorchvision.ops.roi_align": "3 torchvision.ops.roi_align",
+    "import torchvision.models as m\nm.resnet18()\nm.raft_large()": "3 torchvision.models.raft_large",
+    "import torchvision\ntorchvision.ops.nms\ntorchvision.ops.deform_conv2d": "3 torchvision.ops.deform_conv2d",
     "from torchvision import datasets\ndatasets.ImageNet('x')": "2 torchvision.datasets.ImageNet",
     "from torchvision.transforms import ToTensr": "1 torchvision.transforms.ToTensr",
     "from torchvision.transforms import v2\nv2.CutMix()": "2 torchvision.transforms.v2.CutMix",
@@ -65,8 +65,8 @@ def test_what_is_missing_is_told_before_a_run(script):
     "get, text",
     [
         (
-            lambda: torchvision.models.detection,
-            "torchvision.models.detection is not available in autograph's engine yet",
+            lambda: torchvision.models.optical_flow,
+            "torchvision.models.optical_flow is not available in autograph's engine yet",
         ),
         (lambda: torchvision.datasets.ImageNet, "torchvision.datasets.ImageNet is not available"),
         (lambda: torchvision.transforms.GaussianBlur, "torchvision.transforms.GaussianBlur is not available"),
@@ -81,11 +81,11 @@ def test_every_other_name_is_one_clear_error(get, text):
 
 
 def test_a_missing_module_is_named_as_the_script_names_it(autograph, tmp_path):
-    (tmp_path / "s.py").write_text("from torchvision.models.detection import ssd300_vgg16\n")
+    (tmp_path / "s.py").write_text("from torchvision.models.optical_flow import raft_small\n")
     done = autograph("run", "-q", "s.py")
     assert (
         done.stderr.splitlines()[-1]
-        == "ModuleNotFoundError: torchvision.models.detection is not available in autograph's engine yet"
+        == "ModuleNotFoundError: torchvision.models.optical_flow is not available in autograph's engine yet"
     )
 
 

@@ -2,13 +2,13 @@
 const cameraOf = (frame) => {
   const eye = { x: 0, y: 0, scale: 1 };
   const camera = { eye, moved: 0, onmove: () => {} };
-  let svg = null, full = { w: 1, h: 1 }, idle = 0, sharp = 1;
+  let svg = null, full = { w: 1, h: 1 }, idle = 0, sharp = 1, home = null;
   const rest = () => {
     sharp = eye.scale;
     svg.classList.remove("moving");
     svg.classList.toggle("far", eye.scale < 0.25);
   };
-  const show = () => {
+  const draw = () => {
     if (!svg) return;
     svg.style.transform = `translate(${-eye.x * eye.scale}px,${-eye.y * eye.scale}px) scale(${eye.scale})`;
     camera.onmove();
@@ -17,6 +17,7 @@ const cameraOf = (frame) => {
     svg.classList.add("moving");
     idle = setTimeout(rest, 150);
   };
+  const show = () => { home = null; draw(); };
   const place = (event) => { const at = frame.getBoundingClientRect(); return [eye.x + (event.clientX - at.left) / eye.scale, eye.y + (event.clientY - at.top) / eye.scale]; };
   const whole = () => Math.min(frame.clientWidth / full.w, frame.clientHeight / full.h, 3) || 1;
   camera.look = (x, y, scale = eye.scale) => {
@@ -42,12 +43,13 @@ const cameraOf = (frame) => {
     if (dx || dy) camera.move(dx, dy);
   };
   /** All of it if that can be read; else its upper end, with this box. */
-  camera.start = (first) => {
-    const scale = Math.max(whole(), Math.min(frame.clientWidth / full.w, 0.9), 0.5);
+  const start = (first) => {
+    const scale = Math.max(whole(), Math.min(frame.clientWidth / full.w, 0.9), 0.75);
     if (scale <= whole()) return camera.fit();
     const half = frame.clientWidth / scale / 2, beside = Math.min(Math.max(first, half), full.w - half);
     camera.look(half * 2 >= full.w ? full.w / 2 : beside, frame.clientHeight / scale / 2, scale);
   };
+  camera.start = (first) => { start(first); home = first; };
   camera.size = (size) => {
     full = size;
     svg.setAttribute("viewBox", `0 0 ${full.w} ${full.h}`);
@@ -62,7 +64,8 @@ const cameraOf = (frame) => {
     camera.size(size);
     if (from) { Object.assign(eye, from); show(); rest(); }
   };
-  addEventListener("resize", show);
+  // A frame may get its size after the page has run; until it is moved, the picture starts anew in it.
+  new ResizeObserver(() => { if (home === null) draw(); else camera.start(home); }).observe(frame);
 
   const fingers = new Map();
   let pinch = 0;

@@ -2,7 +2,7 @@
 const colourOf = (page) => {
   const NAMED = ["#cfe8fa", "#ffe3b3", "#c8efdf", "#f9d5e5", "#e6e0f8", "#f6f2b5", "#ffd9c7", "#d5e8c8", "#e4dccf", "#c9eef0"];
   const { nodes, calls } = page.data, choice = get("colour"), scale = get("scale");
-  const bytes = (count) => (count < 1024 ? `${count} B` : count < 1048576 ? `${(count / 1024).toFixed(1)} KiB` : `${(count / 1048576).toFixed(1)} MiB`);
+  const { bytes } = page.details;
   const time = (count) => (count < 1e6 ? `${(count / 1e3).toFixed(1)} µs` : `${(count / 1e6).toFixed(2)} ms`);
   const top = (number) => { let at = number; while (calls[at].parent !== null && calls[calls[at].parent].parent !== null) at = calls[at].parent; return calls[at].title; };
   const KINDS = {
@@ -11,7 +11,8 @@ const colourOf = (page) => {
     bytes: { title: "bytes made", of: (node) => node.bytes, words: bytes },
     keeps: { title: "bytes kept", of: (node) => node.keeps, words: bytes },
     time: { title: "time", of: (node) => node.time, words: time },
-    largest: { title: "largest gradient", of: (node) => node.largest, words: (size) => String(Number(size.toPrecision(3))) },
+    flops: { title: "FLOP", of: (node) => node.flops, words: (count) => count.toLocaleString("en") },
+    norm: { title: "gradient norm", of: (node) => node.norm, words: (size) => String(Number(size.toPrecision(3))) },
   };
   make("option", choice, { value: "" }, "kind");
   for (const [key, kind] of Object.entries(KINDS)) {

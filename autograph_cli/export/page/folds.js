@@ -2,7 +2,7 @@
 // unpacked when it is first opened; the picture around it makes room by growing in the strips that the box stands in.
 const foldsOf = (told, svg, added, toggle) => {
   const PAD = 8, HEADING = 22;
-  const folds = new Map(Object.entries(told.folds).map(([id, fold]) => [id, { id, ...fold, open: false, inside: null, group: null }]));
+  const folds = new Map(Object.entries(told.folds).map(([id, [parent, nodes, shape, outside]], number) => [id, { id, number, parent, nodes, shape, outside, open: false, inside: null, group: null }]));
   const levels = new Map();
   const holder = new Map();
 
@@ -75,16 +75,35 @@ const foldsOf = (told, svg, added, toggle) => {
     return { w: mx(level.size[0]), h: my(level.size[1]) };
   };
 
-  const unpack = async (text) => {
-    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+  const unpacked = new Map();
+  const unpack = (text) => {
+    if (!unpacked.has(text)) {
+      const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+      unpacked.set(text, new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json());
+    }
+    return unpacked.get(text);
+  };
+  /** The picture of a level: that of its shape, with its own ids and words. */
+  const drawing = async (fold) => {
+    const [its, levels] = await Promise.all([unpack(told.shapes[fold.shape]), unpack(told.levels[Math.floor(fold.number / told.together)])]);
+    const own = document.importNode(new DOMParser().parseFromString(its.svg, "image/svg+xml").documentElement, true), boxes = {};
+    levels[fold.number % told.together].forEach(([id, node, text, ...lines], place) => {
+      const group = own.querySelector("#b" + place);
+      group.id = id;
+      [...group.querySelectorAll("text")].forEach((element, line) => { element.textContent = lines[line]; });
+      boxes[id] = { title: lines[0], at: its.at[place] };
+      if (node >= 0) boxes[id].node = node;
+      if (text) boxes[id].text = text;
+      if (id in fold.outside) boxes[id].outside = fold.outside[id];
+    });
+    const ids = Object.keys(boxes);
+    return { own, boxes, arrows: its.arrows.map((ends) => ends.map((end) => ids[end])), size: its.size };
   };
   /** The frame of an opened box, with a sign that closes it, and its own picture. */
   const fill = async (fold) => {
-    const its = await unpack(fold.level);
+    const { own, ...its } = await drawing(fold);
     if (fold.group) return;
     const around = levels.get(fold.parent), box = around.boxes.get(fold.id), title = box.told.title;
-    const own = document.importNode(new DOMParser().parseFromString(its.svg, "image/svg+xml").documentElement, true);
     for (const odd of own.querySelectorAll(":scope > rect, :scope > title, .legend")) odd.remove();
     for (const arrow of own.querySelectorAll(".arrow")) arrow.removeAttribute("id");
     fold.group = shape("g", around.root, { class: "opened gone", id: "open_" + fold.id });

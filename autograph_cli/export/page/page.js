@@ -5,44 +5,49 @@
   const KEYS = "click: what it hangs on, in every view\ntitle of a module: close it; double click: open it\n/ search, n p next\n+ - 0 zoom, arrows move\n[ ] close, open modules\n1 2 3 … views\nspace play, , . step\nTab, Enter: from box to box\nEsc all";
   const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
   const small = () => matchMedia("(max-width: 700px)").matches;
-  const page = { data, view: null, camera: cameraOf(frame), chosen: [] };
+  const page = { data, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [] };
   const { nodes } = data, children = new Map();
   nodes.forEach((node, number) => { if (node.parent !== undefined) (children.get(node.parent) || children.set(node.parent, []).get(node.parent)).push(number); });
 
   // ---------------------------------------------------------------- tabs
 
-  const views = new Map(), keys = data.views.map((told) => told.key).concat(STEPS);
-  const tabs = new Map(keys.map((key, turn) => {
+  const views = new Map(), DATA = ".data", indexOf = (key) => data.views.findIndex((told) => told.key === key);
+  const tabOf = (key) => key.replace(DATA, ""), keys = data.views.map((told) => told.key).filter((key) => key === tabOf(key)).concat(STEPS);
+  const tabs = new Map(keys.map((key, place) => {
     const words = WORDS[key] || (key === STEPS ? "Step by step" : `Order ${key.slice(6)}`);
-    const tab = make("button", get("tabs"), { type: "button", role: "tab", id: "tab-" + key, "aria-controls": "stage", title: `${words} ( ${turn + 1} )` }, words);
-    tab.addEventListener("click", () => show(key));
+    const tab = make("button", get("tabs"), { type: "button", role: "tab", id: "tab-" + key, "aria-controls": "stage", title: `${words} ( ${place + 1} )` }, words);
+    tab.addEventListener("click", () => turn(key));
     tab.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (by) { const next = keys[(turn + by + keys.length) % keys.length]; show(next); tabs.get(next).focus(); event.stopPropagation(); }
+      if (by) { const next = keys[(place + by + keys.length) % keys.length]; turn(next); tabs.get(next).focus(); event.stopPropagation(); }
     });
     return [key, tab];
   }));
   let current = "";
   const arrange = () => { page.camera.size(page.view.arrange()); map.survey(); };
+  /** Show a tab, with derivatives as was chosen. */
+  const turn = (key) => show(indexOf(key + get("flow").value) < 0 ? key : key + get("flow").value);
   const show = (key) => {
     if (key === current) return;
     if (key === STEPS && !page.view) show(data.first);
-    for (const [other, tab] of tabs) { tab.setAttribute("aria-selected", String(other === key)); tab.tabIndex = other === key ? 0 : -1; }
-    get("stage").setAttribute("aria-labelledby", "tab-" + key);
+    for (const [other, tab] of tabs) { tab.setAttribute("aria-selected", String(other === tabOf(key))); tab.tabIndex = other === tabOf(key) ? 0 : -1; }
+    get("stage").setAttribute("aria-labelledby", "tab-" + tabOf(key));
     get("stage").removeAttribute("aria-label");
     if (page.view) page.view.from = { ...page.camera.eye };
     const table = key === STEPS;
     for (const id of ["table"]) get(id).hidden = !table;
     for (const id of ["picture", "map", "time"]) get(id).hidden = table;
     current = key;
+    get("flows").hidden = indexOf(tabOf(key) + DATA) < 0;
+    if (!get("flows").hidden) get("flow").value = key.endsWith(DATA) ? DATA : "";
     if (table) { steps.show(); page.choose(page.chosen); link(); return; }
-    const number = keys.indexOf(key), told = data.views[number];
+    const number = indexOf(key), told = data.views[number];
     let view = views.get(key);
     if (!view) {
       const svg = pictures[number].content.querySelector("svg");
       frame.replaceChildren(svg);
       svg.setAttribute("role", "group");
-      svg.setAttribute("aria-label", `${tabs.get(key).textContent}: ${data.title}`);
+      svg.setAttribute("aria-label", `${tabs.get(tabOf(key)).textContent}: ${data.title}`);
       svg.querySelector("title").remove();
       view = viewOf(told, svg, page);
       views.set(key, view);
@@ -70,9 +75,10 @@
   };
   const told = (id) => page.view.told.boxes[id] || page.view.told.frames[id];
   const tellBox = (id) => {
-    const box = told(id), node = box.node === undefined || box.text ? null : nodes[box.node];
+    const box = told(id);
     get("name").textContent = box.title;
-    get("text").textContent = node ? node.text : box.text;
+    if (box.node === undefined || id[0] === "r") get("text").textContent = box.text || "";
+    else page.details.write(get("text"), box.node, box.text);
   };
   const tell = () => {
     const { chosen } = page, module = alone && page.view.modules.frameOf.get(alone), one = chosen.length === 1;
@@ -83,12 +89,12 @@
     get("kin").replaceChildren();
     if (alone) return tellBox(alone);
     get("name").textContent = one ? nodes[chosen[0]].title : chosen.length ? `${chosen.length} nodes` : data.title;
-    if (chosen.length > 1) get("text").textContent = chosen.slice(0, 40).map((number) => nodes[number].text.split("\n")[0]).join("\n") + (chosen.length > 40 ? "\n…" : "");
-    else if (one) get("text").textContent = nodes[chosen[0]].text;
+    if (chosen.length > 1) get("text").textContent = chosen.slice(0, 40).map((number) => `%${number} ${nodes[number].name}`).join("\n") + (chosen.length > 40 ? "\n…" : "");
+    else if (one) page.details.write(get("text"), chosen[0]);
     else get("text").textContent = page.view.told.about + (small() ? "" : "\n\n" + KEYS);
     if (!one) return;
     for (const number of kinOf(chosen).slice(0, 20)) {
-      const made = nodes[number].parent === chosen[0], title = nodes[number].text.split("\n")[0].replace(/^%\d+ /, "");
+      const made = nodes[number].parent === chosen[0], title = nodes[number].name;
       const button = make("button", get("kin"), { type: "button", title: made ? "What its backward made: one order higher" : "What it is a derivative of" }, (made ? "∂ → " : "∂ of ") + title);
       button.addEventListener("click", () => page.choose([number], true));
     }
@@ -117,14 +123,15 @@
   };
   const absent = (number) => {
     if (page.view.folds.find(number)) return "inside of a closed box of this view";
-    const others = places(number).map((key) => tabs.get(key).textContent);
+    const others = [...new Set(places(number).map(tabOf))].map((key) => tabs.get(key).textContent);
     return others.length ? `not in this view, but in: ${others.join(", ")}` : "not in this view";
   };
   /** The views that show a node. */
   const places = (number) => data.views.filter((its) => Object.entries(its.boxes).some(([id, box]) => box.node === number && id[0] !== "r")).map((its) => its.key);
   page.chooseBox = (id) => {
-    const { node } = told(id) || {}, same = alone === id || (!alone && page.chosen.length === 1 && page.chosen[0] === node && id[0] !== "r");
-    if (same) page.choose([]);
+    const { node, outside } = told(id) || {}, same = alone === id || (!alone && page.chosen.length === 1 && page.chosen[0] === node && id[0] !== "r");
+    if (outside !== undefined) page.choose([outside], true);
+    else if (same) page.choose([]);
     else if (node === undefined || id[0] === "r" || told(id).text) page.choose(node === undefined ? [] : [node], false, id);
     else page.choose([node]);
   };
@@ -193,7 +200,7 @@
   const follow = () => {
     const asked = new URLSearchParams(location.hash.slice(1)), key = asked.get("view"), number = Number(asked.get("node"));
     const chosen = asked.has("node") && nodes[number] ? [number] : [];
-    show(tabs.has(key) ? key : current || data.first);
+    show(indexOf(key) >= 0 || key === STEPS ? key : current || data.first);
     if (chosen.length || page.chosen.length) page.choose(chosen, chosen.length > 0);
   };
   addEventListener("hashchange", follow);
@@ -205,6 +212,7 @@
   page.sourceAt = panes.at;
   page.camera.onmove = map.moved;
   const fold = (open) => { get("side").hidden = !open; get("panes").setAttribute("aria-expanded", String(open)); dispatchEvent(new Event("resize")); };
+  get("flow").addEventListener("change", () => show(tabOf(current) + get("flow").value));
   get("panes").addEventListener("click", () => fold(get("side").hidden));
   get("fit").addEventListener("click", page.camera.fit);
   get("in").addEventListener("click", () => page.camera.zoom(1.3));
@@ -225,7 +233,7 @@
   };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || inside.open || event.target.matches("input, select") || (event.target.matches("button, summary") && [" ", "Enter"].includes(event.key))) return;
-    const act = acts[event.key] || (keys[Number(event.key) - 1] && (() => show(keys[Number(event.key) - 1])));
+    const act = acts[event.key] || (keys[Number(event.key) - 1] && (() => turn(keys[Number(event.key) - 1])));
     if (act && !(current === STEPS && event.key.startsWith("Arrow"))) { event.preventDefault(); act(); }
   });
   if (small()) fold(false);

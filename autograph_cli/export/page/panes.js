@@ -9,13 +9,13 @@ const panesOf = (page) => {
   });
   const row = (inside, its, attributes = {}) => {
     const button = make("button", inside, { type: "button", ...attributes });
-    button.addEventListener("click", () => page.choose(button.classList.contains("chosen") ? [] : its, true));
+    button.addEventListener("click", () => page.choose(button.classList.contains("chosen") ? [] : typeof its === "function" ? its() : its, true));
     return button;
   };
 
   const lineRows = new Map();
   for (const [file, lines] of Object.entries(sources)) {
-    make("h3", get("source"), {}, file);
+    make("h2", get("source"), {}, file);
     const code = make("ol", get("source"), { class: "code" });
     let before = 0;
     for (const [number, text] of lines) {
@@ -43,27 +43,31 @@ const panesOf = (page) => {
   const grow = (inside, parent) => {
     const its = children.get(parent) || [];
     for (const number of its.slice(0, MOST)) {
-      const call = calls[number], branch = children.has(number) ? make("details", inside) : make("div", inside, { class: "twig" });
-      const head = children.has(number) ? make("summary", branch) : branch;
-      const button = row(head, [], { title: call.parameters ? `${call.parameters.toLocaleString("en")} parameters` : "No parameters" });
+      const call = calls[number], branch = make("div", inside, { class: "branch" });
+      const several = children.has(number), inner = several ? make("div", null, { hidden: "" }) : null;
+      const sign = make(several ? "button" : "span", branch, several ? { type: "button", class: "twig", "aria-expanded": "false", "aria-label": `What is in ${call.title}`, title: "Show or hide what is in it" } : { class: "twig" }, several ? "▸" : "");
+      const button = row(branch, () => inCall(number), { title: call.parameters ? `${call.parameters.toLocaleString("en")} parameters` : "No parameters" });
       button.textContent = call.title;
-      button.addEventListener("click", (event) => { event.preventDefault(); }, true);
-      button.onclick = () => page.choose(inCall(number), true);
       callRows.set(number, button);
-      if (children.has(number)) {
-        let grown = false;
-        branch.addEventListener("toggle", () => { if (branch.open && !grown) { grown = true; grow(branch, number); } });
-      }
+      if (!several) continue;
+      branch.append(inner);
+      const unfold = () => {
+        if (!inner.childNodes.length) grow(inner, number);
+        inner.hidden = !inner.hidden;
+        sign.setAttribute("aria-expanded", String(!inner.hidden));
+        sign.textContent = inner.hidden ? "▸" : "▾";
+      };
+      sign.addEventListener("click", unfold);
+      if (parent === -1 && its.length < 4) unfold();
     }
     if (its.length > MOST) make("p", inside, {}, `and ${(its.length - MOST).toLocaleString("en")} more`);
   };
   grow(get("tree"), -1);
-  for (const branch of get("tree").children) if (branch.localName === "details" && get("tree").children.length < 4) branch.open = true;
   get("modules-pane").hidden = !calls.length;
 
   const named = (title, its) => {
     if (!its.length) return;
-    make("h3", get("names"), {}, title);
+    make("h2", get("names"), {}, title);
     for (const [name, number] of its.slice(0, MOST)) {
       const button = row(get("names"), [number]);
       make("b", button, {}, name);

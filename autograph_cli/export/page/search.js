@@ -6,7 +6,7 @@ const searchOf = (page) => {
   const last = (where) => where.slice(where.lastIndexOf(":") + 1);
   const fits = (node, [field, words]) => (field === "line" && /^\d+$/.test(words) ? last(node.line || "") === words : FIELDS[field](node).includes(words));
   /** How well a node fits, the best at 0; -1 if it does not. */
-  const rank = (node, words) => {
+  const rank = (node, number, words) => {
     if (!words) return 0;
     const names = (node.names || []).map((name) => name.toLowerCase());
     if (names.includes(words)) return 0;
@@ -14,7 +14,7 @@ const searchOf = (page) => {
     if (names.some((name) => name.includes(words))) return 2;
     if (FIELDS.op(node).includes(words)) return 3;
     if (text(node.module).includes(words)) return 4;
-    return text(node.text).includes(words) ? 5 : -1;
+    return page.details.text(number).includes(words) ? 5 : -1;
   };
   let found = [], at = -1;
   let sought = "";
@@ -26,7 +26,7 @@ const searchOf = (page) => {
     if (plain || filters.length) {
       const ranked = [[], [], [], [], [], []];
       nodes.forEach((node, number) => {
-        const how = filters.every((filter) => fits(node, filter)) ? rank(node, plain) : -1;
+        const how = filters.every((filter) => fits(node, filter)) ? rank(node, number, plain) : -1;
         if (how >= 0) ranked[how].push(number);
       });
       found = ranked.flat();

@@ -9,7 +9,7 @@ const stepsOf = (page) => {
       made += 1;
       make("td", line, {}, String(made));
       make("td", line, { class: runs ? "runs" : "makes" }, phases[phase]);
-      make("th", line, { scope: "row" }, runs ? node.text.split("\n")[0].replace(/^%\d+ /, "") : node.title);
+      make("th", line, { scope: "row" }, runs ? node.name : node.title);
       make("td", line, {}, (node.names || []).join(", "));
       make("td", line, { class: "line" }, alone ? (node.line || "").replace(/.*:/, "") : node.line || "");
       make("td", line, { class: "number" }, (runs ? node.gradient || "" : node.value || node.shape || "").replace(/^grad /, "").replace(/\s+/g, " "));
@@ -37,7 +37,7 @@ const stepsOf = (page) => {
     show: () => {
       if (body) return;
       const whole = make("table", table), head = make("tr", make("thead", whole));
-      for (const title of ["", "phase", "operation", "names", "line", "shape, value or gradient"]) make("th", head, { scope: "col" }, title);
+      for (const title of ["step", "phase", "operation", "names", "line", "shape, value or gradient"]) make("th", head, { scope: "col" }, title);
       body = make("tbody", whole);
       more();
     },

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import Array
-from .meta import NO_COUNT, NO_DATA, Meta, enlarged, filled, functions, miniature, reduced_shape, shape_of
+from .geometry import reduced_shape
+from .meta import NO_COUNT, NO_DATA, Meta, enlarged, filled, functions, miniature, shape_of
 
 Rule = Callable[..., Any]
 

@@ -7,7 +7,6 @@ Whatever else goes wrong inside the engine leaves it as an error that names the 
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 from .class_names import type_name
 from .errors import is_refusal
 from .overrides import unasked
-from .parsing import Parameter, Parser, Signature, asked, parser, takes
+from .parsing import Parser, asked, parser
 from .tensor import Tensor
 from .user_warnings import warn_once
 
@@ -169,7 +168,7 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
         def explained(*args: Any, **kwargs: Any) -> Any:
             try:
                 if kwargs:
-                    if (*kwargs, *map(type, kwargs.values())) not in named:
+                    if (len(args), *kwargs, *map(type, kwargs.values())) not in named:
                         check.look_at_names(args, kwargs)
                     return run(*args, **kwargs)
                 return plain(*args)
@@ -279,14 +278,16 @@ class Check:
     def look_at_names(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """`self(...)`, of which only what came by name is remembered."""
         if self._taken(args, kwargs):
-            self.known[(*kwargs, *map(type, kwargs.values()))] = False
+            self.known[(len(args), *kwargs, *map(type, kwargs.values()))] = False
 
     def _ask(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Ask what is no tensor for what PyTorch's own Python code asks it for: the error is Python's."""
         functional = self.home.endswith("functional")
         wanted = asked(f"F.{self.public}" if functional else self.public)
         if wanted and (functional or self.space != "Tensor"):
-            given = {**dict(zip(_parameters(self.run), args, strict=False)), **kwargs}
+            given = {**dict(zip(parameters_of(self.run), args, strict=False)), **kwargs}
+            if not given.keys() >= set(required_of(self.run)):
+                return  # The function itself says what is missing.
             for parameter in wanted:
                 x = given.get(parameter.name, self)
                 if x is not self and not isinstance(x, Tensor) and not (x is None and parameter.none):
@@ -297,8 +298,10 @@ class Check:
         hands: Callable[..., Handed | None] | None = getattr(self.run, "hands", None)
         try:
             handed = hands(*args, **kwargs) if hands is not None else None
-        except (TypeError, ValueError, AttributeError, IndexError):
-            return False  # The function itself says what is wrong.
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                raise type(error)(_OUR_TYPES.sub(r"'torch.\1'", str(error))) from None
+            return False  # The arguments do not go with its parameters: the function itself says so.
         if handed is None:
             return hands is None
         space, name, given, named = handed
@@ -366,7 +369,7 @@ class Check:
         if (
             type(error) is TypeError
             and (unfit := _UNFIT.match(str(error)))
-            and unfit[1] == _innermost(self.run).__qualname__
+            and unfit[1] == innermost(self.run).__qualname__
         ):
             prefix = "Tensor." if self.space == "Tensor" and self.parser is None else ""
             raise TypeError(f"{prefix}{self.public}(){unfit[2]}") from None
@@ -382,7 +385,7 @@ class Check:
     def _no_tensor(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TypeError | None:
         """The error for the first argument that has to be a tensor by its annotation, and is none."""
         code = _code(self.run)
-        notes = getattr(_innermost(self.run), "__annotations__", {})
+        notes = getattr(innermost(self.run), "__annotations__", {})
         for position, name in enumerate(code.co_varnames[: code.co_argcount]):
             x = args[position] if position < len(args) else kwargs.get(name)
             if notes.get(name) == "Tensor" and (position < len(args) or name in kwargs) and not isinstance(x, Tensor):
@@ -408,14 +411,14 @@ def _plain(x: Any) -> Any:
     return int(x) if isinstance(x, np.integer) else x
 
 
-def _innermost(run: Any) -> Any:
+def innermost(run: Any) -> Any:
     while hasattr(run, "__wrapped__"):
         run = run.__wrapped__
     return run
 
 
 def _code(run: Any) -> CodeType:
-    code: CodeType = _innermost(run).__code__
+    code: CodeType = innermost(run).__code__
     return code
 
 
@@ -432,89 +435,11 @@ def _internal(error: Exception) -> bool:
     return file != __file__ and (file.startswith((_ENGINE, "<")) or "numpy" in file)
 
 
-WORKED_OUT = frozenset(("reduction", "output_size", "mode"))
-"""Arguments that a function translates before it hands them on."""
-
-
-class Delegate(Check):
-    """What is known of a function that hands its arguments to another one, whose signature they have to fit.
-
-    `renamed`: what the other one calls some of them.
-    """
-
-    __slots__ = ("renamed",)
-
-    def __init__(
-        self, space: str, name: str, run: Callable[..., Any], renamed: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(space, name, run)
-        self.renamed = renamed or {}
-
-    def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        self._ask(args, kwargs)
-        if self.parser is None or hasattr(self.run, "hands"):
-            return self._handed_on(args, kwargs)
-        given = {**dict(zip(_parameters(self.run), args, strict=False)), **kwargs}
-        wrong = ""
-        for signature in self.parser.signatures:
-            try:
-                return self._fits(self.parser, signature, given, args)
-            except TypeError as error:
-                wrong = str(error)
-        raise TypeError(wrong)
-
-    @property
-    def _in_python(self) -> bool:
-        return True
-
-    def _may_be_none(self, parameter: Parameter) -> bool:
-        """Whether None is taken: by the other function, or by this one, whose default it is."""
-        name = self.renamed.get(parameter.name, parameter.name)
-        return parameter.none or inspect.signature(_innermost(self.run)).parameters[name].default is None
-
-    def _fits(self, read: Parser, signature: Signature, given: Mapping[str, Any], args: tuple[Any, ...]) -> bool:
-        by_type = True
-        for position, parameter in enumerate(signature.parameters):
-            name = self.renamed.get(parameter.name, parameter.name)
-            if (
-                name in (*WORKED_OUT, "out")
-                or name not in given
-                or (given[name] is None and self._may_be_none(parameter))
-            ):
-                continue
-            taken = takes(parameter, given[name], False)
-            if not taken:
-                raise TypeError(read.wrong(parameter, given[name], args, position))
-            by_type = by_type and taken is True
-        return by_type
-
-
-class ByIndices(Delegate):
-    """What is known of a pooling: where its indices are asked for, another function gets the arguments."""
-
-    __slots__ = ("plain", "with_indices")
-
-    def __init__(self, name: str, run: Callable[..., Any]) -> None:
-        super().__init__("functional", name, run)
-        self.plain = Delegate("functional", name, run)
-        inner = f"{name}_with_indices"
-        self.with_indices = Delegate("functional", inner if parser("functional", inner) else name, run)
-        self.plain.public, self.with_indices.public = f"_{name}", inner
-
-    def _chosen(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Delegate:
-        position = _parameters(self.run).index("return_indices")
-        wanted = args[position] if len(args) > position else kwargs.get("return_indices", False)
-        return self.with_indices if wanted is True else self.plain
-
-    def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        self._ask(args, kwargs)
-        return self._chosen(args, kwargs)._taken(args, kwargs) and "return_indices" not in kwargs
-
-    def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
-        self._ask(args, kwargs)
-        self._chosen(args, kwargs).explain(args, kwargs, error)
-
-
-def _parameters(run: Any) -> tuple[str, ...]:
+def parameters_of(run: Any) -> tuple[str, ...]:
     code = _code(run)
     return code.co_varnames[: code.co_argcount]
+
+
+def required_of(run: Any) -> tuple[str, ...]:
+    names = parameters_of(run)
+    return names[: len(names) - len(innermost(run).__defaults__ or ())]

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.lazy import resolved
+from .._arrays.lazy import Lazy
 from .._arrays.unusual import BY_OPERATIONS
 from . import anomalies, hooks as hooks_module
 from .device_dispatch import kernels
+from .flops import Counted
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, output_meta_at, retain
 from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
 from .operation import operations
@@ -21,6 +22,9 @@ from .state import BackwardCall, process_state, thread_state
 from .tensor import Tensor, Wrapped, make
 
 _by_sequence = attrgetter("_seq")
+_ASKING = BY_OPERATIONS | {Lazy}
+"""The classes of gradients with which formulas are computed by operations: only these know which results stay
+conjugated."""
 
 
 def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
@@ -48,7 +52,7 @@ def _by_operations(node: Node, g: Any) -> bool:
     """Whether the formulas of this node call operations, which know the arrays that kernels do not."""
     if node._extra is not None and node._extra.by_operations:
         return True
-    return _all_by_operations() or any(x.__class__ in BY_OPERATIONS for x in (g if isinstance(g, list) else (g,)))
+    return _all_by_operations() or any(x.__class__ in _ASKING for x in (g if isinstance(g, list) else (g,)))
 
 
 class Pass:
@@ -82,10 +86,12 @@ class Pass:
         if self.call.inputs is not None:
             self._restrict(order)
         self.kernels = kernels(*(g._raw for g in grads)) if grads else kernels()
+        if self.call.counted is not None:
+            self.kernels = Counted(self.kernels, self.call.counted)
         outer, mode, walk = thread_state.current, thread_state.grad, thread_state.walk
         thread_state.grad, thread_state.walk = self.call.create_graph, self
         try:
-            self.given = [resolved(g._raw) for g in grads]
+            self.given = [g._raw for g in grads]
             for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
                 self._deliver(edge[0], edge[1], given)
             self._walk(order)
@@ -146,7 +152,7 @@ class Pass:
         captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
         plain = not (self.recorded or thread_state.anomaly or _all_by_operations())
-        quick = plain and only is None and not any(g.__class__ in BY_OPERATIONS for g in self.given)
+        quick = plain and only is None and not any(g.__class__ in _ASKING for g in self.given)
         ran, watch = None if process_state.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
@@ -185,7 +191,7 @@ class Pass:
                 if plain:
                     like = target._output_meta
                     if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
-                        if g.__class__ in BY_OPERATIONS:
+                        if g.__class__ in _ASKING:
                             quick = False  # the nodes that follow look at what they are given
                         try:
                             g = fit(g, like[edge[1]] if target._multiple else like)
@@ -412,7 +418,7 @@ class Pass:
         return g if g is None or self.recorded else make(g)
 
     def _unwrap(self, g: Any) -> Any:
-        return g if g is None or self.recorded else resolved(g._raw)
+        return g if g is None or self.recorded else g._raw
 
 
 def _in_order(nodes: list[Node]) -> bool:

@@ -89,7 +89,13 @@ def _single(x: Tensor) -> tuple[int, ...]:
 
 
 def squeeze(call: Call) -> Any:
-    return f.squeeze_dims(call["self"], _single(call["self"]))
+    x = call["self"]
+    single = _single(x)
+    return f.view(x, tuple(n for d, n in enumerate(x._raw.shape) if d not in single))
+
+
+def squeeze_dim(call: Call) -> Any:
+    return f.squeeze_dims(call["self"], (call["dim"] + 1,))
 
 
 def squeeze_copy(call: Call) -> Any:

@@ -2,11 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
-from .arg_check import PUBLIC, ByIndices, Check, Delegate, guarded, looks_itself
+from .arg_check import PUBLIC, Check, guarded, innermost, looks_itself, parameters_of, required_of
+from .errors import refused
+from .parsing import Parameter, Parser, Signature, parser, takes
+
+WORKED_OUT = frozenset(("reduction", "output_size", "mode"))
+"""Arguments that a function translates before it hands them on."""
+
+
+class Delegate(Check):
+    """What is known of a function that hands its arguments to another one, whose signature they have to fit.
+
+    `renamed`: what the other one calls some of them.
+    """
+
+    __slots__ = ("renamed",)
+
+    def __init__(
+        self, space: str, name: str, run: Callable[..., Any], renamed: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(space, name, run)
+        self.renamed = renamed or {}
+
+    def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        self._ask(args, kwargs)
+        if self.parser is None or hasattr(self.run, "hands"):
+            return self._handed_on(args, kwargs)
+        given = {**dict(zip(parameters_of(self.run), args, strict=False)), **kwargs}
+        if not given.keys() >= set(required_of(self.run)):
+            return False
+        wrong = ""
+        for signature in self.parser.signatures:
+            try:
+                return self._fits(self.parser, signature, given, args)
+            except TypeError as error:
+                wrong = str(error)
+        raise refused(TypeError, wrong)
+
+    @property
+    def _in_python(self) -> bool:
+        return True
+
+    def _may_be_none(self, parameter: Parameter) -> bool:
+        """Whether None is taken: by the other function, or by this one, whose default it is."""
+        name = self.renamed.get(parameter.name, parameter.name)
+        return parameter.none or inspect.signature(innermost(self.run)).parameters[name].default is None
+
+    def _fits(self, read: Parser, signature: Signature, given: Mapping[str, Any], args: tuple[Any, ...]) -> bool:
+        by_type = True
+        for position, parameter in enumerate(signature.parameters):
+            name = self.renamed.get(parameter.name, parameter.name)
+            if (
+                name in (*WORKED_OUT, "out")
+                or name not in given
+                or (given[name] is None and self._may_be_none(parameter))
+            ):
+                continue
+            taken = takes(parameter, given[name], False)
+            if not taken:
+                raise refused(TypeError, read.wrong(parameter, given[name], args, position))
+            by_type = by_type and taken is True
+        return by_type
+
+
+class ByIndices(Delegate):
+    """What is known of a pooling: where its indices are asked for, another function gets the arguments."""
+
+    __slots__ = ("plain", "with_indices")
+
+    def __init__(self, name: str, run: Callable[..., Any]) -> None:
+        super().__init__("functional", name, run)
+        self.plain = Delegate("functional", name, run)
+        inner = f"{name}_with_indices"
+        self.with_indices = Delegate("functional", inner if parser("functional", inner) else name, run)
+        self.plain.public, self.with_indices.public = f"_{name}", inner
+
+    def _chosen(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Delegate:
+        position = parameters_of(self.run).index("return_indices")
+        wanted = args[position] if len(args) > position else kwargs.get("return_indices", False)
+        return self.with_indices if wanted is True else self.plain
+
+    def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        self._ask(args, kwargs)
+        return self._chosen(args, kwargs)._taken(args, kwargs) and "return_indices" not in kwargs
+
+    def explain(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> None:
+        self._ask(args, kwargs)
+        self._chosen(args, kwargs).explain(args, kwargs, error)
+
 
 HOME = f"{PUBLIC}.nn.functional"
 BOUND = frozenset(

@@ -3,16 +3,14 @@ _arrays/meta.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays.meta import NO_DATA, Meta, refuses
+from .._arrays.meta import NO_DATA, Meta, refuses, without_memory
 from .._arrays.sparse import Sparse
 from .device import CPU, META
 from .dtype_checks import check_float8
-from .interrupts import contextmanager
 from .node import MetaLike, shape_dtype
 from .state import process_state, thread_state
 
@@ -41,23 +39,6 @@ def formula_kernels(*args: Any) -> Any:
         return kernels(args[0])
     walk = thread_state.walk
     return kernels() if walk is None else walk.kernels
-
-
-@contextmanager
-def on_meta() -> Iterator[None]:
-    """While it lasts, tensors are made without memory."""
-    before, thread_state.on_meta = thread_state.on_meta, True
-    process_state.special += 1
-    try:
-        yield
-    finally:
-        thread_state.on_meta = before
-        process_state.special -= 1
-
-
-def without_memory(raw: Any) -> Any:
-    """An array of the same shape, dtype and strides, without memory."""
-    return raw if raw.__class__ is Meta else Meta(raw.shape, raw.dtype, raw.strides)
 
 
 def is_meta(x: Any) -> bool:
@@ -98,7 +79,8 @@ def compute(op: Operation, raws: list[Any]) -> Any:
         return op.kernel_function(*raws)
     check_devices(op, given)
     try:
-        return kernel_of(op, kernels_by_device[META.type])(*raws)
+        found = kernel_of(op, kernels_by_device[META.type])(*raws)
+        return tuple(map(without_memory, found)) if op.multiple else found
     except RuntimeError as error:
         if not refuses(error):
             raise

@@ -27,10 +27,10 @@ def given(number: int, shown: int | None) -> Given:
 class GivenSizes(tuple[int, ...]):
     """Several numbers worked out from what was given (no stride, one number for all dimensions), likewise."""
 
-    given: tuple[int, ...]
+    given: tuple[int, ...] | None
 
 
-def given_sizes(sizes: Iterable[int], shown: tuple[int, ...]) -> GivenSizes:
+def given_sizes(sizes: Iterable[int], shown: tuple[int, ...] | None) -> GivenSizes:
     """`sizes`, of which nodes show what was given in their place."""
     found = GivenSizes(sizes)
     found.given = shown
@@ -39,6 +39,8 @@ def given_sizes(sizes: Iterable[int], shown: tuple[int, ...]) -> GivenSizes:
 
 def wrap(dim: int, ndim: int, scalar_ok: bool = True) -> int:
     """`dim` counted from the front; an IndexError in PyTorch's words if it is out of range."""
+    if dim.__class__ is bool:
+        raise refused(TypeError, "a dimension must be int, not bool")
     n = max(ndim, 1) if scalar_ok else ndim
     if not -n <= dim < n:
         raise refused(IndexError, f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
@@ -47,7 +49,9 @@ def wrap(dim: int, ndim: int, scalar_ok: bool = True) -> int:
 
 def wrap_all(dims: Any, ndim: int) -> tuple[int, ...]:
     """Several dimensions, or one, counted from the front; a RuntimeError if one is named twice."""
-    wrapped = tuple(wrap(int(d), ndim) for d in ((dims,) if isinstance(dims, int) else dims))
+    wrapped = tuple(
+        wrap(d if d.__class__ is bool else d.__index__(), ndim) for d in ((dims,) if isinstance(dims, int) else dims)
+    )
     for i, d in enumerate(wrapped):
         if d in wrapped[:i]:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")

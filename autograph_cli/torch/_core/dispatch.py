@@ -24,6 +24,7 @@ from .._arrays.unusual import BY_OPERATIONS, UNUSUAL
 from . import autocast, device_dispatch, dims, dtypes
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
+from .dtype_checks import check_cast
 from .errors import refused
 from .memory_format import settled, strides_of
 from .node import Edge, Node, View, edge_of, extra_of, output_meta
@@ -241,12 +242,7 @@ def put(target: Tensor, raw: Any) -> None:
     device_dispatch.check_out(raw, target._raw)
     check_own_memory(target._raw)
     if raw.dtype != target._raw.dtype:
-        source, goal = dtypes.FROM_NUMPY[raw.dtype], target.dtype
-        if not dtypes.can_cast(source, goal):
-            raise RuntimeError(
-                f"result type {dtypes.cpp_name(raw.dtype)} can't be cast to the desired output type "
-                f"{dtypes.cpp_name(target._raw.dtype)}"
-            )
+        check_cast(raw.dtype, target._raw.dtype)
         raw = raw.astype(target._raw.dtype)
     if raw.shape != target._raw.shape:
         if target._raw.__class__ is Meta:
@@ -371,15 +367,20 @@ def attach(
     node._edges = edges if op.has_derivative else tuple(filter(None, edges))
     node._extra = None
     node._seq = number
-    likes = [output_meta(t._raw) for t in outputs]
+    likes = [output_meta(t._raw) if defined(op, args, i, t) else None for i, t in enumerate(outputs)]
     node._output_meta = likes if op.multiple else likes[0]
     annotate(node)
     if not BY_OPERATIONS.isdisjoint((*classes_of(op, args), *[t._raw.__class__ for t in outputs])):
         extra_of(node).by_operations = True
     node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
     for i, output in enumerate(outputs):
-        output._edge = (node, i) if differentiable(op, i, output) else None
+        output._edge = (node, i) if likes[i] is not None and differentiable(op, i, output) else None
     return node
+
+
+def defined(op: Operation, args: tuple[Any, ...], index: int, output: Tensor) -> bool:
+    """Whether this output is one in PyTorch, where those that `output_mask` leaves out are undefined tensors."""
+    return op.output_mask is None or bool(args[op.output_mask][index] or output._raw.size)
 
 
 def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...]) -> bool:

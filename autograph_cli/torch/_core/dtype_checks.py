@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import dtypes
+from . import dims, dtypes
 from .dtypes import c_name, cpp_name
 
 if TYPE_CHECKING:
@@ -53,6 +53,21 @@ def same_for_addmv(added: Any, matrix: Any, vector: Any) -> None:
     if not kinds[0] == kinds[1] == kinds[2]:
         first, second, third = map(cpp_name, kinds)
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {first}, {second}, and {third}")
+
+
+def check_cast(source: Any, goal: Any) -> None:
+    """RuntimeError where a result of one dtype may not be written into a tensor of the other."""
+    if dtypes.CATEGORY[source] > dtypes.CATEGORY[goal]:
+        raise RuntimeError(f"result type {cpp_name(source)} can't be cast to the desired output type {cpp_name(goal)}")
+
+
+def check_written(target: Any, shape: tuple[int, ...], kind: Any) -> None:
+    """RuntimeError where what is computed of a tensor and of one of `shape` and dtype `kind` cannot replace it."""
+    have = target._raw
+    found = dims.broadcast(have.shape, shape)
+    if found != have.shape:
+        raise RuntimeError(f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(found)}")
+    check_cast(dtypes.promote(have.dtype, kind), have.dtype)
 
 
 def parameters_fit(input: Any, *parameters: Any) -> None:

@@ -7,11 +7,14 @@ is the `jvp`.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.meta import Meta
 from .._arrays.storages import empty_strided
 from . import dispatch, dtypes, recomputed, views
 from .device_dispatch import kernels
@@ -28,6 +31,7 @@ from .saved_tensors import SavedList
 from .state import next_sequence_nr, thread_state
 from .tensor import Tensor, Wrapped, make, materialize
 from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
+from .views import repeats
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -156,13 +160,8 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = make(empty_strided(wanted.shape, strides, t._raw.dtype))
+    made = make(empty_strided(wanted.shape, strides, t._raw.dtype, t._raw.__class__ is Meta))
     return made.copy_(t)
-
-
-def repeats(raw: Any) -> bool:
-    """Whether one position in memory stands for several elements."""
-    return any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True))
 
 
 def ordinary(x: Any) -> Any:
@@ -202,6 +201,8 @@ def _apart_in_memory(tangent: Tensor) -> Tensor:
     if tangent.__class__ is not Tensor:
         return operations.clone(tangent)
     raw = tangent._raw
+    if raw.__class__ is Meta:
+        return operations.clone(tangent)
     made = empty_strided(raw.shape, strides_of(raw), raw.dtype) if raw.ndim and not repeats(raw) else raw.copy()
     if made.ndim:
         made[...] = raw
@@ -238,28 +239,42 @@ def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
 
 def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A product: the sum of the operation on the tangent of one input and the primals of the others."""
-    pairs = [(i, t) for (i, _), t in zip(op.input_positions, tangents, strict=True) if t is not None]
-    total: Any = None
-    for i, t in reversed(pairs) if op.commutes else pairs:
-        others = [apart(x) for x in (*primals[:i], *primals[i + 1 :])]
-        # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`.
-        args = (t, *others) if op.commutes else (*others[:i], t, *others[i:])
+    given = {i: t for (i, _), t in zip(op.input_positions, tangents, strict=True)}
+    # Where a tangent is missing PyTorch multiplies by zero, and so records the other factor.
+    pairs = [(i, t) for i, t in given.items() if t is not None or _is_recorded(*primals[:i], *primals[i + 1 :])]
+    used = {k for i, _ in pairs for k in range(len(primals)) if k != i}
+    seen = [apart(x) if k in used else x for k, x in enumerate(primals)]
+    parts: list[Any] = []
+    # PyTorch writes the tangent of a product of numbers as `other_t * self + self_t * other`; C++ begins at the right.
+    for i, t in pairs if op.commutes else reversed(pairs):
+        others = (*seen[:i], *seen[i + 1 :])
+        factor = zeros_like(primals[i]) if t is None else t
+        args = (factor, *others) if op.commutes else (*others[:i], factor, *others[i:])
         part = dispatch.run(op, args)
-        total = part if total is None else total + part
-    return [total]
+        if t is None and not isinstance(part, Wrapped):
+            part._raw = zeros_like(part)._raw  # whatever the other factor is: infinite, or no number
+        parts.insert(0, part)
+    return [functools.reduce(operator.add, parts)]
+
+
+def _is_recorded(*factors: Any) -> bool:
+    """Whether one of plain tensors is recorded."""
+    if not thread_state.grad or any(isinstance(x, Wrapped) for x in factors):
+        return False
+    return any(isinstance(x, Tensor) and x.requires_grad for x in factors)
 
 
 def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A pointwise operation: what its formulas make of the tangents."""
     node = formula_node(op, primals, outputs)
-    total: Any = None
-    for i, t in enumerate(tangents):
+    parts: list[Any] = []
+    for i, t in reversed(list(enumerate(tangents))):  # C++ begins at the right of a sum
         if t is not None:
             edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
             part = node._run_recorded(operations, t, edges)[i]
             if part is not None:
-                total = part if total is None else total + part
-    return [total]
+                parts.insert(0, part)
+    return [functools.reduce(operator.add, parts) if parts else None]
 
 
 def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
@@ -420,7 +435,7 @@ def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
         return make(kernels(x._raw).zeros(size, x._raw.dtype)[()])
-    made = empty_strided(size, strides_of(x._raw), x._raw.dtype)
+    made = empty_strided(size, strides_of(x._raw), x._raw.dtype, x._raw.__class__ is Meta)
     made[...] = 0
     return make(made)
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from .dtypes import cpp_name
 from .memory_format import slowest_first
+from .state import process_state, thread_state
 from .stream import Stream
 
 Array = npt.NDArray[Any]
@@ -51,6 +52,20 @@ SCALAR_NAMES = {
     "complex64": ("ComplexFloat", "c10::complex<float>"),
     "complex128": ("ComplexDouble", "c10::complex<double>"),
 }
+
+
+default_stream = Stream()
+"""What is drawn from where no generator is given."""
+_UNSEEN = Stream()
+"""What tensors without memory draw from, so that nothing changes for others."""
+
+
+def stream_of(generator: Any) -> Stream:
+    """The stream of a `torch.Generator` to draw from; that of the default generator for None."""
+    if process_state.special and thread_state.on_meta:
+        return _UNSEEN
+    stream: Stream = default_stream if generator is None else generator.stream
+    return stream
 
 
 def uniform(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: float = 0.0, high: float = 1.0) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.dispatched import Dispatched
+from .._arrays.lazy import Lazy
 from . import dtypes
 from .device_dispatch import check_device, kernels
 from .node import Edge, Node, shape_dtype
@@ -105,7 +106,11 @@ def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
             meta.grad = make(g).detach() if have is None else have.add_(make(g))
             return
         if have is None:
-            if not isinstance(g, np.ndarray):
+            if g.__class__ is Lazy:
+                found = in_layout(g.memory, variable._raw)
+                moved = held or _moved(g.memory, found)
+                meta.grad = make(g.resolved() if moved else Lazy(found, g.bits))
+            elif not isinstance(g, np.ndarray):
                 meta.grad, moved = make(g if isinstance(g, np.generic) else g.copy()), held
             else:
                 found = in_layout(g, variable._raw)

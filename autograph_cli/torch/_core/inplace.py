@@ -10,12 +10,14 @@ import numpy as np
 from .._arrays.dispatched import Dispatched
 from .._arrays.storages import address
 from . import dispatch, dtypes
+from .dtype_checks import check_cast
 from .node import Edge, Node, edge_of, extra_of
 from .op_namespace import operations
 from .saved_tensors import Packed
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, counter, make
-from .views import bump, changes, check_inplace, check_mode, check_overlap, itself, rebase, write
+from .user_warnings import warn
+from .views import bump, changes, check_inplace, check_mode, check_overlap, itself, rebase, repeats, write
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -48,6 +50,11 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     if not op.complex_inplace and target._raw.dtype.kind == "c":
         raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
     _check_apart(op, args)
+    if op.internal_overlap.__class__ is str and repeats(target._raw):
+        warn(
+            f"Use of {op.name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+            f"operation. This also applies to advanced indexing e.g. {op.internal_overlap}"
+        )
     results = (
         dispatch.compute(op, args, in_place=True)
         if thread_state.watcher is None
@@ -113,11 +120,6 @@ def _result_for(target: Tensor, raw: Any) -> Any:
     if raw.shape != have.shape:
         raise RuntimeError(f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}")
     if raw.dtype != have.dtype:
-        source, goal = dtypes.FROM_NUMPY[raw.dtype], dtypes.FROM_NUMPY[have.dtype]
-        if not dtypes.can_cast(source, goal):
-            raise RuntimeError(
-                f"result type {dtypes.cpp_name(raw.dtype)} can't be cast to the desired output type "
-                f"{dtypes.cpp_name(have.dtype)}"
-            )
+        check_cast(raw.dtype, have.dtype)
         raw = raw.astype(have.dtype)
     return raw

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._arrays.meta import Meta
 from .._arrays.storages import dense_strides, strided
 from .dtypes import CATEGORY, FLOATING
 
@@ -168,8 +169,11 @@ def _like(result: Any, first: Any) -> Any:
 
 def empty_as(raw: Array, dtype: Any) -> Any:
     """New memory laid out like `raw`, or, where that has gaps, with its dimensions in the same order."""
+    on_meta = raw.__class__ is Meta
     if raw.ndim < 2 or raw.flags.c_contiguous or not raw.size:
-        return np.empty(raw.shape, dtype)
+        return Meta(raw.shape, np.dtype(dtype)) if on_meta else np.empty(raw.shape, dtype)
+    if on_meta:
+        return Meta(raw.shape, np.dtype(dtype), [s * np.dtype(dtype).itemsize for s in preserved_strides(raw)])
     return empty_strided(raw.shape, preserved_strides(raw), dtype)
 
 

@@ -45,8 +45,8 @@ class MetaLike(tuple[Any, ...]):
 
 
 def shape_dtype(like: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """`output_meta` as (shape, dtype)."""
-    return like if isinstance(like, tuple) else ((), np.dtype(like))
+    """`output_meta` as (shape, dtype); None stands for an undefined output, which has what PyTorch shows of it."""
+    return like if isinstance(like, tuple) else ((), process_state.default_dtype if like is None else np.dtype(like))
 
 
 class Extra:

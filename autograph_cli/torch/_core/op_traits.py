@@ -66,6 +66,10 @@ class Traits:
     tangent: Callable[..., Any] | None = None
     """A formula of the tangent, where what follows from the derivatives has a pole; it names tangents `self_t`."""
 
+    flops: Callable[..., int] | None = None
+    """The floating-point operations of one run, from its raw results and arguments, as `FlopCounterMode` counts them
+    (flops.py); None: they are not counted."""
+
     # Names
     aten: str = ""
     """What `torch.ops.aten` and dispatch modes call it ("select.int"), where that is not its name and overload."""
@@ -88,8 +92,9 @@ class Traits:
     """The in-place form takes complex tensors."""
     overlap: str = "same"
     """Which elements that it writes the in-place form may read as another argument: "none", the "same" or "any"."""
-    internal_overlap: bool = False
-    """The in-place form may write one element several times, as it writes one value."""
+    internal_overlap: bool | str = False
+    """The in-place form may write one element several times, as it writes one value; a text: PyTorch warns of it, with
+    this as another example."""
     overwrites: bool = False
     """The in-place form copies the second argument into the first."""
     vmap_inplace: str = ""

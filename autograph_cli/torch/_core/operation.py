@@ -102,6 +102,9 @@ class Operation(Traits):
         self.positions = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
         self.input_positions = tuple((i, p) for i, p in self.positions if p in self.inputs)
         """Where the tensor arguments stand, and those of them that have a derivative."""
+        names = [p.name for p in schema.parameters]
+        self.output_mask = names.index("output_mask") if "output_mask" in names else None
+        """Where the argument stands that says which outputs are asked for; the kernel leaves the others empty."""
         self.takes_lists = any(p.is_list for p in self.tensors)
         self.flattens = any(p.is_list for p in self.inputs)
         self.saved_names = self._saved_names()

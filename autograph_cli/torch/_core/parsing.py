@@ -191,7 +191,11 @@ class Parser:
 
     def _check_elements(self, parameter: Parameter, lengths: Any) -> None:
         for i, x in enumerate(lengths):
-            said = "" if _is_length(x) else f"type must be tuple of ints,but got {type_name(x)}"
+            said = (
+                ""
+                if _is_length(x) or (i and isinstance(x, bool))
+                else f"type must be tuple of ints,but got {type_name(x)}"
+            )
             if said or (isinstance(x, int) and not _LEAST <= x <= _MOST):
                 raise refused(
                     TypeError,

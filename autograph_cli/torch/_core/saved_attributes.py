@@ -131,7 +131,7 @@ def _tensor(index: int) -> property:
             return _freed(node, index)
         item = node._saved[index]
         if isinstance(item, SavedList):
-            return tuple(item.tensors())
+            return tuple(item.shown.tensors())
         number = None if item is None else number_of(item)
         return unpack(node, index) if number is None else make(np.asarray(number)[()])
 
@@ -171,7 +171,7 @@ def _raw_tensor(index: int, derived: str = "") -> property:
 
     def get(node: Node) -> Any:
         if node._saved is not None and isinstance(node._saved[index], SavedList):
-            return tuple(SavedTensor(node, index, position) for position in range(len(node._saved[index]._items)))
+            return tuple(SavedTensor(node, index, position) for position in range(len(node._saved[index].shown._items)))
         if node._saved is None and any(
             p.is_list and p.name == node._item_names[index] for p in node._operation.tensors
         ):

@@ -6,6 +6,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from .._arrays.lazy import Lazy, resolved
 from .dtypes import FROM_NUMPY, type_name
 from .errors import refused
@@ -55,10 +57,13 @@ class SavedView(SavedResult):
 class SavedList:
     """A saved list of tensors that have no gradient (indices), with the versions they had."""
 
-    __slots__ = ("_items", "_versions")
+    __slots__ = ("_given", "_items", "_versions")
 
     def __init__(self, items: Any) -> None:
         self._items = list(items)
+        given = getattr(items, "given", None)
+        self._given = None if given is None else SavedList(given)
+        """What nodes show instead, where it is known."""
         if any(t is not None and t._counter is INFERENCE for t in self._items):
             raise inference_saved()
         self._versions = [0 if t is None or t._counter is None else t._counter[0] for t in self._items]
@@ -68,11 +73,29 @@ class SavedList:
         for t, expected in zip(self._items, self._versions, strict=True):
             if t is not None and t._counter is not None and t._counter[0] != expected:
                 raise version_error(t._raw, "", t._counter[0], expected)
+        if self._given is not None:
+            given = self._given.tensors()
+            if any(t.__class__ is Packed for t in self._given._items):
+                return _positions(given)
         return [t.tensor() if t.__class__ is Packed else t for t in self._items]
+
+    @property
+    def shown(self) -> SavedList:
+        """What nodes show, and hooks are given."""
+        return self._given or self
 
     def raws(self) -> list[Any]:
         """Their arrays, checked likewise."""
         return [None if t is None else resolved(t._raw) for t in self.tensors()]
+
+
+def _positions(given: list[Any]) -> list[Any]:
+    """Tensors to pick with: a mask is as many as it has dimensions."""
+    found: list[Any] = []
+    for t in given:
+        mask = t is not None and t._raw.dtype.kind != "i"
+        found += [make(positions) for positions in np.nonzero(t._raw)] if mask else [t]
+    return found
 
 
 class Packed:
@@ -283,7 +306,7 @@ def _packing_order(node: Node, count: int) -> list[int]:
 
 def _pack(node: Node, item: Any, index: int) -> Any:
     if isinstance(item, SavedList):
-        item._items = [_pack(node, t, index) for t in item._items]
+        item.shown._items = [_pack(node, t, index) for t in item.shown._items]
         return item
     edge: Any
     if isinstance(item, SavedResult):
@@ -328,7 +351,7 @@ class SavedTensor:
             )
         if node._saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
-        item = node._saved[index] if position is None else node._saved[index]._items[position]
+        item = node._saved[index] if position is None else node._saved[index].shown._items[position]
         if isinstance(item, Packed) and item.hooked:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
@@ -336,10 +359,10 @@ class SavedTensor:
             )
         if item is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        tensor = unpack(node, index) if position is None else node._saved[index].tensors()[position]
+        tensor = unpack(node, index) if position is None else node._saved[index].shown.tensors()[position]
         packed = Packed(pack(tensor), unpack_hook, edge_of(tensor))
         if position is not None:
-            node._saved[index]._items[position] = packed
+            node._saved[index].shown._items[position] = packed
             return
         items = list(node._saved)
         items[index] = packed

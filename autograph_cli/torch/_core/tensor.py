@@ -508,8 +508,10 @@ def _warn_non_leaf_grad() -> None:
 
 
 def materialize(tensor: Tensor) -> Any:
-    """The tensor's memory as an array that others may share."""
+    """The tensor's memory as an array that others may share; of a Python number, whose tensor is kept, a copy."""
     if isinstance(tensor._raw, np.generic):
+        if hasattr(tensor, "_number"):
+            return np.array(tensor._raw)
         tensor._raw = np.array(tensor._raw)
     return tensor._raw
 

@@ -268,11 +268,18 @@ def bump(tensor: Tensor) -> None:
     counter(tensor)[0] += 1
 
 
+def repeats(raw: Array) -> bool:
+    """Whether one position in memory stands for several elements."""
+    if not raw.size or 0 not in raw.strides:
+        return False
+    return any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True))
+
+
 def check_own_memory(raw: Array) -> None:
     """Raise PyTorch's error where one position in memory stands for several elements to be written."""
     if isinstance(raw, Sparse):
         return
-    if raw.size and 0 in raw.strides and any(s == 0 and n > 1 for s, n in zip(raw.strides, raw.shape, strict=True)):
+    if repeats(raw):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."

@@ -9,54 +9,62 @@ import numpy as np
 from .activation import Activation
 from .attention import Attention
 from .bessel import Bessel
+from .binary import Binary
 from .chunked import Chunked
+from .comparison import Comparison
+from .conversion import Conversion
 from .convolution import Convolution
 from .distances import Distances
 from .embedding import Embedding
 from .fourier import Fourier
 from .gaussian import Gaussian
 from .indexing import Indexing
-from .interpolate import Sampling
-from .ldl import Symmetric
-from .linalg import Matrices
+from .interpolate import Interpolate
+from .ldl import LDL
+from .linalg import Linalg
 from .linear import Linear
 from .losses import Losses
-from .lu import Triangles
+from .lu import LU
 from .normalization import Normalization
 from .order_statistics import OrderStatistics
-from .padding import Frames
+from .padding import Padding
 from .pointwise import Pointwise
 from .polynomials import Polynomials
 from .pooling import Pooling
+from .random import Random
 from .recurrent import Recurrent
 from .reduction import Reduction
 from .segments import Segments
-from .shapes import Movement
-from .softmax import Neural
+from .shapes import Shapes
+from .softmax import Softmax
+from .sparse import SparseArrays
 from .special import Special
 from .sums import Sums
-from .variate_gradients import Variates
+from .variate_gradients import VariateGradients
 
 
 class Kernels(
     Pointwise,
+    Comparison,
+    Binary,
+    Conversion,
     Reduction,
     Sums,
-    Movement,
+    Shapes,
     Indexing,
     OrderStatistics,
     Linear,
-    Neural,
+    Softmax,
     Activation,
     Gaussian,
     Convolution,
-    Frames,
+    Padding,
     Normalization,
     Pooling,
     Losses,
     Chunked,
     Distances,
-    Sampling,
+    Interpolate,
     Embedding,
     Attention,
     Recurrent,
@@ -64,11 +72,13 @@ class Kernels(
     Bessel,
     Polynomials,
     Fourier,
-    Matrices,
-    Triangles,
-    Symmetric,
+    Linalg,
+    LU,
+    LDL,
     Segments,
-    Variates,
+    VariateGradients,
+    Random,
+    SparseArrays,
 ):
     """All kernels over one array module, `xp`."""
 

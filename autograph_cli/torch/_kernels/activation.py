@@ -21,6 +21,12 @@ class Activation:
     between: Any
     at_most: Any
 
+    def native_dropout(self, a: Array, kept: Array, scale: float) -> Any:
+        return a * kept * self.number(scale, a), kept
+
+    def native_dropout_backward(self, grad: Array, kept: Array, scale: float) -> Any:
+        return grad * kept * self.number(scale, grad)
+
     @widened
     def silu(self, a: Array) -> Any:
         return a * self.sigmoid(a)
@@ -69,7 +75,7 @@ class Activation:
         return self.elu(a, alpha, 1, 1 / alpha)
 
     def hardtanh(self, a: Array, low: Any = -1, high: Any = 1) -> Any:
-        return self.between(a, low, high)
+        return self.between(a, self.held(low, a), self.held(high, a))
 
     def hardtanh_backward(self, grad: Array, a: Array, low: Any, high: Any) -> Any:
         return self.kept(grad, (a > low) & (a < high))

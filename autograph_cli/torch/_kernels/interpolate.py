@@ -10,7 +10,7 @@ from .._arrays import Array
 
 Sizes = tuple[int, ...]
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
-ZEROS, BORDER, REFLECTION = 0, 1, 2
+ZEROS, REFLECTION = 0, 2
 RESIZINGS = {
     "upsample_nearest1d": "nearest",
     "upsample_nearest2d": "nearest",
@@ -36,7 +36,7 @@ def cubic(x: Any, a: float, xp: Any) -> Any:
     return xp.where(x < 1, near, xp.where(x < 2, far, 0.0))
 
 
-class Sampling:
+class Interpolate:
     """Kernels of resizing and grid sampling; images are (N, C, ...)."""
 
     xp: Any
@@ -235,8 +235,7 @@ class Sampling:
                 seen = self.xp.add.reduce(self._read(a, position) * flat, axis=1) * inside
                 for d in range(dims):
                     by_grid[..., dims - 1 - d] += self._weight(weights, d) * seen
-        none = self.xp.empty(0, grad.dtype)
-        return image.reshape(a.shape) if mask[0] else none, by_grid.reshape(grid.shape) if mask[1] else none
+        return image.reshape(a.shape) if mask[0] else self.xp.empty(0, grad.dtype), by_grid.reshape(grid.shape)
 
     def grid_sampler_twice(
         self, by_image: Any, by_grid: Any, grad: Array, a: Array, grid: Any, mode: int, padding: int, corners: bool
@@ -316,8 +315,8 @@ def _resizing(name: str, mode: str) -> None:
     def back(self: Any, grad: Array, sizes: Sizes, corners: bool, scales: Any) -> Any:
         return self.resize_back(mode, grad, sizes, corners, scales)
 
-    setattr(Sampling, name, resize)
-    setattr(Sampling, f"{name}_backward", back)
+    setattr(Interpolate, name, resize)
+    setattr(Interpolate, f"{name}_backward", back)
 
 
 for _name, _mode in RESIZINGS.items():

@@ -10,7 +10,7 @@ from .._arrays import Array
 _ALPHA = (1 + math.sqrt(17)) / 8
 
 
-class Symmetric:
+class LDL:
     """Kernels of the LDL factorization, matrix by matrix."""
 
     xp: Any

@@ -28,7 +28,7 @@ _PADE = (
 """The coefficients of the Padé approximant of degree 13 of the exponential function."""
 
 
-class Matrices:
+class Linalg:
     """Kernels of linear algebra beyond products."""
 
     xp: Any
@@ -104,18 +104,24 @@ class Matrices:
             factor, info = self.xp.linalg.cholesky(source), self.xp.zeros(a.shape[:-2], "int32")[()]
         except np.linalg.LinAlgError:
             flat = source.reshape(-1, *a.shape[-2:])
-            info = self.xp.array([self._first_bad_minor(x) for x in flat], "int32").reshape(a.shape[:-2])[()]
-            factor = self.xp.stack([x * 0 if self._first_bad_minor(x) else self.xp.linalg.cholesky(x) for x in flat])
-            factor = factor.reshape(a.shape)
+            orders = [self._first_bad_minor(x) for x in flat]
+            info = self.xp.array(orders, "int32").reshape(a.shape[:-2])[()]
+            factors = [x * 0 if bad else self.xp.linalg.cholesky(x) for x, bad in zip(flat, orders, strict=True)]
+            factor = self.xp.stack(factors).reshape(a.shape)
         return self.column_major(self.mH(factor) if upper else factor), info
 
     def _first_bad_minor(self, a: Array) -> int:
-        for k in range(1, len(a) + 1):
+        """Found by halving: with a minor, all larger ones are not positive."""
+        good, bad = 0, len(a) + 1
+        order = len(a)
+        while bad - good > 1:
             try:
-                self.xp.linalg.cholesky(a[:k, :k])
+                self.xp.linalg.cholesky(a[:order, :order])
+                good = order
             except np.linalg.LinAlgError:
-                return k
-        return 0
+                bad = order
+            order = (good + bad) // 2
+        return bad if bad <= len(a) else 0
 
     def cholesky(self, a: Array, upper: bool = False) -> Any:
         return self.linalg_cholesky_ex(a, upper)[0]

@@ -48,7 +48,7 @@ class Linear:
             product *= self.held(alpha, product)
         if beta == 0:
             return product
-        product += a if beta == 1 else a * a.dtype.type(beta)
+        product += a if beta == 1 else a * self.held(beta, a)
         return product
 
     @widened
@@ -70,7 +70,7 @@ class Linear:
         product = product if alpha == 1 else product * self.held(alpha, product)
         if beta == 0:
             return product
-        return product + (a if beta == 1 else a * a.dtype.type(beta))
+        return product + (a if beta == 1 else a * self.held(beta, a))
 
     def vdot(self, a: Array, b: Array) -> Any:
         return self.dot(self.conj(a), b)

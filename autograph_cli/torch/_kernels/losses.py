@@ -61,7 +61,8 @@ class Losses:
         return self._share(grad, self.xp.clip(a - target, -edge, edge), reduction)
 
     def soft_margin_loss(self, a: Array, target: Any, reduction: int = 1) -> Any:
-        return self.reduced(self.xp.log1p(self.xp.exp(-target * a)), reduction)
+        losses = self.xp.log1p(self.xp.exp(a * -target if target.dtype.kind != "b" else -a * target))
+        return self.reduced(losses.astype(a.dtype, copy=False), reduction)
 
     def soft_margin_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int) -> Any:
         power = self.xp.exp(-target * a)
@@ -89,7 +90,8 @@ class Losses:
             losses = (one - target) * a - log_sigmoid
         else:
             losses = (one - target) * a - ((pos_weight - one) * target + one) * log_sigmoid
-        return self.reduced(losses if weight is None else losses * weight, reduction)
+        losses = losses if weight is None else losses * weight
+        return self.reduced(losses.astype(target.dtype, copy=False), reduction)
 
     # ---------------------------------------------------------------- classes
 

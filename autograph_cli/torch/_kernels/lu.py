@@ -14,7 +14,7 @@ _SOLVED, _FACTORED = 64, 32
 """Rows of a block of a triangular system, and columns of one of an LU factorization."""
 
 
-class Triangles:
+class LU:
     """Kernels of triangular matrices and of factors that are such."""
 
     xp: Any

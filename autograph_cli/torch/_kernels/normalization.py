@@ -9,10 +9,19 @@ from .._arrays import Array
 from .half_precision import widened
 
 
+def folded(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, int], int, tuple[int, ...]]:
+    """The shape as a matrix with one row, or column, for each position along the first or last `dim`; which of its
+    dimensions to sum over; and the shape with sizes of 1 that lays the sums beside the whole."""
+    if dim == 0:
+        return (shape[0], math.prod(shape[1:])), 1, (shape[0], *[1] * (len(shape) - 1))
+    return (math.prod(shape[:-1]), shape[-1]), 0, (*[1] * (len(shape) - 1), shape[-1])
+
+
 class Normalization:
     """Kernels of layers that normalize."""
 
     xp: Any
+    sum: Any
     number: Any
     row_sums: Any
     row_products: Any
@@ -114,6 +123,15 @@ class Normalization:
             mean = rstd = self.xp.empty(0, a.dtype)
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
         return self._affine(out, weight, bias).astype(a.dtype, copy=False), mean, rstd
+
+    def _batch_norm_with_update(self, *args: Any) -> Any:
+        """The results of `native_batch_norm`, and nothing kept for the backward pass."""
+        return (*self.native_batch_norm(*args), self.xp.zeros(0, "uint8"))
+
+    def _weight_norm_interface(self, v: Array, g: Array, dim: int) -> Any:
+        matrix, over, beside = folded(v.shape, dim)
+        norms = self.xp.sqrt(self.sum((v * v).reshape(matrix), (over,), False)).reshape(beside)
+        return v * (g / norms), norms
 
     def _each_channel(self, a: Array) -> int:
         count: int = a.size // a.shape[1] if a.ndim > 1 and a.shape[1] else a.shape[0]

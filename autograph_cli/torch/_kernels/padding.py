@@ -9,7 +9,7 @@ import numpy as np
 from .._arrays import Array
 
 
-class Frames:
+class Padding:
     """Kernels that pad; `pad` counts from the last dimension, (left, right) each, negative where it crops."""
 
     xp: Any

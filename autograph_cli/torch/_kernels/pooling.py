@@ -305,7 +305,7 @@ class Pooling:
             u = samples[..., dims - 1 - i if dims == 2 else i].reshape(-1, 1)
             step = a.dtype.type((n - k) / (m - 1)) if m > 1 else a.dtype.type(0)
             start = ((self.xp.arange(m) + u) * step).astype("int64") - (u * step).astype("int64")
-            start[:, -1] = n - k
+            start[:, -1:] = n - k
             lines.append((start[..., None] + self.xp.arange(k)).reshape(*lead, m, k))
         return self.max_of_lines(a, lines)
 

@@ -13,9 +13,6 @@ class Recurrent:
     xp: Any
     number: Any
 
-    def unsafe_split(self: Any, a: Array, split_size: int, dim: int) -> Any:
-        return self.split(a, split_size, dim)
-
     def mkldnn_rnn_layer(
         self, input: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, hx: Any, cx: Any, reverse: bool, *_: Any
     ) -> tuple[Any, Any, Any, Any]:

@@ -188,6 +188,20 @@ class Reduction:
             return a[()]
         return self.xp.min(a, axis=dim, keepdims=keepdim)
 
+    def count_nonzero(self, a: Array, dim: Any) -> Any:
+        found = self.xp.count_nonzero(a, axis=(dim or None) if a.ndim else None)
+        return self.xp.asarray(found).astype("int64")[()]
+
+    def hash_tensor(self, a: Array, dim: Any, keepdim: bool) -> Any:
+        bits = a.astype("float64").view("uint64") if a.dtype.kind in "fV" else a.astype("uint64")
+        return self.xp.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim) if a.ndim else bits
+
+    def trace(self, a: Array) -> Any:
+        return self.sum(a.diagonal())
+
+    def dist(self, a: Array, b: Array, p: Any) -> Any:
+        return self.vector_norm(self.xp.asarray(a - b), p, None, False)
+
     @widened
     def vector_norm(self, a: Array, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,26 @@ MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
 
 
-class Movement:
+def corners(shapes: Any) -> Any:
+    """Where each block stands: first row, first column, rows, columns."""
+    row = column = 0
+    for shape in shapes:
+        n, m = shape if len(shape) == 2 else (1, math.prod(shape))
+        yield row, column, n, m
+        row, column = row + n, column + m
+
+
+def copy_of_view(kernel: str) -> Callable[..., Any]:
+    """A kernel that copies what another one sees."""
+
+    def run(f: Any, a: Array, *arguments: Any) -> Any:
+        found = getattr(f, kernel)(f.xp.asarray(a), *arguments)
+        return [x.copy("C") for x in found] if isinstance(found, (list, tuple)) else found.copy("C")[()]
+
+    return run
+
+
+class Shapes:
     """Kernels that move elements without computing."""
 
     xp: Any
@@ -159,6 +180,23 @@ class Movement:
         ends = [sum(split_sizes[: i + 1]) for i in range(len(split_sizes))]
         return [self.slice(a, dim, end - n, end, 1) for n, end in zip(split_sizes, ends, strict=True)]
 
+    def unsafe_split(self, a: Array, split_size: int, dim: int) -> Any:
+        return [part.copy() for part in self.split(a, split_size, dim)]
+
+    def unsafe_split_with_sizes(self, a: Array, split_sizes: Any, dim: int) -> Any:
+        return [part.copy() for part in self.split_with_sizes(a, split_sizes, dim)]
+
+    def block_diag(self, arrays: Any) -> Any:
+        blocks = list(corners(a.shape for a in arrays))
+        row, column, n, m = blocks[-1]
+        out = self.xp.zeros((row + n, column + m), result_dtype(*arrays))
+        for a, (row, column, n, m) in zip(arrays, blocks, strict=True):
+            out[row : row + n, column : column + m] = a
+        return out
+
+    def narrow_copy(self, a: Array, dim: int, start: int, length: int) -> Any:
+        return self.slice(a, dim, start, start + length, 1).copy()
+
     def unbind(self, a: Array, dim: int) -> Any:
         return [self.select(a, dim, i) for i in range(a.shape[dim])]
 
@@ -207,9 +245,11 @@ class Movement:
     def as_strided_scatter(self, a: Array, src: Array, *window: Any) -> Any:
         return self._with_window(a, src, lambda out: self.as_strided(out, *window))
 
-    def quarters(self, a: Array, k: int, dims: Any) -> Any:
-        """A plane turned."""
-        return self.xp.rot90(a, k, dims)
+    def rot90(self, a: Array, k: int, dims: Any) -> Any:
+        """A plane turned by `k` quarters; an odd number of them is a transposed view of a mirrored copy."""
+        if k % 2 == 0:
+            return self.xp.rot90(a, k, dims).copy()
+        return self.xp.swapaxes(self.xp.flip(a, dims[k % 4 == 1]).copy("K"), *dims)
 
     def roll(self, a: Array, shifts: Any, dims: Any) -> Any:
         return self.xp.roll(a, shifts, dims or None) if a.ndim else a

@@ -10,6 +10,36 @@ import numpy as np
 from .._arrays import Array
 from .._arrays.sparse import Coo, Csr, Sparse, add
 
+
+class SparseArrays:
+    """Kernels that take dense arrays and sparse ones, and what those for sparse arrays say of a dense one."""
+
+    def _sparse_coo_tensor_with_dims_and_tensors(
+        self, size: Any, coalesced: bool, indices: Array, values: Array
+    ) -> Any:
+        return Coo(indices, values, tuple(size), coalesced)
+
+    def sparse_compressed_tensor(self, size: Any, crow: Array, columns: Array, values: Array) -> Any:
+        return Csr(crow, columns, values, tuple(size))
+
+    def _sparse_gather(self, a: Array, indices: Array) -> Any:
+        """The elements of `a` at positions along its first dimensions."""
+        kept = indices.shape[0]
+        return gathered(a, Coo(indices, np.empty((indices.shape[1], *a.shape[kept:]), a.dtype), a.shape))
+
+    def _to_sparse(self, a: Array, csr: bool) -> Any:
+        return to_sparse(a, csr, a.ndim)
+
+    def _to_sparse_sparse_dim(self, a: Array, sparse_dim: int) -> Any:
+        return to_sparse(a, False, sparse_dim)
+
+    def to_sparse_csr(self, a: Array) -> Any:
+        return to_sparse(a, True, 2)
+
+    def of_sparse(self, *args: Any) -> Any:
+        raise RuntimeError("this operation is for sparse tensors")
+
+
 rules: dict[str, Callable[..., Any]] = {}
 """By the operation's name: a function of the kernels and of the operation's arguments."""
 
@@ -19,7 +49,7 @@ def computed(op: Any, kernels: Any, kernel: Callable[..., Any], raws: list[Any])
     if op.zero_to_zero:
         a = raws[0] if op.linear or isinstance(raws[0], Csr) else raws[0].coalesce()
         return a.with_values(kernel(a.values, *raws[1:]))
-    rule = rules.get(op.identifier) or rules.get(op.name)
+    rule = rules.get(op.identifier) or rules.get(op.name) or vars(SparseArrays).get(op.identifier)
     if rule is None:
         layout = "SparseCsrCPU" if any(isinstance(raw, Csr) for raw in raws) else "SparseCPU"
         raise NotImplementedError(
@@ -414,18 +444,6 @@ def _sparse_mask(f: Any, a: Array, mask: Array) -> Any:
     # A position that the mask keeps twice is one position.
     kept = mask.coalesce() if isinstance(mask, Coo) else mask.coo()
     return (kept if isinstance(mask, Coo) else mask).with_values(gathered(a, kept))
-
-
-@rule("_sparse_gather")
-def _gather(f: Any, a: Array, indices: Array) -> Any:
-    kept = indices.shape[0]
-    shape = a.shape
-    return gathered(a, Coo(indices, np.empty((indices.shape[1], *shape[kept:]), a.dtype), shape))
-
-
-@rule("_to_sparse")
-def _to_sparse(f: Any, a: Array, csr: bool) -> Any:
-    return to_sparse(a, csr, a.ndim)
 
 
 def to_sparse(a: Array, csr: bool, sparse_dim: int) -> Any:

@@ -53,6 +53,11 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     return kernel
 
 
+def ladder(f: Any, x: Any, p: int) -> Any:
+    """x + (1 - p) / 2, ..., x - 1 / 2, x: in a new last dimension."""
+    return f.add(f.arange_like(-p / 2 + 0.5, 0.5, 0.5, x), f.unsqueeze(x, x.ndim))
+
+
 def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
     """A Chebyshev series at x in [-1, 1], by Clenshaw's recurrence."""
     twice, b, before = x + x, 0.0, 0.0
@@ -85,6 +90,8 @@ class Special:
     """Kernels of the error function's and the gamma function's families."""
 
     xp: Any
+    held: Any
+    sum: Any
     number: Any
     where: Any
     error_function: Any
@@ -222,7 +229,7 @@ class Special:
 
     def logit(self, x: Any, eps: float | None = None) -> Any:
         return self._logit(
-            x if eps is None else self.xp.clip(x, self.number(eps, x), self.number(1 - eps, x)).astype(x.dtype)
+            x if eps is None else self.xp.clip(x, self.held(eps, x), self.number(1 - eps, x)).astype(x.dtype)
         )
 
     @half_precision.widened
@@ -245,6 +252,10 @@ class Special:
 
     def _lgamma(self, x: Any) -> Any:
         return self._library("lgamma", x, self.lgamma_series)
+
+    def mvlgamma(self, x: Any, p: int) -> Any:
+        constant = p * (p - 1) * math.log(math.pi) / 4
+        return self.sum(self.lgamma(ladder(self, x, p)), (x.ndim,)) + self.number(constant, x)
 
     def lgamma_series(self, x: Any) -> Any:
         log = self.xp.log

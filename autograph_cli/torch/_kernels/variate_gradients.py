@@ -24,8 +24,8 @@ _BLOCK = 2048
 _Way = tuple[Any, Callable[..., Any]]
 
 
-class Variates:
-    """Kernels of the slopes of samples; all is computed in double precision."""
+class VariateGradients:
+    """Kernels of the derivatives of samples by their parameters; all is computed in double precision."""
 
     xp: Any
     digamma: Callable[[Any], Any]

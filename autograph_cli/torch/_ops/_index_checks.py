@@ -6,6 +6,7 @@ import numpy as np
 
 from .._arrays.meta import readable
 from .._arrays.stand_in import whole
+from .._core import dtypes
 from .._core.errors import refused
 from .._core.tensor import Tensor
 
@@ -14,6 +15,34 @@ def check_index(name: str, index: Tensor) -> None:
     """Raise PyTorch's error for an index that is no vector."""
     if index.ndim > 1:
         raise refused(IndexError, f"{name}: Index is supposed to be a vector")
+
+
+def slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
+    """Raise PyTorch's errors for slices of `source` that do not fit those of `input` that a vector names."""
+    i, s = index._raw, source._raw
+    if i.ndim > 1:
+        shown = f"dim: {i.ndim} with type: {dtypes.cpp_name(i.dtype)} and size: {list(i.shape)}"
+        raise refused(IndexError, f"{name}: Index is supposed to be a vector, but got {shown}")
+    if i.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name}: Expected dtype int32/int64 for index but got: {dtypes.cpp_name(i.dtype)}")
+    if s.dtype != input._raw.dtype:
+        mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (input, source))
+        raise RuntimeError(f"{name}: self ({mine}) and source ({theirs}) must have the same scalar type")
+    if dim and dim >= s.ndim:
+        raise RuntimeError(f"{name}: Indexing dim {dim} is out of bounds of the source tensor with dim {s.ndim}")
+    n = s.shape[dim] if s.ndim else 1
+    if i.size != n:
+        raise RuntimeError(
+            f"{name}: Number of indices ({i.size}) should be equal to source.size(dim): ({n}), for dim: {dim}"
+        )
+    rest = [list(raw.shape) for raw in (input._raw, s)]
+    if all(rest):
+        rest = [[n for d, n in enumerate(shape) if d != dim] for shape in rest]
+    if rest[0] != rest[1]:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input._raw.shape)} source.shape = {list(s.shape)}"
+        )
 
 
 def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:

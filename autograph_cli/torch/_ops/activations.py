@@ -132,3 +132,14 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without overflow."""
     return log_softmax_op(_scores(input, dim, dtype, "log_softmax"), dims.wrap(dim, input.ndim))
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of a relaxed categorical distribution; `hard` makes it one-hot, with the gradient of the soft one."""
+    noise = -operations.log(logits.detach().contiguous().clone().exponential_())
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    positions = soft.max(dim, keepdim=True)[1]
+    sharp = operations.scatter_value(operations.zeros_like(logits.detach()), dim % logits.ndim, positions, 1.0)
+    return sharp - soft.detach() + soft

@@ -100,7 +100,7 @@ pow_tensor = operation(
     refuses={"b": "pow"},
     self=lambda f, grad, self, exponent: f.where(
         f.eq(exponent, f.zeros_like(exponent)),
-        f.zeros_like(f.mul(grad, self)),
+        f.full_like_number(grad, 0),
         grad * f.conj(exponent * f.pow(self, f.sub_Scalar(exponent, 1))),
     ),
     exponent=lambda f, grad, self, exponent, result: (
@@ -218,7 +218,6 @@ floor_divide_tensor = operation(
 )
 floor_divide_scalar = operation(
     "floor_divide.Scalar(Tensor self, Scalar other)",
-    lambda f, a, other: f.floor_divide(*f.with_number(a, other)),
     has_derivative=False,
     pointwise=True,
     self=no_derivative("floor_divide"),

@@ -45,6 +45,8 @@ def window_offset(input: Tensor, size: Any, stride: Any, storage_offset: int | N
     position = start if storage_offset is None else storage_offset
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
+    if any(n < 0 for n in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if position < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {position}")
     needed, available = spanned(size, stride, position), capacity(raw)

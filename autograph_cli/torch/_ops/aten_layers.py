@@ -10,7 +10,18 @@ from .._core.dtype_checks import parameters_fit
 from .._core.operation import operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
-from . import activations, attention, convolution, distances, embedding, interpolate, losses, normalization
+from . import (
+    activations,
+    attention,
+    convolution,
+    distances,
+    embedding,
+    group_norm as grouped,
+    interpolate,
+    likelihood_losses,
+    losses,
+    normalization,
+)
 
 
 @composite(method=False)
@@ -100,7 +111,7 @@ def instance_norm(
     cudnn_enabled: bool = True,
 ) -> Tensor:
     """`nn.functional.instance_norm`."""
-    return normalization.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+    return grouped.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
 @composite(method=False)
@@ -108,7 +119,7 @@ def group_norm(
     input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enabled: bool = True
 ) -> Tensor:
     """`nn.functional.group_norm`."""
-    return normalization.group_norm(input, num_groups, weight, bias, eps)
+    return grouped.group_norm(input, num_groups, weight, bias, eps)
 
 
 def _check_groups(input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int) -> None:
@@ -139,7 +150,7 @@ def native_group_norm(input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW
     """The result of `group_norm`, with the means and the inverse deviations of the groups."""
     parameters_fit(input, weight, bias)
     _check_groups(input, weight, bias, N, C, HxW, group)
-    return normalization.group_norm_op(input, weight, bias, group, eps)
+    return grouped.group_norm_op(input, weight, bias, group, eps)
 
 
 @composite(method=False)
@@ -176,6 +187,7 @@ def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """`nn.functional.grid_sample` with its modes as numbers."""
+    interpolate.check_grid(input, grid)
     found: Tensor = interpolate.grid_samplers[input.ndim - 2](
         input, grid, interpolation_mode, padding_mode, align_corners
     )
@@ -210,7 +222,7 @@ for _run, _tensors, *_middle in (
     (distances.hinge_embedding_loss, 2, "margin"),
     (distances.margin_ranking_loss, 3, "margin"),
     (distances.triplet_margin_loss, 3, "margin", "p", "eps", "swap"),
-    (losses.poisson_nll_loss, 2, "log_input", "full", "eps"),
+    (likelihood_losses.poisson_nll_loss, 2, "log_input", "full", "eps"),
     (losses.binary_cross_entropy_with_logits, 2, "weight", "pos_weight"),
 ):
     functions[_run.__name__] = _with_code(_run, _tensors, *_middle)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .._core import batching, batching_layers, dims, dtypes
+from .._core import batching, batching_layers, dims, dtypes, flops
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
 from .._core.operation import operation, operations
@@ -34,6 +34,7 @@ flash_attention = operation(
     nondifferentiable=("logsumexp",),
     saved={"dropout_p": lambda: 0.0},
     batch=batching_layers.attention,
+    flops=flops.attention,
     joint={
         ("query", "key", "value"): lambda f, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale: (
             f._scaled_dot_product_flash_attention_for_cpu_backward(
@@ -47,6 +48,7 @@ operation(
     "is_causal, Tensor? attn_mask, float? scale) -> (Tensor by_query, Tensor by_key, Tensor by_value)",
     has_derivative=False,
     batch=batching_layers.attention_backward,
+    flops=flops.attention_backward,
     saves_all=True,
     **{name: no_derivative(f"{_FLASH}_backward") for name in ("grad_out", "query", "key", "value", "output")},
 )
@@ -81,6 +83,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             raise RuntimeError(
                 f"bilinear(): input{number} size does not match weight size: got {x._raw.shape[-1]} but expected {n}"
             )
+    if bias is not None and bias.size(0) != weight._raw.shape[0]:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {weight._raw.shape[0]}"
+        )
     kinds = {
         name: in_c(x)
         for name, x in (("input1", input1), ("input2", input2), ("weight", weight), ("bias", bias))

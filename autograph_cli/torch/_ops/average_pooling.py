@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._core import batching
+from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
 from .._core.memory_format import suggests_channels_last
 from .._core.operation import operation
 from .._core.registry import functions
 from .._core.tensor import Tensor
 from . import reductions, unary
-from .pooling import adaptive_size, along_line, check_windows, geometry, several, with_height
+from .pooling import adaptive_of, adaptive_size, along_line, check_windows, geometry, several, with_height
 
 
 def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[str, Any]) -> Any:
@@ -104,8 +105,9 @@ def avg_pool1d(
             "checking arguments for avg_pool1d)"
         )
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
-    wide = (with_height(kernel_size, 1), with_height(stride, 1), with_height(padding, 0))
-    found: Tensor = along_line(lambda x: _avg_pool(2, x, *wide, ceil_mode, count_include_pad, None), input)
+    given = (("kernel_size", kernel_size, 1), ("stride", stride, 1), ("padding", padding, 0))
+    kernel, step, pad = (with_height(x, fill, "avg_pool1d", what) for what, x, fill in given)
+    found: Tensor = along_line(lambda x: _avg_pool(2, x, kernel, step, pad, ceil_mode, count_include_pad, None), input)
     return found
 
 
@@ -164,11 +166,13 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     return found
 
 
+@hands_on(adaptive_of("adaptive_avg_pool2d"))
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The means of windows chosen so that planes of (C, H, W) or (N, C, H, W) get `output_size`; None keeps a size."""
     return _adaptive_avg(2, input, output_size)
 
 
+@hands_on(adaptive_of("adaptive_avg_pool3d"))
 @autocasts("fp32")
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The means of windows chosen so that volumes of (C, D, H, W) or (N, C, D, H, W) get `output_size`; None keeps a

@@ -6,37 +6,15 @@ import math
 from typing import Any
 
 from .._core import dtypes
-from .._core.dtype_checks import refuse
 from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, overloaded, publish
-from .._core.state import process_state
 from .._core.tensor import Tensor
-from .._kernels import binary
 from . import arithmetic
 from .results import named_result
 
-
-def floats(*raws: Any) -> tuple[Any, ...]:
-    """Integers and booleans as the default dtype."""
-    return tuple(x.astype(process_state.default_dtype) if x.dtype.kind in "biu" else x for x in raws)
-
-
-def _only_integers(name: str) -> Any:
-    def run(f: Any, a: Any, b: Any) -> Any:
-        refuse(name, a, "bfcV")
-        return getattr(f.xp, name.removesuffix("_cpu"))(a, b)
-
-    return run
-
-
-def _with_sign(f: Any, a: Any, b: Any) -> Any:
-    return f.xp.copysign(a, b).astype(a.dtype)
-
-
 copysign_tensor = operation(
     "copysign.Tensor(Tensor self, Tensor other)",
-    lambda f, a, b: _with_sign(f, *floats(a, b)),
     promotes=True,
     node="CopysignBackward0",
     vmap_inplace="broadcast",
@@ -47,7 +25,6 @@ copysign_tensor = operation(
 )
 copysign_scalar = operation(
     "copysign.Scalar(Tensor self, Scalar other)",
-    lambda f, a, other: _with_sign(f, floats(a)[0], float(other)),
     node="CopysignBackward1",
     pointwise=True,
     vmap_inplace="broadcast",
@@ -90,7 +67,6 @@ hypot = operation(
 
 logaddexp = operation(
     "logaddexp(Tensor self, Tensor other)",
-    binary.logaddexp,
     refuses={"biu": "logaddexp_cpu"},
     doc="`log(exp(input) + exp(other))`, computed from the larger one so that nothing overflows.",
     promotes=True,
@@ -118,21 +94,18 @@ nextafter = operation(
 )
 gcd = operation(
     "gcd(Tensor self, Tensor other)",
-    binary.gcd,
     doc="The greatest common divisor of each pair of integers, not negative; `gcd(0, 0)` is 0.",
     promotes=True,
     strict=True,
 )
 lcm = operation(
     "lcm(Tensor self, Tensor other)",
-    _only_integers("lcm_cpu"),
     doc="The least common multiple of each pair of integers, not negative.",
     promotes=True,
     strict=True,
 )
 heaviside_op = operation(
     "heaviside(Tensor self, Tensor values)",
-    lambda f, a, values: f.xp.where(a == 0, values, (a > 0).astype(a.dtype))[()],
     has_derivative=False,
     pointwise=True,
     self=arithmetic.no_derivative("heaviside"),
@@ -140,15 +113,21 @@ heaviside_op = operation(
 )
 ldexp = operation(
     "ldexp.Tensor(Tensor self, Tensor other)",
-    binary.ldexp,
     node="LdexpBackward0",
     pointwise=True,
     self=lambda f, grad, other: grad * f.conj(f.pow_Scalar(2, other)),
     other=lambda f, grad, result: f.mul_Scalar(grad * f.conj(result), math.log(2)),
 )
+lerp_scalar = operation(
+    "lerp.Scalar(Tensor self, Tensor end, Scalar weight)",
+    refuses={"biu": "lerp_kernel_scalar"},
+    node="LerpBackward0",
+    pointwise=True,
+    self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
+    end=lambda f, grad, weight: f.mul_Scalar(grad, f.conj_number(weight)),
+)
 lerp_tensor = operation(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight)",
-    lambda f, a, end, w: _lerp(f, a, end, w),
     refuses={"biu": "lerp_kernel_tensor"},
     node="LerpBackward1",
     pointwise=True,
@@ -156,11 +135,6 @@ lerp_tensor = operation(
     end=lambda f, grad, weight: grad * f.conj(weight),
     weight=lambda f, grad, self, end: grad * f.conj(f.sub(end, self)),
 )
-
-
-def _lerp(f: Any, a: Any, end: Any, w: Any) -> Any:
-    near = f.xp.abs(w) < 0.5
-    return f.where(near, a + w * (end - a), end - (end - a) * (f.number(1, a) - w))
 
 
 def _between(f: Any, x: Any, low: Any, high: Any) -> Any:
@@ -184,7 +158,6 @@ def _bounds_gradients(f: Any, grad: Any, x: Any, low: Any, high: Any, mask: Any)
 
 clamp_tensor = operation(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)",
-    binary.clamped,
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampBackward0",
@@ -194,7 +167,7 @@ clamp_tensor = operation(
 )
 clamp_min_tensor = operation(
     "clamp_min.Tensor(Tensor self, Tensor min)",
-    lambda f, a, low: binary.clamped(f, a, low, None),
+    lambda f, a, min: f.clamp_Tensor(a, min, None),
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampMinBackward1",
@@ -204,7 +177,7 @@ clamp_min_tensor = operation(
 )
 clamp_max_tensor = operation(
     "clamp_max.Tensor(Tensor self, Tensor max)",
-    lambda f, a, high: binary.clamped(f, a, None, high),
+    lambda f, a, max: f.clamp_Tensor(a, None, max),
     refuses={"c": NotImplementedError("clamp is not supported for complex types")},
     promotes=True,
     node="ClampMaxBackward1",
@@ -214,7 +187,6 @@ clamp_max_tensor = operation(
 )
 deg2rad = operation(
     "deg2rad(Tensor self)",
-    lambda f, a: f.mul_Scalar(*floats(a), math.pi / 180),
     refuses={"c": RuntimeError("deg2rad is not supported for complex tensors.")},
     doc="Degrees as radians: each element times pi / 180.",
     floating=True,
@@ -223,7 +195,6 @@ deg2rad = operation(
 )
 rad2deg = operation(
     "rad2deg(Tensor self)",
-    lambda f, a: f.mul_Scalar(*floats(a), 180 / math.pi),
     refuses={"c": RuntimeError("rad2deg is not supported for complex tensors.")},
     doc="Radians as degrees: each element times 180 / pi.",
     floating=True,
@@ -234,7 +205,6 @@ rad2deg = operation(
 
 nan_to_num = operation(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)",
-    binary.nan_to_num,
     doc=(
         "Each nan as `nan`, and the infinities as `posinf` and `neginf`, which default to the largest and "
         "the smallest finite number.\n\n"
@@ -247,7 +217,6 @@ nan_to_num = operation(
 
 signbit = operation(
     "signbit(Tensor self)",
-    binary.signbit,
     doc=("Where the sign bit of an element is set, as booleans: of -0.0 it is. RuntimeError for complex tensors."),
     pointwise=True,
 )
@@ -255,7 +224,6 @@ signbit = operation(
 
 frexp_op = operation(
     "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
-    binary.frexp,
     node="FrexpBackward0",
     nondifferentiable=("exponent",),
     pointwise=True,
@@ -278,7 +246,7 @@ def copysign(input: Tensor, other: Any) -> Any:
     return (copysign_tensor if isinstance(other, Tensor) else copysign_scalar), input, other
 
 
-@composite(formula=True, out=True)
+@composite(out=True)
 def conj_physical(input: Tensor) -> Tensor:
     """The conjugate in memory of its own; a real tensor itself."""
     return conj_physically(input) if input._raw.dtype.kind == "c" else input
@@ -286,7 +254,7 @@ def conj_physical(input: Tensor) -> Tensor:
 
 _conj_in_place = operation(
     "conj_physical_(Tensor self)",
-    lambda f, a: f._conj_physical(a),
+    "_conj_physical",
     node="ConjPhysicalBackward1",
     self=lambda f, grad: f._conj_physical(grad),
 )
@@ -351,3 +319,18 @@ def float_power_(input: Tensor, exponent: Any) -> Tensor:
 
 
 _frexp_result = named_result("frexp", "mantissa", "exponent")
+
+
+@overloaded()
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
+    """`input + weight * (end - input)`, from `input` at weight 0 to `end` at 1; `weight` is a number or a tensor.
+
+    Arguments are broadcast. RuntimeError if their dtypes differ.
+    """
+    for name, x in (("end", end), ("weight", weight)):
+        if isinstance(x, Tensor) and x._raw.dtype != input._raw.dtype:
+            mine, theirs = (dtypes.c_name(t._raw.dtype) for t in (input, x))
+            raise RuntimeError(f"expected dtype {mine} for `{name}` but got dtype {theirs}")
+    if isinstance(weight, Tensor):
+        return lerp_tensor, input, end, weight
+    return lerp_scalar, input, end, weight

@@ -13,7 +13,7 @@ from .._core.errors import refused
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from . import views
+from . import broadcasting, views
 from ._errors import not_implemented
 
 cdist_op = operation(
@@ -73,7 +73,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     if k != other:
         raise RuntimeError(f"{'X1 and X2'} must have the same number of columns. X1: {k} X2: {other}")
     same_scalar(x1, x2)
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if x1._raw.dtype != x2._raw.dtype:
         raise RuntimeError(f"expected scalar type {cpp_name(x1._raw.dtype)} but found {cpp_name(x2._raw.dtype)}")
@@ -84,7 +84,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     batch = dims.broadcast(x1._raw.shape[:-2], x2._raw.shape[:-2])
     flat = (math.prod(batch),)
     left, right = (
-        x if not batch else views.reshape(views.expand_op(x, (*batch, *x._raw.shape[-2:])), (*flat, *x._raw.shape[-2:]))
-        for x in (x1, x2)
+        views.reshape(broadcasting.expand_op(x, (*batch, *plane)), (*flat, *plane)) if batch else x
+        for x, plane in ((x1, x1._raw.shape[-2:]), (x2, x2._raw.shape[-2:]))
     )
     return views.view_op(euclidean_dist(left, right), (*batch, n, m))

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core import batching_rules
+from .._core import batching_rules, dtypes
+from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
-from .._core.dtype_checks import same_scalar
+from .._core.dtype_checks import refuse, same_scalar
 from .._core.dtypes import cpp_name
 from .._core.errors import refused
 from .._core.operation import operation, operations
@@ -135,6 +136,10 @@ _LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     classes = input._raw.shape[0 if input.ndim == 1 else 1]
+    if input.ndim == 1 and target.ndim and target._raw.shape[0] != 1:
+        raise refused(
+            ValueError, f"For 1D input, 1D target must have size 1, but got target size: {target._raw.shape[0]}"
+        )
     if input.ndim > 1 and input._raw.shape[0] != target._raw.shape[0]:
         raise refused(
             ValueError,
@@ -147,6 +152,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
             f"shape: {list(weight._raw.shape)}"
         )
+    refuse("nll_loss_out_frame", input._raw, "biuc")
     same_scalar(input, weight)
 
 
@@ -278,6 +284,15 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
 # ---------------------------------------------------------------- margins
 
 
+def _multi_margin_of(
+    input: Any, target: Any, p: Any = 1, margin: Any = 1.0, weight: Any = None, *_: Any, **__: Any
+) -> Any:
+    if p not in (1, 2):
+        raise refused(ValueError, "only p == 1 and p == 2 supported")
+    return "nn", "multi_margin_loss", (input, target, p, margin, weight), {}
+
+
+@hands_on(_multi_margin_of)
 @autocasts("fp32")
 def multi_margin_loss(
     input: Tensor,
@@ -301,6 +316,7 @@ def multi_margin_loss(
             f"inconsistent weight size, expected {input._raw.shape[-1]} but got {list(weight._raw.shape)}"
         )
     _check_long(target)
+    dtypes.check_held(margin, input._raw.dtype)
     return multi_margin(input, target, p, margin, weight, code)
 
 
@@ -323,7 +339,7 @@ def _kind(tensor: Tensor) -> str:
 
 
 def _check_long(target: Tensor) -> None:
-    if target._raw.dtype.kind not in "iu":
+    if target._raw.dtype != np.int64:
         raise RuntimeError(f"expected scalar type Long but found {_kind(target)}")
 
 
@@ -340,10 +356,13 @@ def multilabel_margin_loss(
         )
     if target._raw.shape != shape and not (input._raw.size == target._raw.size == 1):
         raise RuntimeError(f"inconsistent target size: {list(target._raw.shape)} for input of size: {list(shape)}")
+    refuse("min_all", target._raw, "c")
+    _check_long(target)
     found: Tensor = multilabel_margin(input, target, code)[0]
     return found
 
 
+@hands_on(lambda input, *_, **__: ("functional", "log_sigmoid", (input,), {}))
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -356,7 +375,7 @@ def multilabel_soft_margin_loss(
     name = reduction_name(reduction, size_average, reduce)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     losses = losses if weight is None else losses * weight
-    each = reductions.sum(losses, (input.ndim - 1,)) / input._raw.shape[-1]
+    each = reductions.sum(losses, (input.ndim - 1,)) / input.size(input.ndim - 1)
     return reduced(each, name)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -29,32 +27,20 @@ def _zeros(f: Any, grad: Any) -> Any:
     return f.zeros_like(grad)
 
 
-def _kernel(name: str, ordered: bool) -> Callable[..., Any]:
-    compare = getattr(operator, name)
-
-    def run(f: Any, a: Any, b: Any) -> Any:
-        if ordered and (a.dtype.kind == "c" or isinstance(b, complex)):
-            kind = dtypes.cpp_name(a.dtype if a.dtype.kind == "c" else dtypes.complex_default())
-            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{kind}'")
-        return compare(a, b)
-
-    return run
-
-
 def _comparison(name: str, alias: str, ordered: bool) -> None:
-    kernel: Any = _kernel(name, ordered) if ordered else name
-    between = operation(f"{name}(Tensor self, Tensor other)", kernel, float8=not ordered, promotes=True)
+    refuses = {"c": f"{name}_cpu"} if ordered else {}
+    between = operation(f"{name}(Tensor self, Tensor other)", refuses=refuses, float8=not ordered, promotes=True)
     node = camel(name)
     with_number = operation(
         f"{name}_.Scalar(Tensor self, Scalar other)",
-        lambda f, a, other: _kernel(name, ordered)(f, *f.with_number(a, other)),
         node=f"{node}Backward0",
         pointwise=True,
         self=_zeros,
     )
     with_tensor = operation(
         f"{name}_.Tensor(Tensor self, Tensor other)",
-        kernel,
+        name,
+        refuses=refuses,
         promotes=True,
         node=f"{node}Backward1",
         self=_zeros,
@@ -93,24 +79,8 @@ for _name, _alias in (("lt", "less"), ("le", "less_equal"), ("gt", "greater"), (
     _comparison(_name, _alias, True)
 
 
-def _isclose(f: Any, a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
-    close = a == b
-    if equal_nan:
-        close = close | (f.isnan(a) & f.isnan(b))
-    if not rtol and not atol:
-        return close
-    wide = (
-        a.dtype if a.dtype.kind == "c" or dtypes.CATEGORY[a.dtype] == dtypes.FLOATING else process_state.default_dtype
-    )
-    x, y = a.astype(wide), b.astype(wide)
-    number = f.xp.abs(y).dtype.type
-    error = f.xp.abs(x - y)
-    return close | (f.isfinite(error) & (error <= number(atol) + number(rtol) * f.xp.abs(y)))
-
-
 isclose_op = operation(
     "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
-    _isclose,
     pointwise=True,
 )
 
@@ -121,7 +91,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     if input._raw.dtype != other._raw.dtype:
         raise RuntimeError(f"{dtypes.cpp_name(input._raw.dtype)} did not match {dtypes.cpp_name(other._raw.dtype)}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if tolerance < 0:
+        if not tolerance >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
     made: Tensor = isclose_op(input, other, rtol, atol, equal_nan)
     return made
@@ -178,33 +148,21 @@ publish(
 )
 
 
-def _infinite(sign: int, name: str) -> Callable[..., Any]:
-    def run(f: Any, a: Any) -> Any:
-        if a.dtype.kind == "c":
-            raise RuntimeError(f"{name} does not support complex inputs.")
-        return a == sign * np.inf
-
-    return run
-
-
 publish(
     operation(
         "isreal(Tensor self)",
-        lambda f, a: f.xp.imag(a) == 0 if a.dtype.kind == "c" else f.xp.ones(a.shape, bool)[()],
         doc="Where the imaginary part of an element is 0, as booleans.",
         float8=True,
         pointwise=True,
     ),
     operation(
         "isposinf(Tensor self)",
-        _infinite(1, "isposinf"),
         zero_to_zero=True,
         doc="Where an element is plus infinity, as booleans. RuntimeError for complex tensors.",
         pointwise=True,
     ),
     operation(
         "isneginf(Tensor self)",
-        _infinite(-1, "isneginf"),
         zero_to_zero=True,
         doc="Where an element is minus infinity, as booleans. RuntimeError for complex tensors.",
         pointwise=True,
@@ -212,10 +170,6 @@ publish(
 )
 
 # ---------------------------------------------------------------- logic
-
-
-def _logic(name: str) -> Callable[..., Any]:
-    return lambda f, *raws: getattr(f, name)(*(a.astype(bool) for a in raws))
 
 
 for _name, _where in (
@@ -226,7 +180,6 @@ for _name, _where in (
     publish(
         operation(
             f"{_name}(Tensor self, Tensor other)",
-            _logic(_name),
             doc=f"Where {_where}, as booleans.",
             pointwise=True,
             vmap_inplace="inplace arithmetic",
@@ -234,29 +187,14 @@ for _name, _where in (
         inplace=True,
     )
 publish(
-    operation(
-        "logical_not(Tensor self)", _logic("logical_not"), doc="Where an element is zero, as booleans.", pointwise=True
-    ),
+    operation("logical_not(Tensor self)", doc="Where an element is zero, as booleans.", pointwise=True),
     inplace=True,
 )
 
 
-def _bits(name: str, label: str, shift: bool = False) -> Callable[..., Any]:
-    """A kernel on bits that refuses floats, and booleans where they would be shifted."""
-
-    def run(f: Any, *raws: Any) -> Any:
-        kind = raws[0].dtype
-        if dtypes.CATEGORY[kind] > dtypes.INTEGRAL or (shift and kind.kind == "b"):
-            raise NotImplementedError(f"\"{label}_cpu\" not implemented for '{dtypes.cpp_name(kind)}'")
-        return getattr(f.xp, name)(*raws)
-
-    return run
-
-
-def _bit_operator(name: str, ufunc: str, label: str, symbol: str, doc: str) -> None:
+def _bit_operator(name: str, symbol: str, doc: str) -> None:
     made: Any = operation(
         f"{name}(Tensor self, Tensor other)",
-        _bits(ufunc, label, symbol.endswith("shift")),
         doc=doc,
         promotes=True,
         number_first=True,
@@ -278,28 +216,15 @@ def _wrapped(number: Any, beside: Tensor) -> Tensor:
 
 
 for _row in (
-    ("bitwise_and", "bitwise_and", "bitwise_and", "and", "The bits that are set in both integers or booleans."),
-    (
-        "bitwise_or",
-        "bitwise_or",
-        "bitwise_or",
-        "or",
-        "The bits that are set in one of both integers or booleans, or in both.",
-    ),
-    ("bitwise_xor", "bitwise_xor", "bitwise_xor", "xor", "The bits in which both integers or booleans differ."),
-    (
-        "bitwise_left_shift",
-        "left_shift",
-        "lshift",
-        "lshift",
-        "`input * 2 ** other` of integers, without a check for overflow.",
-    ),
-    ("bitwise_right_shift", "right_shift", "rshift", "rshift", "`input / 2 ** other` of integers, rounded down."),
+    ("bitwise_and", "and", "The bits that are set in both integers or booleans."),
+    ("bitwise_or", "or", "The bits that are set in one of both integers or booleans, or in both."),
+    ("bitwise_xor", "xor", "The bits in which both integers or booleans differ."),
+    ("bitwise_left_shift", "lshift", "`input * 2 ** other` of integers, without a check for overflow."),
+    ("bitwise_right_shift", "rshift", "`input / 2 ** other` of integers, rounded down."),
 ):
     _bit_operator(*_row)
 bitwise_not = operation(
     "bitwise_not(Tensor self)",
-    _bits("invert", "bitwise_not"),
     doc="The integer with every bit flipped, `-input - 1` of a signed one; of booleans, the logical not.",
     pointwise=True,
 )
@@ -399,6 +324,11 @@ class iinfo(_Limits):
     """The limits of an integer dtype: max, min, bits; TypeError for others."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        unknown = next((name for name in kwargs if name != "type"), None)
+        if len(args) > 1:
+            raise refused(TypeError, f"iinfo() takes 1 positional argument but {len(args)} were given")
+        if unknown is not None:
+            raise refused(TypeError, f"iinfo() got an unexpected keyword argument '{unknown}'")
         (type,) = args or tuple(kwargs.values()) or _no_type()
         kind = _dtype_of("iinfo", type)
         if kind.category > dtypes.INTEGRAL:

@@ -29,7 +29,6 @@ view_as_complex_op = operation(
 )
 angle_op = operation(
     "angle(Tensor self)",
-    lambda f, a: f.angle(a),
     pointwise=True,
     self=lambda f, grad, self: angle_gradient(f, grad, self),
 )
@@ -116,3 +115,60 @@ def is_complex(x: Tensor) -> bool:
 
 
 operations.is_complex = is_complex
+
+
+def _check_parts(name: str, a: Any, b: Any) -> None:
+    kinds = [dtypes.cpp_name(t._raw.dtype) for t in (a, b)]
+    if not all(k in ("Half", "Float", "Double") for k in kinds):
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and {kinds[1]}"
+        )
+    if kinds[0] != kinds[1]:
+        raise RuntimeError(
+            f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument"
+        )
+    if kinds[0] == "Half":
+        raise NotImplementedError(
+            f"torch.{name} of halves is not available in autograph's engine: it has no torch.complex32"
+        )
+
+
+def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
+    return f.real(grad * f.sgn(result)), f.real(grad * f.mul_Scalar(result, 1j))
+
+
+complex_op = operation(
+    "complex(Tensor real, Tensor imag)",
+    "from_parts",
+    pointwise=True,
+    linear=True,
+    joint={
+        ("real", "imag"): lambda f, grad, real, imag, mask: (
+            f.real(grad) if mask[0] else None,
+            f.imag(grad) if mask[1] else None,
+        )
+    },
+)
+
+
+polar_op = operation(
+    "polar(Tensor abs, Tensor angle)",
+    pointwise=True,
+    autocast="fp32",
+    joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
+)
+
+
+@composite(method=False, out="exact")
+def complex_(real: Tensor, imag: Tensor) -> Tensor:
+    """real + imag * 1j; RuntimeError if the two are not floats of one dtype."""
+    _check_parts("complex", real, imag)
+    return complex_op(real, imag)
+
+
+@composite(method=False, out=True)
+@autocasts("fp32")
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
+    """The complex number of a size and an angle in radians."""
+    _check_parts("polar", abs, angle)
+    return polar_op(abs, angle)

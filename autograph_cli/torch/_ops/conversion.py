@@ -10,51 +10,23 @@ import numpy as np
 
 from .._arrays.meta import NO_DATA
 from .._core import batching, batching_rules, device as devices, dims, dispatch, dtypes, layout as layouts
-from .._core.device_dispatch import without_memory
 from .._core.docstrings import documented
 from .._core.errors import refused
-from .._core.memory_format import (
-    channels_last_order,
-    copied,
-    permuted_strides,
-    settled,
-    strides_of,
-    suggests_channels_last,
-)
+from .._core.memory_format import strides_of, suggests_channels_last
 from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.size import of_shape
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn_once
+from .._kernels.conversion import ORDERS
 from . import unary as unary
 from .creation import target_dtype
 
 # ---------------------------------------------------------------- copies
 
-_ORDERS = {layouts.channels_last: (0, 2, 3, 1), layouts.channels_last_3d: (0, 2, 3, 4, 1)}
-
-
-def in_format(f: Any, a: Any, memory_format: Any) -> Any:
-    """`a` with its elements in the order of a memory format; None and `preserve_format` keep the order that it has."""
-    if memory_format in (None, layouts.preserve_format) or not a.ndim:
-        return a
-    order = _ORDERS.get(memory_format)
-    if order is None:
-        return f.xp.ascontiguousarray(a) if a.__class__ is not np.ndarray else a.copy("C")
-    if a.ndim != len(order):
-        raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format._name} format")
-    if a.__class__ is np.ndarray and a.size:
-        return copied(a, permuted_strides(a.shape, channels_last_order(a.ndim)))
-    return f.xp.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
-
-
-def _copied(f: Any, a: Any, dtype: Any, memory_format: Any) -> Any:
-    return in_format(f, settled(f.cast(a, dtype), a), memory_format)
-
-
 to_copy = operation(
     "_to_copy(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)",
-    _copied,
+    "cast_in_format",
     float8=True,
     pointwise=True,
     linear=True,
@@ -63,7 +35,7 @@ to_copy = operation(
 )
 to_copy_plain = operation(
     "_to_copy.plain(Tensor self, ScalarType dtype, MemoryFormat? memory_format=None)",
-    _copied,
+    "cast_in_format",
     float8=True,
     pointwise=True,
     batch=batching_rules.to_copy,
@@ -72,7 +44,6 @@ to_copy_plain = operation(
 
 to_meta_op = operation(
     "_to_copy.meta(Tensor self, ScalarType dtype)",
-    lambda f, a, dtype: without_memory(a).astype(dtype),
     node="ToCopyBackward0",
     self=lambda f, grad, dtype: _no_way_back(),
 )
@@ -100,7 +71,6 @@ def _dtype(x: Any) -> Any:
 
 clone_in_format = operation(
     "clone.format(Tensor self, MemoryFormat memory_format)",
-    in_format,
     float8=True,
     node="CloneBackward0",
     pointwise=True,
@@ -127,7 +97,7 @@ def _suggests(raw: Any, memory_format: Any) -> bool:
     """Whether `to` has nothing to do for a memory format."""
     if memory_format in (None, layouts.preserve_format):
         return True
-    order = _ORDERS.get(memory_format)
+    order = ORDERS.get(memory_format)
     return (
         suggests_channels_last(raw)
         if order is not None and len(order) == raw.ndim
@@ -139,7 +109,7 @@ def has_format(raw: Any, memory_format: Any) -> bool:
     """Whether the elements are stored in the order of a memory format."""
     if memory_format in (None, layouts.preserve_format):
         return True
-    order = _ORDERS.get(memory_format)
+    order = ORDERS.get(memory_format)
     if order is None:
         return bool(raw.flags.c_contiguous)
     return raw.ndim == len(order) and bool(raw.transpose(order).flags.c_contiguous)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .._core import batching, batching_layers
+from .._core import batching, batching_layers, flops
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.dims import given_sizes
@@ -38,6 +38,7 @@ convolution = operation(
     saved={"bias_sym_sizes_opt": lambda bias_sizes: bias_sizes or (0,)},
     memory_format=lambda result, image, weight, *_: channels_last(result, image, weight),
     batch=batching_layers.convolution,
+    flops=flops.convolution,
     joint={
         (
             "input",
@@ -102,6 +103,7 @@ convolution_backward = operation(
     "dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     node="ConvolutionBackwardBackward0",
     batch=batching_layers.convolution_backward,
+    flops=flops.convolution_backward,
     joint={
         (
             "grad_output",

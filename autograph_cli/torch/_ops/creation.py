@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.meta import Meta
+from .._arrays.meta import Meta, without_memory
 from .._arrays.sparse import Sparse
 from .._arrays.storages import empty_strided as new_strided
 from .._core import device as devices, dispatch, dtypes, layout as layouts
-from .._core.autocast import autocasts
-from .._core.device_dispatch import formula_kernels, kernels, without_memory
+from .._core.device_dispatch import formula_kernels, kernels
 from .._core.docstrings import documented
 from .._core.errors import refused
 from .._core.memory_format import empty_as
 from .._core.node import LEAF
-from .._core.operation import operation, operations
+from .._core.operation import operations
 from .._core.registry import composite, functions, methods
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, Wrapped, inference_result, make
@@ -421,6 +420,10 @@ def empty_strided(
 ) -> Tensor:
     """New memory of a shape whose elements are stored `stride` apart."""
     wanted = placed("empty_strided", dtype, layout, device, pin_memory)
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
     return finish("empty_strided", new_strided(lengths("empty_strided", (size,)), tuple(stride), wanted), requires_grad)
 
 
@@ -459,62 +462,6 @@ for _name in ("zeros", "ones", "full", "zeros_like", "ones_like"):
 
 
 # ---------------------------------------------------------------- complex numbers of two parts
-
-
-def _check_parts(name: str, a: Any, b: Any) -> None:
-    kinds = [dtypes.cpp_name(t._raw.dtype) for t in (a, b)]
-    if not all(k in ("Half", "Float", "Double") for k in kinds):
-        raise RuntimeError(
-            f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and {kinds[1]}"
-        )
-    if kinds[0] != kinds[1]:
-        raise RuntimeError(
-            f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument"
-        )
-    if kinds[0] == "Half":
-        raise NotImplementedError(
-            f"torch.{name} of halves is not available in autograph's engine: it has no torch.complex32"
-        )
-
-
-def _polar_gradients(f: Any, grad: Any, result: Any) -> tuple[Any, Any]:
-    return f.real(grad * f.sgn(result)), f.real(grad * f.mul_Scalar(result, 1j))
-
-
-complex_op = operation(
-    "complex(Tensor real, Tensor imag)",
-    "from_parts",
-    pointwise=True,
-    linear=True,
-    joint={
-        ("real", "imag"): lambda f, grad, real, imag, mask: (
-            f.real(grad) if mask[0] else None,
-            f.imag(grad) if mask[1] else None,
-        )
-    },
-)
-polar_op = operation(
-    "polar(Tensor abs, Tensor angle)",
-    lambda f, size, angle: f.from_parts(size * f.cos(angle), size * f.sin(angle)),
-    pointwise=True,
-    autocast="fp32",
-    joint={("abs", "angle"): lambda f, grad, result: _polar_gradients(f, f.conj(grad), result)},
-)
-
-
-@composite(method=False, out="exact")
-def complex_(real: Tensor, imag: Tensor) -> Tensor:
-    """real + imag * 1j; RuntimeError if the two are not floats of one dtype."""
-    _check_parts("complex", real, imag)
-    return complex_op(real, imag)
-
-
-@composite(method=False, out=True)
-@autocasts("fp32")
-def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """The complex number of a size and an angle in radians."""
-    _check_parts("polar", abs, angle)
-    return polar_op(abs, angle)
 
 
 # ---------------------------------------------------------------- defaults

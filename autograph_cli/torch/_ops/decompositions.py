@@ -13,7 +13,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, may_follow
 from .._core.user_warnings import warn_once
-from . import views
+from . import broadcasting, views
 from ._errors import not_implemented
 from ._matrix import check_floating, check_info, check_matrix, column, either, mH, part, row, same_dtype
 from .results import named_result
@@ -327,7 +327,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     same_dtype(B, L)
 
     batch = dims.broadcast(B._raw.shape[:-2], L._raw.shape[:-2])
-    B, L = (x if x._raw.shape[:-2] == batch else views.expand(x, (*batch, *x._raw.shape[-2:])) for x in (B, L))
+    B, L = (x if x._raw.shape[:-2] == batch else broadcasting.expand(x, (*batch, *x._raw.shape[-2:])) for x in (B, L))
     return cholesky_solve_op(B, L, upper)
 
 

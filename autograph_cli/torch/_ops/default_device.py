@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._arrays import dispatched
-from .._arrays.meta import Meta
+from .._arrays.meta import Meta, on_meta
 from .._arrays.storages import empty_strided
 from .._core import device as devices
-from .._core.device_dispatch import on_meta
 from .._core.registry import functions, methods
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, make

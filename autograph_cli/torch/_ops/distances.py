@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import batching, dims, dtypes
+from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
 from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import thread_state
 from .._core.tensor import Tensor
-from . import arithmetic, reductions, views
+from . import arithmetic, broadcasting, reductions
 from .losses import number_minus, reduced, reduction_name
 from .nonlinear import undifferentiated
 
@@ -59,13 +60,15 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> torch.cosine_similarity(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]), dim=0)
     tensor(0.)
     """
+    if not eps >= 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     common = dtypes.result_dtype(x1._raw, x2._raw)
     if dtypes.CATEGORY[common] != dtypes.FLOATING:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}")
     x1, x2 = (x if x._raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2))
     if x1._raw.shape != x2._raw.shape:
         shape = dims.broadcast(x1._raw.shape, x2._raw.shape)
-        x2, x1 = views.expand(x2, shape), views.expand(x1, shape)
+        x2, x1 = broadcasting.expand(x2, shape), broadcasting.expand(x1, shape)
     d = dims.wrap_all(dim, x1.ndim)
     length1, length2 = _length(x1, d, eps), _length(x2, d, eps)
     unit2, unit1 = arithmetic.true_divide(x2, length2), arithmetic.true_divide(x1, length1)
@@ -90,7 +93,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if input._raw.dtype.kind != "f":
         raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     return pdist_op(operations.contiguous(input), float(p))
 
@@ -110,7 +113,9 @@ def hinge_embedding_loss(
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     name = reduction_name(reduction, size_average, reduce)
     zeros = operations.zeros_like(input.detach())
-    far = operations.clamp_min(number_minus(margin, input), 0)
+    dtypes.check_held(margin := float(margin), input._raw.dtype)
+    whole = input._raw.dtype.kind in "iu"
+    far = operations.clamp_min(number_minus(int(margin) if whole else margin, input), 0)
     losses = operations.where(target != 1, far, zeros) + operations.where(target != -1, input, zeros)
     return reduced(losses, name)
 
@@ -150,9 +155,9 @@ def cosine_embedding_loss(
     name = reduction_name(reduction, size_average, reduce)
     if target.ndim not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if target.ndim == 1 and not (input1.ndim == input2.ndim == 2):
+    if not input1.ndim == input2.ndim == target.ndim + 1:
         raise RuntimeError(
-            "1D target tensor expects 2D input tensors, but found inputs with sizes "
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
     d = (target.ndim,)
@@ -166,6 +171,14 @@ def cosine_embedding_loss(
     return reduced(losses, name)
 
 
+def _triplet_of(anchor: Any, positive: Any, negative: Any, margin: Any = 1.0, *rest: Any, **named: Any) -> Any:
+    if margin <= 0:
+        raise refused(ValueError, f"margin must be greater than 0, got {margin}")
+    named = {name: x for name, x in named.items() if name not in ("size_average", "reduce", "reduction")}
+    return "torch", "triplet_margin_loss", (anchor, positive, negative, margin, *rest[:3]), named
+
+
+@hands_on(_triplet_of)
 @autocasts("fp32")
 def triplet_margin_loss(
     anchor: Tensor,

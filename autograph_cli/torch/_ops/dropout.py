@@ -9,26 +9,26 @@ import numpy as np
 
 from .._arrays.meta import Meta
 from .._core import batching, dtypes, generator, randomness
+from .._core.arg_check import hands_on
 from .._core.device_dispatch import kernels
 from .._core.docstrings import documented, in_place
 from .._core.errors import refused
+from .._core.generator import stream_of
 from .._core.operation import operation
 from .._core.registry import composite, functions
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import beside
 from .._core.user_warnings import warn
+from .._kernels.random import in_memory_order
 from . import arithmetic, views
 from .arithmetic import no_derivative
-from .generators import stream_of
-from .random import in_memory_order
 
 ALPHA = 1.7580993408473766
 """The negative limit of `selu`, whose outputs alpha dropout keeps at mean 0 and variance 1."""
 
 native_dropout_op = operation(
     "native_dropout(Tensor input, Tensor kept, float scale) -> (Tensor result0, Tensor result1)",
-    lambda f, a, kept, scale: (a * kept * f.number(scale, a), kept),
     nondifferentiable=("result1",),
     batch=batching.leading,
     input=lambda f, grad, kept, scale: grad * f.mul_Scalar(f.cast_like(kept, grad), scale),
@@ -36,7 +36,6 @@ native_dropout_op = operation(
 
 native_dropout_backward = operation(
     "native_dropout_backward(Tensor grad_output, Tensor mask, float scale)",
-    lambda f, grad, kept, scale: grad * kept * f.number(scale, grad),
     node="NativeDropoutBackwardBackward0",
     saved={"grad_output": "grad_output"},
     pointwise=True,
@@ -49,6 +48,14 @@ native_dropout_backward = operation(
 def _chance(p: float) -> None:
     if p < 0.0 or p > 1.0:
         raise refused(ValueError, f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _dropout_of(name: str) -> Any:
+    def hands(input: Any, p: float = 0.5, training: bool = "alpha" not in name, inplace: bool = False) -> Any:
+        _chance(p)
+        return "torch", name + "_" * bool(inplace), (input, p, training), {}
+
+    return hands
 
 
 def _times(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
@@ -111,6 +118,7 @@ def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bo
     return product.add_(shift) if inplace else arithmetic.add(product, shift)
 
 
+@hands_on(_dropout_of("dropout"))
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Elements set to 0 with probability `p`, the others grown by 1 / (1 - p); ValueError for a p that is no
     probability.
@@ -124,6 +132,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _drop(input, p, training, inplace)
 
 
+@hands_on(_dropout_of("feature_dropout"))
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of (N, C, L) or (C, L)."""
     _chance(p)
@@ -143,6 +152,7 @@ def _batched(input: Tensor, ndim: int, p: float, training: bool, inplace: bool) 
     return views.squeeze_dim(_drop(batch, p, training, inplace, True), 0)
 
 
+@hands_on(_dropout_of("feature_dropout"))
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of (N, C, H, W)."""
     _chance(p)
@@ -163,6 +173,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _drop(input, p, training, inplace, True)
 
 
+@hands_on(_dropout_of("feature_dropout"))
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
     _chance(p)
@@ -177,12 +188,14 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _batched(input, 5, p, training, inplace)
 
 
+@hands_on(_dropout_of("alpha_dropout"))
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`dropout` that keeps mean 0 and variance 1: dropped elements get the negative limit of `selu`."""
     _chance(p)
     return _drop_alpha(input, p, training, inplace)
 
 
+@hands_on(_dropout_of("feature_alpha_dropout"))
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels."""
     _chance(p)
@@ -218,7 +231,7 @@ def _publish() -> None:
 
 def _dropping(drop: Any, feature: bool, inplace: bool) -> Any:
     def run(input: Tensor, p: float, train: bool) -> Tensor:
-        if p < 0 or p > 1:
+        if not 0 <= p <= 1:
             raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
         found: Tensor = drop(input, p, train, inplace, feature)
         return found

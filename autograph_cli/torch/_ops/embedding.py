@@ -8,7 +8,8 @@ import numpy as np
 
 from .._arrays.meta import readable
 from .._arrays.stand_in import cannot_batch, whole
-from .._core import batching, batching_layers
+from .._core import batching, batching_layers, dtypes
+from .._core.arg_check import hands_on
 from .._core.dtypes import cpp_name
 from .._core.errors import refused
 from .._core.operation import operation
@@ -188,6 +189,25 @@ def embedding_(
 _BAG_MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
+def _embedding_bag_of(
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: Any = None,
+    norm_type: Any = 2,
+    scale_grad_by_freq: Any = False,
+    mode: Any = "mean",
+    sparse: Any = False,
+    per_sample_weights: Any = None,
+    include_last_offset: Any = False,
+    padding_idx: Any = None,
+) -> Any:
+    kind = _BAG_MODES.get(mode, 0) if isinstance(mode, str) else 0
+    given = (weight, input, weight, scale_grad_by_freq, kind, sparse, per_sample_weights)
+    return "torch", "embedding_bag", (*given, include_last_offset, padding_idx), {}
+
+
+@hands_on(_embedding_bag_of)
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -212,51 +232,27 @@ def embedding_bag(
     _dense(sparse, "embedding_bag")
     if not isinstance(mode, str) or mode not in _BAG_MODES:
         raise refused(ValueError, "mode has to be one of sum, mean or max")
-    if per_sample_weights is not None and per_sample_weights._raw.shape != input._raw.shape:
-        raise refused(
-            ValueError,
-            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
-            f"same shape as the input ({input.shape})",
-        )
-    if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError(
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
-            f"mode='{mode}'). Please open a feature request on GitHub."
-        )
+    if per_sample_weights is not None:
+        _check_sample_weights(input, per_sample_weights, mode)
     if weight.ndim != 2:
         raise refused(ValueError, f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if input.ndim == 2:
-        if offsets is not None:
-            raise refused(
-                ValueError,
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                f"sequences. However, found offsets of type {type(offsets)}",
-            )
-        bags, length = input._raw.shape
-        offsets = arange(0, bags * length, length) if length else make(input._raw[:, :0].sum(1))
-        input = views.reshape(input, (bags * length,))
-        if per_sample_weights is not None:
-            per_sample_weights = views.reshape(per_sample_weights, (bags * length,))
-    elif input.ndim != 1:
-        raise refused(ValueError, f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
-    elif offsets is None:
-        raise refused(ValueError, "offsets has to be a 1D Tensor but got None")
-    elif offsets.ndim != 1:
-        raise refused(ValueError, "offsets has to be a 1D Tensor")
-    if include_last_offset and offsets._raw.size == 0:
-        raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    if readable(offsets._raw) and offsets._raw[0] != 0:
-        raise RuntimeError(
-            f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-            f"However, got {offsets._raw[0]}"
-        )
+        input, offsets, per_sample_weights = _bags_of_rows(input, offsets, per_sample_weights)
+    starts = _checked_offsets(input, offsets, include_last_offset)
     if max_norm is not None:
         renorm(weight, input, max_norm, norm_type)
+    if per_sample_weights is not None and per_sample_weights._raw.dtype != weight._raw.dtype:
+        kinds = [dtypes.type_name(x.dtype) for x in (weight, per_sample_weights)]
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type {kinds[0]} does not equal {kinds[1]} (while checking arguments for "
+            "embedding_bag)"
+        )
     padding = -1 if padding_idx is None else _padding(padding_idx, weight._raw.shape[0])
     found: Tensor = bag_op(
         weight,
         input,
-        offsets,
+        starts,
         scale_grad_by_freq,
         _BAG_MODES[mode],
         False,
@@ -265,6 +261,51 @@ def embedding_bag(
         padding,
     )[0]
     return found
+
+
+def _check_sample_weights(input: Tensor, weights: Tensor, mode: str) -> None:
+    if weights._raw.shape != input._raw.shape:
+        raise refused(
+            ValueError,
+            f"embedding_bag: If per_sample_weights ({weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})",
+        )
+    if mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}'). Please open a feature request on GitHub."
+        )
+
+
+def _bags_of_rows(input: Tensor, offsets: Any, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The rows of a 2-D input as bags of one length: indices, offsets and weights in one dimension."""
+    if offsets is not None:
+        raise refused(
+            ValueError,
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            f"sequences. However, found offsets of type {type(offsets)}",
+        )
+    bags, length = input._raw.shape
+    starts = arange(0, bags * length, length) if length else make(input._raw[:, :0].sum(1))
+    flat = (bags * length,)
+    return views.reshape(input, flat), starts, None if weights is None else views.reshape(weights, flat)
+
+
+def _checked_offsets(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> Tensor:
+    if input.ndim != 1:
+        raise refused(ValueError, f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if offsets is None:
+        raise refused(ValueError, "offsets has to be a 1D Tensor but got None")
+    if offsets.ndim != 1:
+        raise refused(ValueError, "offsets has to be a 1D Tensor")
+    if include_last_offset and offsets._raw.size == 0:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
+    if readable(offsets._raw) and offsets._raw[0] != 0:
+        raise RuntimeError(
+            f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {offsets._raw[0]}"
+        )
+    return offsets
 
 
 @cannot_batch("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")

@@ -1,4 +1,4 @@
-"""Slopes by finite differences."""
+"""Gradients by finite differences."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import per_sample
 from .._kernels.selection import ordered
-from . import indexing, unary, views
-from ._index_checks import along, check_index
+from . import broadcasting, indexing, unary, views
+from ._index_checks import along, check_index, slices
 
 # ---------------------------------------------------------------- index_fill, index_copy
 
@@ -30,7 +30,7 @@ index_fill_scalar = operation(
     memory_format="preserve",
     batch=batching_layers.along_index(batching_layers.filled),
     overlap="any",
-    internal_overlap=True,
+    internal_overlap="tensor[mask] = scalar",
     vmap_inplace="index_fill_",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
 )
@@ -40,7 +40,7 @@ index_fill_tensor = operation(
     node="IndexFillBackward1",
     batch=batching_layers.along_index(),
     overlap="any",
-    internal_overlap=True,
+    internal_overlap="tensor[mask] = scalar",
     vmap_inplace="index_fill_",
     self=lambda f, grad, dim, index: f.index_fill_int_Scalar(grad, dim, index, 0),
     value=lambda f, grad, dim, index: f.sum(f.index_select(grad, dim, f.distinct(index))),
@@ -195,7 +195,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if readable(indices._raw) and (indices._raw < 0).any():
         indices = make(np.where(indices._raw < 0, indices._raw + n, indices._raw))
     ours, theirs = ((*rest[:d], x._raw.shape[d], *rest[d + 1 :]) for x in (input, indices))
-    return indexing.gather_op(views.expand(input, ours), d, views.expand(indices, theirs))
+    return indexing.gather_op(broadcasting.expand(input, ours), d, broadcasting.expand(indices, theirs))
 
 
 def _without(x: Tensor, dim: int) -> tuple[int, ...]:
@@ -308,38 +308,8 @@ def index_reduce(
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     d = dims.wrap(dim, input.ndim)
-    _check_reduced(input, d, index, source)
+    slices("index_reduce_()", input, d, index, source)
     return index_reduce_op, input, d, index, source, reduce, include_self
-
-
-def _check_reduced(input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    """Raise PyTorch's errors for an index and a source that do not fit `index_reduce` along `dim`."""
-    name, i, s = "index_reduce_():", index._raw, source._raw
-    if i.dtype not in (np.int64, np.int32):
-        raise RuntimeError(f"{name} Expected dtype int32/int64 for index but got: {dtypes.cpp_name(i.dtype)}")
-    if s.dtype != input._raw.dtype:
-        kinds = [dtypes.cpp_name(x._raw.dtype) for x in (input, source)]
-        raise RuntimeError(f"{name} self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
-    if i.ndim > 1:
-        kind = dtypes.cpp_name(i.dtype)
-        raise refused(
-            IndexError,
-            f"{name} Index is supposed to be a vector, but got dim: {i.ndim} with type: {kind} and size: "
-            f"{list(i.shape)}",
-        )
-    if s.ndim and dim >= s.ndim:
-        raise RuntimeError(f"{name} Indexing dim {dim} is out of bounds of the source tensor with dim {s.ndim}")
-    n = s.shape[dim] if s.ndim else 1
-    if i.size != n:
-        raise RuntimeError(
-            f"{name} Number of indices ({i.size}) should be equal to source.size(dim): ({n}), for dim: {dim}"
-        )
-    rest = [tuple(n for d, n in enumerate(raw.shape) if d != dim) for raw in (input._raw, s)]
-    if rest[0] != rest[1]:
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(input._raw.shape)} source.shape = {list(s.shape)}"
-        )
 
 
 # ---------------------------------------------------------------- without bounds checks
@@ -389,7 +359,13 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Places in a row as indices of a shape."""
     if indices._raw.dtype.kind not in "iu":
         raise refused(TypeError, f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    sizes = (int(shape),) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if not isinstance(shape, (int, tuple, list)):
+        given = "torch.Tensor" if isinstance(shape, Tensor) else type(shape).__name__
+        raise refused(TypeError, f"expected 'shape' to be int or sequence of ints, but got <class '{given}'>")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    other = next((n for n in sizes if not isinstance(n, int)), None)
+    if other is not None:
+        raise refused(TypeError, f"expected 'shape' sequence to only contain ints, but got {type(other)}")
     if any(n < 0 for n in sizes):
         raise refused(ValueError, f"'shape' cannot have negative values, but got {tuple(sizes)}")
     rest, found = indices._raw.astype(np.int64), []
@@ -425,7 +401,7 @@ def repeat_interleave(
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         shape = list(x._raw.shape)
-        wide = views.expand(views.unsqueeze_op(x, d + 1), [*shape[: d + 1], repeats, *shape[d + 1 :]])
+        wide = broadcasting.expand(views.unsqueeze_op(x, d + 1), [*shape[: d + 1], repeats, *shape[d + 1 :]])
         return views.flatten(wide.clone(memory_format=contiguous_format), d, d + 1)
     n = x._raw.shape[d] if x.ndim else 1
     if repeats.ndim == 0 or repeats._raw.size == 1:

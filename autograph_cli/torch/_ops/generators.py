@@ -8,9 +8,9 @@ from typing import Any
 from .._core import device as devices
 from .._core.class_names import Named
 from .._core.errors import refused
+from .._core.generator import default_stream
 from .._core.interrupts import contextmanager
 from .._core.registry import composite
-from .._core.state import process_state, thread_state
 from .._core.stream import Stream
 from .._core.tensor import Tensor, make
 
@@ -71,17 +71,7 @@ def _restored(state: Any) -> Generator:
 
 
 default_generator = Generator()
-
-
-_UNSEEN = Stream()
-"""What tensors without memory draw from, so that nothing changes for others."""
-
-
-def stream_of(generator: Generator | None) -> Stream:
-    """The stream to draw from; that of the default generator for None."""
-    if process_state.special and thread_state.on_meta:
-        return _UNSEEN
-    return (default_generator if generator is None else generator).stream
+default_generator.stream = default_stream
 
 
 @composite(method=False)

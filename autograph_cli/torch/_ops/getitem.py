@@ -17,7 +17,7 @@ from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn
 from .._core.views import check_inplace
-from . import indexing, views
+from . import broadcasting, indexing, views
 from ._data import array_of
 from .indexing import cast_to, mask_positions, rows
 
@@ -140,7 +140,7 @@ def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tens
             dim += 1
         elif isinstance(item, bool):
             result = views.unsqueeze_op(result, dim)
-            picks.append((dim, make(np.array([0] if item else [], np.int64))))
+            picks.append((dim, make(np.array([0] if item else [], np.int64)), None))
             dim += 1
         elif isinstance(item, (int, np.integer)):
             result = _select(result, dim, int(item), where)
@@ -150,14 +150,14 @@ def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tens
 
 
 def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[Any], writes: int) -> tuple[Tensor, int]:
-    tensor = _index_tensor(item)
+    tensor, mask = _index_tensor(item)
     kind = tensor._raw.dtype.kind
     if tensor.ndim == 0 and kind in "iu" and not isinstance(tensor, Wrapped):
         return _select(result, dim, int(tensor._raw), where), dim
     if kind == "b":
         if tensor.ndim == 0:
             result = views.unsqueeze_op(result, dim)
-            picks.append((dim, make(np.array([0] if tensor._raw else [], np.int64))))
+            picks.append((dim, make(np.array([0] if tensor._raw else [], np.int64)), None))
             return result, dim + 1
         for offset, (n, m) in enumerate(zip(tensor._raw.shape, result._raw.shape[dim:], strict=False)):
             if n != m:
@@ -167,24 +167,26 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
                     f"the indexed tensor {list(result._raw.shape)} at index {dim + offset}",
                 )
         picks += [
-            (dim + i, make(positions.astype(np.int64)))
+            (dim + i, make(positions.astype(np.int64)), mask)
             for i, positions in enumerate(mask_positions(tensor._raw, writes))
         ]
         return result, dim + tensor.ndim
-    picks.append((dim, tensor))
+    picks.append((dim, tensor, None))
     return result, dim + 1
 
 
-def _index_tensor(item: Any) -> Tensor:
+def _index_tensor(item: Any) -> tuple[Tensor, Tensor]:
+    """An index as a tensor of positions or booleans; and as it was given."""
     if not isinstance(item, Tensor):
         item = make(_index_array(item))
     if item._raw.dtype.kind not in "biu":
         raise refused(IndexError, "tensors used as indices must be long, int, byte or bool tensors")
+    given: Tensor = item
     if item._raw.dtype == np.uint8:
         warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         item = make(item._raw.astype(bool))
     index: Tensor = item
-    return index
+    return index, given
 
 
 def _index_array(item: Any) -> Any:
@@ -199,12 +201,24 @@ def _index_array(item: Any) -> Any:
     return inferred if inferred.dtype in (np.bool_, np.uint8) else array_of(item, np.dtype(np.int64))
 
 
+class Indices(list[Any]):
+    """The tensors to pick with, by dimension, or None."""
+
+    __slots__ = ("given",)
+    given: list[Any]
+    """The same with masks as they are, which PyTorch's nodes keep, in place of the positions where they hold."""
+
+
 def _by_dimension(picks: list[Any]) -> list[Any]:
     if not picks:
         return []
-    found: list[Any] = [None] * (max(d for d, _ in picks) + 1)
-    for d, tensor in picks:
+    found = Indices([None] * (max(d for d, _, _ in picks) + 1))
+    found.given, given_to = [], 0
+    for d, tensor, mask in picks:
         found[d] = tensor
+        if d >= given_to:
+            found.given += [None] * (d - given_to) + [tensor if mask is None else mask]
+            given_to = d + (1 if mask is None else max(mask.ndim, 1))
     return found
 
 
@@ -282,5 +296,5 @@ def _copy_to(target: Tensor, value: Tensor) -> None:
         shape = _without_ones(value._raw.shape)
         value = views.view_op(value, shape)
         if shape != target._raw.shape:
-            value = views.expand(value, target._raw.shape)
+            value = broadcasting.expand(value, target._raw.shape)
         indexing.copy_(target, value)

@@ -142,6 +142,13 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
         raise RuntimeError(f"torch.ormqr: {side} must be equal to input.shape[-2]")
     if tau._raw.shape[-1] > input._raw.shape[-1]:
         raise RuntimeError("torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1])")
+    for shown, x, fewer in (("tau", tau, 1), ("other", other, 0)):
+        if x.ndim != input.ndim - fewer:
+            wanted = "one dimension less than" if fewer else "the same number of dimensions as"
+            raise RuntimeError(
+                f"torch.ormqr: Expected {shown} to have {wanted} input, but got {shown}.ndim equal to {x.ndim} and "
+                f"input.ndim is equal to {input.ndim}"
+            )
     for name, x in (("tau", tau), ("other", other)):
         if x._raw.dtype != input._raw.dtype:
             kinds = f"input has dtype{cpp_name(input._raw.dtype)} and {name} has dtype {cpp_name(x._raw.dtype)}"

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.meta import NO_DATA, Meta, readable
+from .._arrays.meta import NO_DATA, Meta, readable, without_memory
 from .._arrays.stand_in import cannot_batch, dynamic_shape
 from .._core import batching, batching_layers, batching_rules, dims, dtypes
-from .._core.device_dispatch import is_meta, kernels, without_memory
+from .._core.device_dispatch import is_meta, kernels
 from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
@@ -25,7 +25,7 @@ from .._core.tensor import Tensor, Wrapped, inference_result, make
 from .._core.transforms import beside
 from .._core.views import check_inplace, check_overlap
 from . import views
-from ._index_checks import along
+from ._index_checks import along, check_index, slices
 from .arithmetic import no_derivative, scaled
 
 index_op = operation(
@@ -45,7 +45,7 @@ index_put_op = operation(
     memory_format="preserve",
     batch=batching_layers.index_put,
     overlap="none",
-    internal_overlap=True,
+    internal_overlap="tensor[indices] = tensor",
     vmap_inplace="index_put_",
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)
@@ -89,9 +89,6 @@ scatter_value = operation(
 )
 scatter_reduced = operation(
     "scatter.reduce(Tensor self, int dim, Tensor index, Scalar src, str reduce)",
-    lambda f, a, dim, index, src, reduce: f.scatter_reduce_two(
-        a, dim, index, src._raw if isinstance(src, Tensor) else src, {"add": "sum", "multiply": "prod"}[reduce]
-    ),
     has_derivative=False,
     batch=batching.leading,
     overlap="none",
@@ -388,6 +385,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
     RuntimeError for an index that is no int32 or int64; IndexError for one out of range.
     """
+    check_index("index_select()", index)
+    if not input.ndim and index._raw.size != 1:
+        count = index._raw.size
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
     if index._raw.dtype not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     return index_select_op(input, dims.wrap(dim, input.ndim), index)
@@ -401,35 +402,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     RuntimeError otherwise.
     """
     d = dims.wrap(dim, input.ndim)
-    if index.ndim > 1:
-        raise refused(IndexError, "index_add_(): Index should have dimension 1 or 0")
-    if index._raw.dtype not in (np.int64, np.int32):
-        raise RuntimeError(
-            f"index_add_(): Expected dtype int32/int64 for index but got: {dtypes.cpp_name(index._raw.dtype)}"
-        )
-    if input._raw.dtype != source._raw.dtype:
-        mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (input, source))
-        raise RuntimeError(f"index_add_(): self ({mine}) and source ({theirs}) must have the same scalar type")
-    if source.ndim and d >= source.ndim:
-        raise refused(
-            IndexError, f"index_add_(): Indexing dim {d} is out of bounds of the source tensor with dim {source.ndim}"
-        )
-    n = source._raw.shape[d] if source.ndim else 1
-    if index._raw.size != n:
-        raise RuntimeError(
-            f"index_add_(): Number of indices ({index._raw.size}) should be equal to source.size(dim): ({n}), for dim: "
-            f"{d}"
-        )
-    if _without(input._raw.shape, d) != _without(source._raw.shape, d) or source.ndim != input.ndim:
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-            f"{list(input._raw.shape)} source.shape = {list(source._raw.shape)}"
-        )
+    slices("index_add_()", input, d, index, source)
     return _index_add, input, d, index, source, alpha
-
-
-def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
-    return (*shape[:dim], *shape[dim + 1 :])
 
 
 def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Any) -> Tensor:

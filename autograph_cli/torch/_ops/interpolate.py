@@ -7,9 +7,10 @@ from types import NoneType
 from typing import Any
 
 from .._core import batching
+from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
-from .._core.dtype_checks import same_scalar
+from .._core.dtype_checks import refuse, same_scalar
 from .._core.dtypes import cpp_name
 from .._core.errors import refused
 from .._core.operation import camel, operation, operations
@@ -326,10 +327,9 @@ def affine_base(grad: Tensor, size: Sizes, align_corners: bool) -> Tensor:
 operations.affine_base = affine_base
 
 
-def _check_grid(input: Tensor, grid: Tensor) -> None:
-    if input._raw.dtype != grid._raw.dtype:
-        raise RuntimeError(f"expected scalar type {cpp_name(input._raw.dtype)} but found {cpp_name(grid._raw.dtype)}")
-    if input._raw.shape[0] != grid._raw.shape[0]:
+def check_grid(input: Tensor, grid: Tensor) -> None:
+    """Raise PyTorch's errors for images and a grid that do not go together."""
+    if input.size(0) != grid.size(0):
         raise RuntimeError(
             f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
             f"{list(input._raw.shape)} and grid with sizes {list(grid._raw.shape)}"
@@ -350,6 +350,8 @@ def _check_grid(input: Tensor, grid: Tensor) -> None:
                 "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
                 f"{list(input._raw.shape)} with dimension {i} being empty"
             )
+    refuse("grid_sampler_2d_cpu_kernel_impl" if input.ndim == 4 else "grid_sampler3d_cpu", input._raw, "biuc")
+    same_scalar(input, grid)
 
 
 def _corners(align_corners: Any) -> bool:
@@ -362,28 +364,40 @@ def _corners(align_corners: Any) -> bool:
     return bool(align_corners)
 
 
-def grid_sample(
-    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
-) -> Tensor:
-    """Images (N, C, ...) read at the points (N, ..., 2 or 3) of a grid; -1 and 1 are the edges, x comes first."""
-    if mode not in _INTERPOLATION:
+def _grid_sample_of(
+    input: Any, grid: Any, mode: Any = "bilinear", padding_mode: Any = "zeros", align_corners: Any = None
+) -> Any:
+    _check_modes(mode, padding_mode)
+    corners = False if align_corners is None else align_corners
+    return "torch", "grid_sampler", (input, grid, 0, 0, corners), {}
+
+
+def _check_modes(mode: Any, padding_mode: Any) -> None:
+    if mode not in (*_INTERPOLATION,):
         raise refused(
             ValueError,
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'",
         )
-    if padding_mode not in _PADDING:
+    if padding_mode not in (*_PADDING,):
         raise refused(
             ValueError,
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
             f"'{padding_mode}'",
         )
+
+
+@hands_on(_grid_sample_of)
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: Any = None
+) -> Tensor:
+    """Images (N, C, ...) read at the points (N, ..., 2 or 3) of a grid; -1 and 1 are the edges, x comes first."""
+    _check_modes(mode, padding_mode)
     return _sampled(input, grid, mode, padding_mode, _corners(align_corners))
 
 
 @autocasts("fp32")
 def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners: bool) -> Tensor:
-    _check_grid(input, grid)
-    same_scalar(input, grid)
+    check_grid(input, grid)
     if input.ndim == 5 and mode == "bicubic":
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     found: Tensor = grid_samplers[input.ndim - 2](input, grid, _INTERPOLATION[mode], _PADDING[padding_mode], corners)
@@ -409,79 +423,3 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
     if min(shape) <= 0:
         raise refused(ValueError, f"Expected non-zero, positive output size. Got {size}")
     return affine_grid_op(theta, shape, _corners(align_corners))
-
-
-# ---------------------------------------------------------------- channels into places
-
-pixel_shuffle_op = operation(
-    "pixel_shuffle(Tensor self, int upscale_factor)",
-    linear=True,
-    memory_format="channels_last",
-    batch=batching.leading,
-    self=lambda f, grad, upscale_factor: f.pixel_unshuffle(grad, upscale_factor),
-)
-pixel_unshuffle_op = operation(
-    "pixel_unshuffle(Tensor self, int downscale_factor)",
-    linear=True,
-    memory_format="channels_last",
-    batch=batching.leading,
-    self=lambda f, grad, downscale_factor: f.pixel_shuffle(grad, downscale_factor),
-)
-channel_shuffle_op = operation(
-    "channel_shuffle(Tensor self, int groups)",
-    linear=True,
-    memory_format="channels_last",
-    batch=batching.folded,
-    self=lambda f, grad, groups: f.channel_shuffle(grad, grad.shape[1] // groups),
-)
-
-
-@composite(method=False)
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """(..., C * r * r, H, W) to (..., C, H * r, W * r)."""
-    if input.ndim < 3:
-        raise RuntimeError(
-            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
-        )
-    if upscale_factor <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
-    if input._raw.shape[-3] % (upscale_factor * upscale_factor):
-        raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
-            f"but input.size(-3)={input._raw.shape[-3]} is not divisible by {upscale_factor * upscale_factor}"
-        )
-    return pixel_shuffle_op(input, upscale_factor)
-
-
-@composite(method=False)
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """(..., C, H * r, W * r) to (..., C * r * r, H, W)."""
-    if input.ndim < 3:
-        raise RuntimeError(
-            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
-        )
-    if downscale_factor <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}")
-    for i, name in ((-2, "height"), (-1, "width")):
-        if input._raw.shape[i] % downscale_factor:
-            raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-                f"input.size({i})={input._raw.shape[i]} is not divisible by {downscale_factor}"
-            )
-    return pixel_unshuffle_op(input, downscale_factor)
-
-
-@composite(method=False, aliases=("native_channel_shuffle",))
-def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of `groups` groups, dealt out in turn."""
-    if input.ndim <= 2:
-        raise RuntimeError(
-            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input._raw.shape)}"
-        )
-    if groups <= 0:
-        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
-    if input._raw.shape[1] % groups:
-        raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {input._raw.shape[1]} channels and {groups} groups."
-        )
-    return channel_shuffle_op(input, groups)

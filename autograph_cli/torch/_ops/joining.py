@@ -66,7 +66,7 @@ unbind_op = operation(
 
 def cut(f: Any, grad: Any, sizes: Any, dim: int) -> list[Any]:
     """The parts of a gradient that belong to each of the joined tensors."""
-    start, parts = 0, []
+    start, parts, dim = 0, [], int(dim)  # as PyTorch does, no negative one
     for size in sizes:
         if size == (0,) and grad.ndim > 1:
             parts.append(f.zeros_of(size, grad))
@@ -85,7 +85,7 @@ def join(f: Any, grads: Any, lengths: Any, sizes: Any, dim: int) -> Any:
     """The gradients of the parts joined again; what has none is zero."""
     like = next(g for g in grads if g is not None)
     shapes = [(*sizes[:dim], n, *sizes[dim + 1 :]) for n in lengths]
-    return f.cat([f.zeros_of(s, like) if g is None else g for g, s in zip(grads, shapes, strict=True)], dim)
+    return f.cat([f.zeros_of(s, like) if g is None else g for g, s in zip(grads, shapes, strict=True)], int(dim))
 
 
 def pile(f: Any, grads: Any, sizes: Any, dim: int) -> Any:
@@ -161,6 +161,31 @@ def _split_of(input: Tensor, split_size_or_sections: Any, dim: Any = 0) -> Hande
     return "inner", "split" if isinstance(size, int) else "split_with_sizes", (input, size, dim), {}
 
 
+def check_split(input: Tensor, size: int, dim: int) -> int:
+    """The length of parts, if a dimension can be split into such; a RuntimeError otherwise."""
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    if size == 0 and input._raw.shape[dim]:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._raw.shape[dim]}"
+        )
+    return size
+
+
+def check_sections(input: Tensor, sizes: Any, dim: int, given: int) -> tuple[int, ...]:
+    """The lengths of parts, if they fill a dimension (`given`: as it was given); a RuntimeError otherwise."""
+    if any(n < 0 for n in sizes):
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
+        )
+    if builtin_sum(sizes) != input._raw.shape[dim]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {input._raw.shape[dim]} (input tensor's size at "
+            f"dimension {given}), but got split_sizes={list(sizes)}"
+        )
+    return tuple(sizes)
+
+
 @composite()
 @hands_on(_split_of)
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
@@ -169,26 +194,13 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = dims.wrap(dim, input.ndim)
     if isinstance(split_size_or_sections, int):
-        if split_size_or_sections < 0:
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size_or_sections}")
-        if split_size_or_sections == 0 and input._raw.shape[d]:
-            raise RuntimeError(
-                f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._raw.shape[d]}"
-            )
+        check_split(input, split_size_or_sections, d)
         found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)  # type: ignore[assignment]
         return found
     if isinstance(split_size_or_sections, (np.integer, Tensor)):
         return split(input, int(split_size_or_sections), d)
     sizes = tuple(split_size_or_sections)
-    if any(n < 0 for n in sizes):
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
-        )
-    if builtin_sum(sizes) != input._raw.shape[d]:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {input._raw.shape[d]} (input tensor's size at "
-            f"dimension {dim}), but got split_sizes={list(sizes)}"
-        )
+    check_sections(input, sizes, d, dim)
     parts: tuple[Tensor, ...] = split_with_sizes(input, sizes, d)  # type: ignore[assignment]
     return parts
 

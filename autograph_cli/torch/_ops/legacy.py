@@ -89,7 +89,7 @@ class tensortype(type):
     dtype: Any
 
     def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, Tensor) and x._raw.dtype == cls.dtype.numpy
+        return isinstance(x, Tensor) and x._raw.dtype == cls.dtype.numpy and not x.is_sparse
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
         if device is not None:
@@ -115,7 +115,8 @@ TYPED = {t.legacy: _typed(t) for t in dtypes.ALL if not t.is_complex and t.numpy
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of this tensor's legacy class; or the tensor as a given dtype, class or class name."""
     if dtype is None:
-        return f"torch.{'meta.' if self.is_meta else ''}{self.dtype.legacy}"
+        place = "sparse." if self.is_sparse else "meta." if self.is_meta else ""
+        return f"torch.{place}{self.dtype.legacy}"
     if self.is_meta and isinstance(dtype, tensortype):
         raise NotImplementedError(NO_DATA)
     return self.to(_dtype_of_type(dtype))

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._core import batching_rules, dims
+from .._core import batching_rules, dims, flops
 from .._core.autocast import autocasts
 from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_product, same_scalar
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from . import arithmetic, views
+from . import arithmetic, broadcasting, views
 
 mm = operation(
     "mm(Tensor self, Tensor mat2)",
@@ -21,6 +21,7 @@ mm = operation(
     linear="each",
     autocast="lower_precision_fp",
     batch=batching_rules.mm,
+    flops=flops.product(0),
     self=lambda f, grad, mat2, self_sizes, self_strides: mm_left(f, grad, mat2, self_sizes, self_strides),
     mat2=lambda f, grad, self, mat2_sizes, mat2_strides: mm_right(f, grad, self, mat2_sizes, mat2_strides),
 )
@@ -44,6 +45,7 @@ bmm = operation(
     linear="each",
     autocast="lower_precision_fp",
     batch=batching_rules.mm,
+    flops=flops.product(0),
     self=lambda f, grad, mat2: f.bmm(grad, f.conj(f.transpose(mat2, 1, 2))),
     mat2=lambda f, grad, self: f.bmm(f.conj(f.transpose(self, 1, 2)), grad),
 )
@@ -51,6 +53,7 @@ addmm = operation(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
     autocast="lower_precision_fp",
     batch=batching_rules.addmm,
+    flops=flops.product(1),
     self=lambda f, grad, beta: arithmetic.scaled(f, grad, beta),
     mat1=lambda f, grad, mat2, mat1_sizes, mat1_strides, alpha: arithmetic.scaled(
         f, mm_left(f, grad, mat2, mat1_sizes, mat1_strides), alpha
@@ -102,6 +105,12 @@ def _fits(a: Tensor, b: Tensor) -> None:
 def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices: the name that scripts use for a sparse first one, which PyTorch takes dense as
     well."""
+    return mm_(input, mat2)
+
+
+@composite(method=False)
+def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Another name of `mm`."""
     return mm_(input, mat2)
 
 
@@ -241,8 +250,8 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
     columns = (p,) if b.ndim > 1 else ()
     b = views.unsqueeze_op(b, 1) if b.ndim == 1 else b
     count = math.prod(batch)
-    left = views.reshape(views.expand(a, (*batch, n, m)), (count, n, m))
-    right = views.reshape(views.expand(b, (*batch, k, p)), (count, k, p))
+    left = views.reshape(broadcasting.expand(a, (*batch, n, m)), (count, n, m))
+    right = views.reshape(broadcasting.expand(b, (*batch, k, p)), (count, k, p))
     shape = (*batch, *((n,) if a.ndim > 1 else ()), *columns)
     return views.unsafe_view(_bmm(left, right), shape)
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._arrays.meta import readable
-from .._arrays.stand_in import whole
-from .._core import batching_rules, dims, dtypes
+from .._core import batching_rules, dtypes
 from .._core.autocast import autocasts
-from .._core.dtype_checks import no_integers
+from .._core.dtype_checks import check_cast, check_written, no_integers
 from .._core.dtypes import cpp_name
 from .._core.errors import refused
 from .._core.operation import operation, operations
-from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from .._core.wrapped_numbers import wrap_number
-from . import arithmetic, reductions, views
+from . import arithmetic, broadcasting, reductions
+from ._loss_checks import check_logits, check_soft_margin
 
 NONE, MEAN, SUM = 0, 1, 2
 REDUCTIONS = {"none": NONE, "mean": MEAN, "sum": SUM}
@@ -266,7 +264,7 @@ def _paired(input: Tensor, target: Tensor) -> Any:
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
         )
-    return views.broadcast_tensors(input, target)
+    return broadcasting.broadcast_tensors(input, target)
 
 
 def _weighted(losses: Tensor, weight: Tensor, reduction: str) -> Tensor:
@@ -300,9 +298,7 @@ def binary_cross_entropy_with_logits(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    if target._raw.dtype.kind in "iu" and input._raw.dtype.kind not in "iub":
-        names = cpp_name(input._raw.dtype), cpp_name(target._raw.dtype)
-        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+    check_logits(input, target, weight, pos_weight)
     return bce_with_logits(input, target, weight, pos_weight, code)
 
 
@@ -326,10 +322,8 @@ def binary_cross_entropy(
     if target._raw.dtype != input._raw.dtype:
         raise RuntimeError(f"Found dtype {cpp_name(target._raw.dtype)} but expected {cpp_name(input._raw.dtype)}")
     if weight is not None:
-        weight = views.expand(weight, input._raw.shape)
-    if target._raw.dtype != input._raw.dtype:
-        kinds = [dtypes.cpp_name(x._raw.dtype) for x in (target, input)]
-        raise RuntimeError(f"Found dtype {kinds[0]} but expected {kinds[1]}")
+        weight = broadcasting.expand(weight, broadcasting.broadcast_shapes(target._raw.shape, weight._raw.shape))
+        check_written(input, weight._raw.shape, weight._raw.dtype)
     return bce(input, target, weight, code)
 
 
@@ -394,8 +388,10 @@ def huber_loss(
 ) -> Tensor:
     """Half the squared differences below delta, delta times the absolute ones above."""
     pair = _paired(input, target)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    kind = dtypes.promote(input._raw.dtype, target._raw.dtype)
+    check_cast(kind, input._raw.dtype)
     if weight is not None:
         return _weighted(huber(*pair, NONE, float(delta)), weight, reduction)
     return huber(*pair, reduction_code(reduction), float(delta))
@@ -405,100 +401,5 @@ def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
     """log(1 + exp(-target * input))."""
-    dims.broadcast(input._raw.shape, target._raw.shape)
+    check_soft_margin(input, target)
     return soft_margin(input, target, reduction_code(reduction_name(reduction, size_average, reduce)))
-
-
-@autocasts("fp32")
-def _divergences(input: Tensor, target: Tensor, log_target: bool) -> Any:
-    if log_target:
-        difference = arithmetic.sub(target, input)
-        return operations.exp(target) * difference
-    product = target * input
-    return arithmetic.sub(operations.xlogy(target, target), product)
-
-
-def kl_div(
-    input: Tensor,
-    target: Tensor,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:
-    """The divergence of a distribution `target` from logarithms of probabilities `input`; 'batchmean' is its sum over
-    N."""
-    reduction = reduction_name(reduction, size_average, reduce)
-    if reduction == "mean":
-        warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
-            "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
-            "same as 'batchmean' in the next major release."
-        )
-    if input.dtype.category < dtypes.FLOATING or target.dtype.category < dtypes.FLOATING:
-        raise RuntimeError("kl_div: Integral inputs not supported.")
-    losses = _divergences(input, target, log_target)
-    if reduction == "batchmean":
-        total = reductions.sum(losses)
-        return total / input._raw.shape[0] if input.ndim else total
-    return reduced(losses, reduction)
-
-
-@autocasts("fp32")
-def poisson_nll_loss(
-    input: Tensor,
-    target: Tensor,
-    log_input: bool = True,
-    full: bool = False,
-    size_average: Any = None,
-    eps: float = 1e-8,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """The negative log likelihood of counts `target` for a Poisson rate; `full` adds Stirling's approximation."""
-    reduction = reduction_name(reduction, size_average, reduce)
-    if reduction not in REDUCTIONS:
-        raise refused(ValueError, f"{reduction} is not a valid value for reduction")
-    if log_input:
-        product = target * input
-        losses = arithmetic.sub(operations.exp(input), product)
-    else:
-        losses = arithmetic.sub(input, target * operations.log(operations.add_Scalar(input, eps)))
-    if full:
-        half_log = operations.mul_Scalar(operations.log(operations.mul_Scalar(target, 2 * math.pi)), 0.5)
-        stirling = arithmetic.sub(target * operations.log(target), target) + half_log
-        losses = losses + stirling.masked_fill(target <= 1, 0)
-    return reduced(losses, reduction)
-
-
-def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> Tensor:
-    """The negative log likelihood of `target` for normal distributions around `input` with variances `var`.
-
-    ValueError for a negative variance, or one of a shape that does not fit.
-    """
-    if not isinstance(var, Tensor):
-        if var < 0:
-            raise refused(ValueError, "var has negative entry/entries")
-        var = operations.mul_Scalar(operations.ones_like(input), var)
-    size, given = input._raw.shape, var._raw.shape
-    if given != size:
-        if given == size[:-1]:
-            var = views.unsqueeze(var, -1)
-        elif len(given) != len(size) or any(n not in (m, 1) for n, m in zip(given, size, strict=True)):
-            raise refused(ValueError, "var is of incorrect size")
-    if reduction not in REDUCTIONS:
-        raise refused(ValueError, f"{reduction} is not valid")
-    if readable(whole(var._raw)) and bool((whole(var._raw) < 0).any()):
-        raise refused(ValueError, "var has negative entry/entries")
-    var = var.clone()
-    before, thread_state.grad = thread_state.grad, False
-    try:
-        var.clamp_(min=eps)
-    finally:
-        thread_state.grad = before
-    losses = (operations.log(var) + (input - target) ** 2 / var) * 0.5
-    if full:
-        losses = losses + 0.5 * math.log(2 * math.pi)
-    return reduced(losses, reduction)

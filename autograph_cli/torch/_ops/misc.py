@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core import batching, batching_rules
+from .._core import batching, batching_rules, dims
+from .._core.dtype_checks import refuse
+from .._core.errors import refused
 from .._core.operation import operation
 from .._core.registry import composite, functions as public, methods
 from .._core.tensor import Tensor, make
@@ -48,12 +50,7 @@ fill_tensor = operation(
 methods.pop("fill")
 
 
-def _hash(f: Any, a: Any, dim: Any, keepdim: bool) -> Any:
-    bits = a.astype("float64").view("uint64") if a.dtype.kind in "fV" else a.astype("uint64")
-    return f.xp.bitwise_xor.reduce(bits, axis=dim, keepdims=keepdim) if a.ndim else bits
-
-
-hash_op = operation("hash_tensor(Tensor self, int[] dim, bool keepdim)", _hash, batch=batching.leading)
+hash_op = operation("hash_tensor(Tensor self, int[] dim, bool keepdim)", batch=batching.leading)
 
 
 @composite(out=True)
@@ -61,6 +58,15 @@ def hash_tensor(input: Tensor, dim: Any = (), keepdim: bool = False, *, mode: in
     """All elements' bits, combined by exclusive or."""
     if mode != 0:
         raise RuntimeError(f"hash_tensor: unknown mode {mode}")
+    refuse("xor_sum_cpu", input._raw, "c")
+    if not input._raw.size and not dim and dim != 0:
+        raise RuntimeError(
+            "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+            "with the 'dim' argument."
+        )
+    for d in dims.wrap_all(dim, input.ndim):
+        if input.ndim and not input._raw.shape[d]:
+            raise refused(IndexError, f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
     return hash_op(input, wrapped_dims(dim, input), keepdim)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.errors import refused
 from .._core.operation import operations
 from .._core.registry import functions
 from .._core.tensor import Tensor
@@ -96,11 +97,11 @@ def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float) -> Any:
     """Attention with its weights: (rows, targets, features) and (rows, targets, sources)."""
     scaled = q * math.sqrt(1.0 / float(q._raw.shape[-1]))
     keys = k.transpose(-2, -1)
-    scores = operations.bmm(scaled, keys) if mask is None else _namespace("baddbmm")(mask, scaled, keys)
+    scores = _namespace("bmm")(scaled, keys) if mask is None else _namespace("baddbmm")(mask, scaled, keys)
     weights = softmax(scores, -1)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
-    return operations.bmm(weights, v), weights
+    return _namespace("bmm")(weights, v), weights
 
 
 def _namespace(name: str) -> Any:
@@ -159,27 +160,25 @@ def multi_head_attention_forward(
     if width * num_heads != size:
         raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
     if use_separate_proj_weight:
-        biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
+        q, k, v = _project_apart((query, key, value), weights, in_proj_bias)
     else:
         q, k, v = _project(query, key, value, in_proj_weight, in_proj_bias)
     rows = batch * num_heads
     attn_mask = _shaped_mask(attn_mask, targets, sources, rows)
-
-    def widened(mask: Any) -> Any:
-        return None if mask is None else pad(mask, (0, 1))
-
+    for given, other, name, missing in ((bias_k, bias_v, "bias_k", "bias_v"), (bias_v, bias_k, "bias_v", "bias_k")):
+        if given is not None and other is None:
+            raise refused(AssertionError, f"{name} is set but {missing} is None")
     if bias_k is not None and bias_v is not None:
         k, v = (_namespace("cat")([x, b.repeat(1, batch, 1)]) for x, b in ((k, bias_k), (v, bias_v)))
-        attn_mask, key_padding_mask = widened(attn_mask), widened(key_padding_mask)
+        attn_mask, key_padding_mask = _one_wider(attn_mask), _one_wider(key_padding_mask)
     q = _heads(q, rows, width)
     k = _heads(k, rows, width) if static_k is None else static_k
     v = _heads(v, rows, width) if static_v is None else static_v
     if add_zero_attn:
         nothing = _namespace("zeros")((rows, 1, width), dtype=k.dtype, device=k.device)
         k, v = (_namespace("cat")([x, nothing], dim=1) for x in (k, v))
-        attn_mask, key_padding_mask = widened(attn_mask), widened(key_padding_mask)
+        attn_mask, key_padding_mask = _one_wider(attn_mask), _one_wider(key_padding_mask)
     sources = k._raw.shape[1]
     if key_padding_mask is not None:
         spread = key_padding_mask.view(batch, 1, 1, sources).expand(-1, num_heads, -1, -1).reshape(rows, 1, sources)
@@ -189,16 +188,33 @@ def multi_head_attention_forward(
         mixed, shares = _weighted(q, k, v, attn_mask, dropout_p)
         flat = mixed.transpose(0, 1).reshape(targets * batch, size)
     else:
-        if attn_mask is not None:
-            whole = attn_mask._raw.shape[0] == 1 and attn_mask.ndim == 3
-            attn_mask = attn_mask.unsqueeze(0) if whole else attn_mask.view(batch, num_heads, -1, sources)
-        q, k, v = (x.view(batch, num_heads, -1, width) for x in (q, k, v))
-        mixed = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
+        mixed, shares = _unweighted(q, k, v, attn_mask, dropout_p, is_causal, (batch, num_heads)), None
         flat = mixed.permute(2, 0, 1, 3).reshape(batch * targets, size)
-        shares = None
     out = linear(flat, out_proj_weight, out_proj_bias).view(targets, batch, -1)
     if shares is not None:
         shares = shares.view(batch, num_heads, targets, sources)
         shares = shares.mean(dim=1) if average_attn_weights else shares
         shares = shares if batched else shares.squeeze(0)
     return (out if batched else out.squeeze(1)), shares
+
+
+def _project_apart(inputs: tuple[Tensor, ...], weights: tuple[Any, ...], bias: Any) -> list[Tensor]:
+    """Queries, keys and values by a matrix each."""
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    return [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
+
+
+def _one_wider(mask: Any) -> Any:
+    """A mask that lets one more source through."""
+    return None if mask is None else pad(mask, (0, 1))
+
+
+def _unweighted(
+    q: Tensor, k: Tensor, v: Tensor, mask: Any, dropout_p: float, is_causal: bool, lead: tuple[int, int]
+) -> Tensor:
+    """Attention of (batch * heads, length, width) where nobody asks for the weights: (batch, heads, length, width)."""
+    if mask is not None:
+        whole = mask._raw.shape[0] == 1 and mask.ndim == 3
+        mask = mask.unsqueeze(0) if whole else mask.view(*lead, -1, k._raw.shape[1])
+    q, k, v = (x.view(*lead, -1, q._raw.shape[2]) for x in (q, k, v))
+    return scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)

@@ -9,20 +9,24 @@ import numpy as np
 
 from .._arrays.meta import Meta
 from .._arrays.stand_in import cannot_batch
-from .._core import batching, dims, generator
+from .._core import batching, dtypes, generator
+from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
+from .._core.device_dispatch import kernels
 from .._core.docstrings import documented, in_place
+from .._core.dtype_checks import refuse
 from .._core.dtypes import cpp_name
 from .._core.errors import refused
+from .._core.generator import stream_of
 from .._core.inplace import run_inplace
 from .._core.operation import Formula, OperationFunction, operation, operations
 from .._core.registry import composite, functions, methods, with_out
 from .._core.state import thread_state
 from .._core.tensor import Tensor, make
+from .._core.transforms import beside
 from . import activations, views
 from .arithmetic import no_derivative
 from .comparison import finfo
-from .generators import stream_of
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -84,39 +88,24 @@ def _elu_twice(
     return curve * f.cast_like(f.lt(x, f.full_like_number(x, 0)), grad)
 
 
-def _halves(f: Any, x: Any, dim: int) -> tuple[Any, Any]:
-    n = x.shape[dim] // 2
-    return f.slice(x, dim, 0, n, 1), f.slice(x, dim, n, 2 * n, 1)
-
-
-def _glu_again(f: Any, grad: Any, x: Any, dim: int) -> Any:
-    """The derivative of glu's backward by its gradient."""
-    (by_first, by_second), (first, second) = _halves(f, grad, dim), _halves(f, x, dim)
-    s = f.sigmoid(second)
-    return by_first * s + by_second * first * (s * f.rsub_Scalar(s, 1))
-
-
-def _glu_twice(f: Any, grad: Any, grad_output: Any, x: Any, dim: int) -> Any:
-    (by_first, by_second), (first, second) = _halves(f, grad, dim), _halves(f, x, dim)
-    s = f.sigmoid(second)
-    slope = s * f.rsub_Scalar(s, 1)
-    curve = slope * f.rsub_Scalar(f.mul_Scalar(s, 2), 1)
-    by_gate = by_first * grad_output * slope + by_second * grad_output * first * curve
-    return f.cat([by_second * grad_output * slope, by_gate], dim)
+def _one_minus(x: Tensor) -> Tensor:
+    """1 - x as PyTorch's C++ has it: a tensor of ones comes first."""
+    ones = beside(x, lambda like, size: make(kernels(like._raw).ones(size, like._raw.dtype)[()]), tuple(x.shape))
+    return operations.sub(ones, x)
 
 
 def _silu_backward(grad: Tensor, self: Tensor) -> Tensor:
     """The gradient of silu as PyTorch composes it under create_graph."""
     f = operations
     s = f.sigmoid(self)
-    slope = f.add_Scalar(self * f.sub(f.full_like_number(s, 1), s), 1)
+    slope = f.add_Scalar(self * _one_minus(s), 1)
     return grad * s * slope
 
 
 def _mish_backward(grad: Tensor, self: Tensor) -> Tensor:
     f = operations
     s, t = f.sigmoid(self), f.tanh(f.log1p(f.exp(self)))
-    rest = f.sub(f.full_like_number(t, 1), t * t)
+    rest = _one_minus(t * t)
     return grad * f.add(t, self * s * rest)
 
 
@@ -197,19 +186,6 @@ hardswish_op = _with_backward(
     twice=lambda f, grad, grad_output, self: f.where(
         f.lt(f.abs(self), f.full_like_number(self, 3)), f.div_Scalar(grad * grad_output, 3), f.zeros_of((), grad)
     ),
-)
-glu_op = operation(
-    "glu(Tensor self, int dim)",
-    refuses={"biuc": "glu_cpu"},
-    batch=batching.leading,
-    self=lambda f, grad, self, dim: f.glu_backward(grad, self, dim),
-)
-operation(
-    "glu_backward(Tensor grad_output, Tensor self, int dim)",
-    batch=batching.leading,
-    saves_all=True,
-    grad_output=lambda f, grad, self, dim: _glu_again(f, grad, self, dim),
-    self=lambda f, grad, grad_output, self, dim: _glu_twice(f, grad, grad_output, self, dim),
 )
 hardsigmoid_op = operation(
     "hardsigmoid(Tensor self)",
@@ -402,12 +378,23 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _apply(activations.leaky_relu_op, leaky_relu_in_place, input, negative_slope, inplace=inplace)
 
 
+def _hardtanh_of(input: Any, min_val: Any = -1.0, max_val: Any = 1.0, inplace: Any = False) -> Any:
+    if min_val > max_val:
+        raise refused(ValueError, "min_val cannot be greater than max_val")
+    return "nn", "hardtanh_" if inplace else "hardtanh", (input, min_val, max_val), {}
+
+
+@hands_on(_hardtanh_of)
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x kept between min_val and max_val."""
     if min_val > max_val:
         raise refused(ValueError, "min_val cannot be greater than max_val")
     if input._raw.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
+    if input._raw.dtype.kind == "u":
+        min_val, max_val = int(min_val), int(max_val)
+        if min_val < 0 or max_val < 0:
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return _apply(hardtanh_op, hardtanh_op, input, min_val, max_val, inplace=inplace)
 
 
@@ -428,7 +415,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it."""
-    if lambd < 0:
+    if input.dtype.is_floating_point and not 0 <= lambd <= finfo(input.dtype).max:
         kind = cpp_name(input._raw.dtype)
         raise RuntimeError(
             f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {kind[:1].upper()}{kind[1:]}, "
@@ -456,18 +443,6 @@ def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of sigmoid(x), computed without overflow."""
     found: Tensor = log_sigmoid_op(input)[0]
     return found
-
-
-def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """The first half along `dim`, times the sigmoid of the second."""
-    if input.ndim == 0:
-        raise RuntimeError("glu does not support scalars because halving size must be even")
-
-    d = dims.wrap(dim, input.ndim)
-    n = input._raw.shape[d]
-    if n % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {d} is size {n}")
-    return glu_op(input, d)
 
 
 @composite()
@@ -501,6 +476,13 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """`leaky_relu` with a random slope for each element while training, the mean slope otherwise."""
+    if training:
+        refuse("rrelu_with_noise_out_cpu", input._raw, "biuce")
+    lower, upper = float(lower), float(upper)
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound:g}")
+    dtypes.check_held(upper, input._raw.dtype)
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     noise = make(_negative_slopes(input._raw, lower, upper) if training else input._raw * 0)
@@ -516,17 +498,6 @@ def _negative_slopes(raw: Any, lower: float, upper: float) -> Any:
     noise = np.ones(raw.shape, raw.dtype)
     noise[low] = generator.uniform(stream_of(None), (int(low.sum()),), np.float64, lower, upper)
     return noise[()]
-
-
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample of a relaxed categorical distribution; `hard` makes it one-hot, with the gradient of the soft one."""
-    noise = -operations.log(logits.detach().contiguous().clone().exponential_())
-    soft = activations.softmax((logits + noise) / tau, dim)
-    if not hard:
-        return soft
-    positions = soft.max(dim, keepdim=True)[1]
-    sharp = operations.scatter_value(operations.zeros_like(logits.detach()), dim % logits.ndim, positions, 1.0)
-    return sharp - soft.detach() + soft
 
 
 def _in_place_of(run: Any) -> Any:

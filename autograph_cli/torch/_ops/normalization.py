@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._core import batching_layers, dtypes, recomputed
-from .._core.dtype_checks import no_integers, parameters_fit
+from .._core.arg_check import hands_on
+from .._core.dtype_checks import no_integers, parameters_fit, refuse
 from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.transforms import Batched
-from .._core.views import bump, changes
+from .._core.views import changes
 from . import reductions, unary, views
+from ._norm_checks import (
+    batch_norm_of,
+    check_eps,
+    check_values,
+    padded_channels,
+)
 from .arithmetic import no_derivative
 from .average_pooling import avg_pool2d, avg_pool3d
 from .comparison import finfo
@@ -62,7 +68,7 @@ def _batch_norm(name: str, node: str, outputs: str, backward: str, **options: An
     return operation(
         f"{name}(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
         f"float momentum, float eps) -> ({outputs})",
-        lambda f, *args: (*f.native_batch_norm(*args), f.xp.zeros(0, "uint8"))[: outputs.count("Tensor")],
+        "native_batch_norm" if outputs == _THREE else "_batch_norm_with_update",
         node=node,
         batch=batching_layers.batch_norm,
         recomputed=recomputed.batch_norm,
@@ -156,24 +162,6 @@ batch_norm_with_update = _batch_norm(
 )
 _batch_norm_backward("native_batch_norm_backward", "NativeBatchNormBackwardBackward0")
 _batch_norm_backward("batch_norm_backward", "BatchNormBackwardBackward0", "reserve")
-group_norm_op = operation(
-    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int group, float eps) -> "
-    "(Tensor result0, Tensor result1, Tensor result2)",
-    saved={
-        "N": lambda input_sizes: input_sizes[0],
-        "C": lambda input_sizes: input_sizes[1],
-        "HxW": lambda input_sizes: math.prod(input_sizes[2:]),
-        "eps": "eps",
-    },
-    refuses={"biuc": "GroupNormKernelImpl"},
-    memory_format="channels_last",
-    batch=batching_layers.group_norm,
-    joint={
-        ("input", "weight", "bias"): lambda f, grads, input, result1, result2, weight, group, mask: (
-            group_norm_gradients(f, grads, input, result1, result2, weight, group, mask)
-        )
-    },
-)
 
 
 # ---------------------------------------------------------------- formulas
@@ -243,70 +231,6 @@ def layer_norm_twice(f: Any, grads: Any, grad: Any, input: Any, shape: Any, weig
     axes, outer = tuple(range(lead, input.ndim)), tuple(range(lead))
     normal = f.sub(input, mean) * rstd
     return affine_twice(f, grads, grad, normal, rstd, weight, axes, outer, (*[1] * lead, *shape))
-
-
-def group_norm_gradients(
-    f: Any, grads: Any, input: Any, mean: Any, rstd: Any, weight: Any, group: int, mask: Any
-) -> Any:
-    """The gradients of input, weight and bias, composed of operations as PyTorch composes them to differentiate again.
-
-    The input's gradient is `slope * grad + curve * input + shift` with numbers for each group.
-    """
-    if f is not operations and grads[1] is None and grads[2] is None:
-        return f.native_group_norm_backward(grads[0], input, mean, rstd, weight, group, mask)
-    (n, c), rest = input.shape[:2], math.prod(input.shape[2:])
-    each = c // group
-    cells, beside = (n, group, each, rest), (n, group, 1, 1)
-    grad, by_mean, by_rstd = (
-        None if g is None else f.reshape(g, s) for g, s in zip(grads, (cells, beside, beside), strict=True)
-    )
-    x, mean, rstd = f.reshape(input, cells), f.reshape(mean, beside), f.reshape(rstd, beside)
-    gamma = None if weight is None else f.reshape(weight, (1, group, each, 1))
-    by_product = by_sum = image = None
-    if grad is not None:
-        by_product = f.unsqueeze_in_place(f.sum_dim_IntList(grad * x, (3,), False), 3)
-        by_sum = f.unsqueeze_in_place(f.sum_dim_IntList(grad, (3,), False), 3)
-    if mask[0]:
-        cube = rstd * rstd * rstd
-        parts = _group_norm_image(f, grad, by_product, by_sum, x, mean, rstd, cube, gamma, each * rest)
-        parts.append(_group_statistics(f, by_mean, by_rstd, x, cube, each * rest))
-        total = added(parts)
-        image = None if total is None else f.reshape(total, tuple(input.shape))
-    if grad is None:
-        return image, None, None
-    kernel = bias = None
-    if mask[1]:
-        kernel = f.reshape(f.sum_dim_IntList(f.sub(by_product, by_sum * mean) * rstd, (0,), False), (c,))
-    if mask[2]:
-        bias = f.reshape(f.sum_dim_IntList(by_sum, (0,), False), (c,))
-    return image, kernel, bias
-
-
-def _group_statistics(f: Any, by_mean: Any, by_rstd: Any, x: Any, cube: Any, count: int) -> Any:
-    """The gradient of the input through the mean and the inverse deviation."""
-    parts = []
-    if by_rstd is not None:
-        slope = f.mul_Scalar(f.mul_Scalar(cube, -0.5) * by_rstd, 2 / count)
-        parts.append(slope * f.sub(x, f.mean_dim(x, (2, 3), True)))
-    if by_mean is not None:
-        parts.append(f.div_Scalar(f.expand(by_mean, tuple(x.shape)), count))
-    return added(parts)
-
-
-def _group_norm_image(
-    f: Any, grad: Any, by_product: Any, by_sum: Any, x: Any, mean: Any, rstd: Any, cube: Any, gamma: Any, count: int
-) -> list[Any]:
-    if grad is None:
-        return []
-
-    def fold(t: Any) -> Any:
-        return f.unsqueeze_in_place(f.sum_dim_IntList(t if gamma is None else t * gamma, (2,), False), 2)
-
-    product, total = fold(by_product), fold(by_sum)
-    slope = rstd if gamma is None else rstd * gamma
-    curve = f.mul_Scalar(f.sub(total * mean, product) * cube, 1 / count)
-    shift = f.sub(f.neg(curve) * mean, f.mul_Scalar(total * rstd, 1 / count))
-    return [slope * grad + curve * x + shift]
 
 
 # ---------------------------------------------------------------- functions
@@ -461,6 +385,7 @@ def _both_or_none(running_mean: Any, running_var: Any) -> None:
         raise refused(ValueError, "running_mean and running_var must either both be None or neither be None")
 
 
+@hands_on(batch_norm_of)
 def batch_norm(
     input: Tensor,
     running_mean: Any,
@@ -472,9 +397,23 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Mean 0 and variance 1 for each channel: of the batch while training, by the running statistics otherwise."""
+    if training:
+        check_values(input.size())
+    check_eps(training, eps)
+    return _batch_norm_any(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def _batch_norm_any(
+    input: Tensor,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any,
+    bias: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
     shape = input._raw.shape
-    if training and math.prod(shape[:1] + shape[2:]) == 1:
-        raise refused(ValueError, f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
@@ -483,79 +422,25 @@ def batch_norm(
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and t._raw.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._raw.size}")
-    no_integers("batch_norm", input)
+    refuse("batch_norm", input._raw, "biuc")
     parameters_fit(input, weight, bias, running_mean, running_var)
+    for t in (running_mean, running_var):
+        if t is not None and t.ndim != 1:
+            raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {t.ndim}")
+    eps = float(eps)
     if not input._raw.size:
         return _empty_batch(input, weight, bias)
     found: Tensor = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
     return found
 
 
-def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
-    """Mean 0 and variance 1 for each group of channels of each sample."""
-    if input.ndim < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
-    channels = input._raw.shape[1]
-    if num_groups <= 0 or channels % num_groups:
-        raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{_shown(input._raw.shape)} and num_groups={num_groups}"
-        )
-    for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t._raw.shape != (channels,):
-            raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                f"shape {_shown(t._raw.shape)} and input of shape {_shown(input._raw.shape)}"
-            )
-    parameters_fit(input, weight, bias)
-    found: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
-    return found
-
-
-def instance_norm(
-    input: Tensor,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
-    """`batch_norm` of each sample by itself."""
-    if not use_input_stats and (running_mean is None or running_var is None):
-        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
-    _both_or_none(running_mean, running_var)
-    n, c = input._raw.shape[:2]
-    if use_input_stats and math.prod(input._raw.shape[2:]) == 1:
-        raise refused(ValueError, f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    many: Callable[[Any], Any] = lambda t: None if t is None else t.repeat(n)  # noqa: E731
-    mean: Any
-    var: Any
-    mean, var = (None if t is None else many(t.detach()) for t in (running_mean, running_var))
-    weight, bias = many(weight), many(bias)
-    rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))
-    out = batch_norm(rows, mean, var, weight, bias, use_input_stats, momentum, eps)
-    for running, moved in ((running_mean, mean), (running_var, var)):
-        if use_input_stats and running is not None:
-            if isinstance(moved, Batched):
-                with_grad, thread_state.grad = thread_state.grad, False
-                running.copy_(views.view(moved, (n, c)).mean(0))
-                thread_state.grad = with_grad
-                continue
-            changes(running)
-            running._raw[...] = moved._raw.reshape(n, c).mean(0)
-            bump(running)
-    return views.view(out, input.shape)
-
-
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
     """`input` over its p-norm along `dim`."""
-    size = operations.clamp_min(reductions.norm(input, p, dim, True), eps)
-    result = input / views.expand(size, input.shape)
+    result = input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return result if out is None else out.copy_(result)
 
 
+@hands_on(padded_channels)
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """`input` over a power of the mean of the squares of `size` neighbouring channels."""
     if input.ndim < 3:
@@ -574,4 +459,4 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         squares = views.view(squares, (shape[0], 1, shape[1], shape[2], -1))
         squares = pad(squares, (0, 0, 0, 0, size // 2, (size - 1) // 2))
         mean = views.view(views.squeeze(avg_pool3d(squares, (size, 1, 1), 1), 1), shape)
-    return input / (mean * alpha + k) ** beta
+    return input / mean.mul(alpha).add(k).pow(beta)

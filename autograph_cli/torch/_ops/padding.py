@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import batching
+from .._core.arg_check import hands_on
 from .._core.device_dispatch import kernels
 from .._core.operation import operation
 from .._core.registry import functions
@@ -38,6 +39,7 @@ def _edge_padding(kind: str, dim: int, autocast: str = "fp32") -> Any:
         node=f"{node}0",
         linear=True,
         autocast=autocast,
+        refuses={"b": name},
         memory_format="channels_last" if dim > 1 else "",
         batch=batching.folded,
         self=lambda f, grad, self, padding: getattr(f, f"{name}_backward")(grad, self, padding),
@@ -91,6 +93,7 @@ def _wrap(out: Tensor, d: int, left: int, right: int) -> None:
         views.slice_op(out, d, n - right, n, 1).copy_(views.slice_op(out, d, start, start + right, 1))
 
 
+@hands_on(lambda input, pad, mode="constant", value=None: ("nn", "pad", (input, pad, mode, value), {}))
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
     """Widen the last dimensions: `pad` is (left, right) of the last, then of the one before, and so on.
 
@@ -111,14 +114,14 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         )
     if mode == "constant":
         return _constant(input, padding, value)
-    if value is not None and value != 0:
-        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     known = {"reflect": reflection, "replicate": replication, "circular": None}
     dims = len(padding) // 2
     if mode not in known:
-        raise RuntimeError(f"Unrecognised padding mode {mode}")
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
-        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+        raise NotImplementedError(f"Padding size {len(padding)} is not supported for {input.ndim}D input tensor.")
     if mode == "circular":
         return _circular(input, padding)
     _check_edges(input, padding, mode)

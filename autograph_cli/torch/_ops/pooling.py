@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core import batching, dims as dim_sizes
+from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
 from .._core.errors import refused
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
@@ -148,9 +149,19 @@ def check_windows(
     input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
 ) -> None:
     if input.ndim not in (dims + 1, dims + 2):
+        if name == "avg_pool2d" and input.size(-3) is not None:
+            _empty(input, dims, name)
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
-    if 0 in stride and name.startswith("max"):
-        raise RuntimeError("stride should not be zero")
+    for k, s, p, d in zip(kernel, stride, padding, dilation, strict=True):
+        if s == 0:
+            raise RuntimeError("stride should not be zero")
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > int(((k - 1) * d + 1) / 2):
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={d}"
+            )
     for letter, what, sizes in (
         ("k", "kernel size", kernel),
         ("d", "stride", stride),
@@ -158,13 +169,6 @@ def check_windows(
     ):
         if any(n <= 0 for n in sizes):
             raise RuntimeError(f"{what} should be greater than zero, but got {_shown(letter, sizes)}")
-    if any(p < 0 for p in padding):
-        raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
-    if any(p > ((k - 1) * d + 1) // 2 for p, k, d in zip(padding, kernel, dilation, strict=True)):
-        raise RuntimeError(
-            f"pad should be at most half of effective kernel size, but got pad={max(padding)}, "
-            f"kernel_size={max(kernel)} and dilation={max(dilation)}"
-        )
     size = input._raw.shape[-dims:]
     if 0 in input._raw.shape[-dims - 1 :]:
         _empty(input, dims, name)
@@ -196,8 +200,10 @@ def along_line(run: Any, input: Tensor) -> Any:
     return tuple(map(flat, found)) if isinstance(found, tuple) else flat(found)
 
 
-def with_height(x: Any, fill: int) -> Sizes:
-    return (fill, *several(x, 1, "pool1d", "kernel_size"))
+def with_height(x: Any, fill: int, name: str = "max_pool1d", what: str = "kernel_size") -> Sizes:
+    if not isinstance(x, int) and len(x) != 1:
+        raise RuntimeError(f"{name}() argument '{what}' should contain one int (got {len(x)})")
+    return (fill, *several(x, 1, name, what))
 
 
 # ---------------------------------------------------------------- the largest
@@ -249,8 +255,9 @@ def max_pool1d_with_indices(
     """The largest element of each window of a line, and its position."""
     stride = kernel_size if stride is None or stride == [] or stride == () else stride
     _check_length(input)
-    wide = (with_height(kernel_size, 1), with_height(stride, 1), with_height(padding, 0), with_height(dilation, 1))
-    return along_line(lambda x: _max_pool(2, x, *wide, ceil_mode), input)
+    given = (("kernel_size", kernel_size, 1), ("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1))
+    kernel, step, pad, spread = (with_height(x, fill, "max_pool1d", what) for what, x, fill in given)
+    return along_line(lambda x: _max_pool(2, x, kernel, step, pad, spread, ceil_mode), input)
 
 
 def max_pool1d(
@@ -305,14 +312,37 @@ def max_pool3d(
     return found if return_indices else found[0]
 
 
+def adaptive_of(name: str) -> Any:
+    """What a pooling to a given size hands on: the size, with that of the input for None."""
+
+    def hands(input: Tensor, output_size: Any, *_: Any, **__: Any) -> Any:
+        given = output_size
+        if not isinstance(given, int):
+            have = input.size()
+            if len(have) <= len(given):
+                raise refused(ValueError, f"Input dimension should be at least {len(given) + 1}")
+            given = [m if n is None else n for n, m in zip(given, have[-len(given) :], strict=False)]
+        return "nn", name, (input, given), {}
+
+    return hands
+
+
 def adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     given = (size,) * dims if isinstance(size, int) else tuple(size)
+    if input.ndim not in (2, 3) and dims == 1:
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+        )
     if dims == 1 and len(given) != 1:
         raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")
     if dims > 1 and input.ndim <= len(given):
         raise refused(ValueError, f"Input dimension should be at least {len(given) + 1}")
     if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(input._raw.shape)}")
+        colon = ":" * ("max" in name)
+        raise RuntimeError(
+            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(input._raw.shape)}"
+        )
     if len(given) != dims:
         wrong = "output_size must be" if "avg" in name else "internal error: output_size.size() must be"
         raise RuntimeError(f"{name}{': ' if 'avg' in name else '(): '}{wrong} {dims}")
@@ -332,6 +362,7 @@ def _adaptive_max(dims: int, input: Tensor, size: Sizes) -> Any:
     return adaptive_maximal[dims](input, size)
 
 
+@hands_on(lambda input, output_size, *_, **__: ("torch", "adaptive_max_pool1d", (input, output_size), {}))
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of `output_size` bins."""
     size = (1, *adaptive_size(input, output_size, 1, "adaptive_max_pool1d"))
@@ -339,12 +370,14 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     return found if return_indices else found[0]
 
 
+@hands_on(adaptive_of("adaptive_max_pool2d"))
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of `output_size` (height, width) bins."""
     found = _adaptive_max(2, input, adaptive_size(input, output_size, 2, "adaptive_max_pool2d"))
     return found if return_indices else found[0]
 
 
+@hands_on(adaptive_of("adaptive_max_pool3d"))
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of `output_size` (depth, height, width) bins."""
     found = _adaptive_max(3, input, adaptive_size(input, output_size, 3, "adaptive_max_pool3d"))
@@ -354,20 +387,59 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
 def _fractional(
     dims: int, input: Tensor, kernel: Any, size: Any, ratio: Any, return_indices: bool, samples: Any
 ) -> Any:
+    size = _fractional_size(dims, input, size, ratio)
+    batch = 1 if input.dim() == dims + 1 else input.size(0)
+    channels = input.size(-dims - 1)
+    if samples is None:
+        samples = functions["rand"](batch, channels, dims, dtype=input.dtype, device=input.device)
+    kernel, size = _check_fractions(dims, input, kernel, size)
+    samples = _fitting_samples(samples, batch, channels, dims)
+    found = fractional[dims](input, kernel, size, samples)
+    return found if return_indices else found[0]
+
+
+def _fractional_size(dims: int, input: Tensor, size: Any, ratio: Any) -> Any:
+    """The size of the result, as it is given or by the ratio to that of the input."""
     name = f"fractional_max_pool{dims}d"
     if size is None and ratio is None:
         raise refused(ValueError, f"{name} requires specifying either an output_size or an output_ratio")
-    if size is None:
-        ratio = (ratio,) * dims if isinstance(ratio, float) else ratio
-        size = tuple(int(n * r) for n, r in zip(input._raw.shape[-dims:], ratio, strict=True))
-    batch = 1 if input.ndim == dims + 1 else input._raw.shape[0]
-    if samples is None:
-        samples = functions["rand"](batch, input._raw.shape[-dims - 1], dims, dtype=input.dtype, device=input.device)
-    samples = _fitting_samples(samples, batch, input._raw.shape[-dims - 1], dims)
-    found = fractional[dims](
-        input, several(kernel, dims, name, "kernel_size"), several(size, dims, name, "output_size"), samples
-    )
-    return found if return_indices else found[0]
+    if size is not None:
+        return size
+    if dims == 2 and len(ratio) > 2:
+        raise refused(ValueError, f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+    ratios = tuple(ratio) if isinstance(ratio, Iterable) else (ratio,) * dims
+    return [int(input.size(d - dims) * ratios[d]) for d in range(dims)]
+
+
+def _fractional_of(dims: int) -> Any:
+    def hands(
+        input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, *_: Any, **__: Any
+    ) -> Any:
+        size = _fractional_size(dims, input, output_size, output_ratio)
+        input.dim()
+        return "nn", f"fractional_max_pool{dims}d", (input, kernel_size, size, input), {}
+
+    return hands
+
+
+def _check_fractions(dims: int, input: Tensor, kernel: Any, size: Any) -> tuple[Sizes, Sizes]:
+    """Raise PyTorch's errors for sizes that do not go together; both as tuples."""
+    name = f"fractional_max_pool{dims}d"
+    found = [(x,) * dims if isinstance(x, int) else tuple(x) for x in (kernel, size)]
+    for what, sizes in zip(("kernel_size", "output_size"), found, strict=True):
+        if len(sizes) != dims:
+            raise RuntimeError(f"{name}: {what} must either be a single Int or tuple of {'three ' * (dims == 3)}Ints")
+    out = f"{name}{'_out' * (dims == 3)}()"
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{out}: Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(input._raw.shape)}")
+    for axis, k, m, n in zip(("time", "height", "width")[-dims:], *found, input._raw.shape[-dims:], strict=True):
+        if m + k - 1 > n - (dims == 3):
+            raise RuntimeError(f"{out}: pool {axis} {k} too large relative to input {axis} {n}")
+    if min(found[1]) < 0:
+        negative = next(n for n in found[1] if n < 0)
+        shape = [*input._raw.shape[:-dims], *found[1]]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {shape}")
+    return found[0], found[1]
 
 
 def _fitting_samples(samples: Tensor, batch: int, channels: int, dims: int) -> Any:
@@ -382,6 +454,7 @@ def _fitting_samples(samples: Tensor, batch: int, channels: int, dims: int) -> A
     return samples[:batch]
 
 
+@hands_on(_fractional_of(2))
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -394,6 +467,7 @@ def fractional_max_pool2d(
     return _fractional(2, input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
+@hands_on(_fractional_of(3))
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: Any,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import batching, batching_rules, dims
+import numpy as np
+
+from .._core import batching, batching_rules, dims, dtypes, flops
 from .._core.autocast import autocasts
 from .._core.dispatch import put
 from .._core.docstrings import documented, in_place
@@ -17,9 +19,10 @@ from .._core.operation import operation
 from .._core.registry import composite, functions, methods
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
-from . import arithmetic, linear, views
+from . import arithmetic, broadcasting, linear, views
 from .arithmetic import scaled
-from .reductions import cumprod_op, sum_all, sum_dim
+from .cumulative import cumprod_op
+from .reductions import sum_all, sum_dim
 
 addmv_op = operation(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
@@ -39,6 +42,7 @@ baddbmm_op = operation(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
     autocast="lower_precision_fp",
     batch=batching_rules.baddbmm,
+    flops=flops.product(1),
     self=lambda f, grad, beta: scaled(f, grad, beta),
     batch1=lambda f, grad, batch2, alpha: scaled(f, f.bmm(grad, f.conj(f.transpose(batch2, 1, 2))), alpha),
     batch2=lambda f, grad, batch1, alpha: scaled(f, f.bmm(f.conj(f.transpose(batch1, 1, 2)), grad), alpha),
@@ -400,12 +404,15 @@ def _multiplied(tensors: list[Tensor], split: dict[tuple[int, int], int], i: int
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 ... N - 1 of each element, in a new last dimension."""
+    if x.dtype in (dtypes.bool_, dtypes.float16, dtypes.bfloat16):
+        kind = dtypes.cpp_name(x._raw.dtype)
+        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {kind}")
     x = views.unsqueeze(x, -1) if x.ndim == 0 else x
     shape = x._raw.shape
     n = N if N is not None else shape[-1]
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
-    powers = cumprod_op(views.expand_op(views.unsqueeze(x, -1), (*shape, n - 1)), dims.wrap(-1, x.ndim + 1))
+    powers = cumprod_op(broadcasting.expand_op(views.unsqueeze(x, -1), (*shape, n - 1)), dims.wrap(-1, x.ndim + 1))
     found: Tensor = functions["cat"]([x.new_ones((*shape, 1), dtype=powers.dtype), powers], -1)
     return found
 
@@ -415,8 +422,17 @@ def legacy_vander(x: Tensor, N: int | None = None, increasing: bool = False) -> 
     """The powers of each element, falling unless `increasing`."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    powers = vander(x, N=N)
-    return powers if increasing else functions["flip"](powers, (-1,))
+    n = x._raw.shape[0] if N is None else N
+    if n < 0:
+        raise RuntimeError("N must be non-negative.")
+    powers = x.new_empty((x._raw.shape[0], n), dtype=dtypes.FROM_NUMPY[dtypes.promote(x._raw.dtype, np.dtype("int64"))])
+    if n:
+        powers.select(1, 0).fill_(1)
+    if n > 1:
+        rest = powers[:, 1:]
+        rest.copy_(x.unsqueeze(1))
+        powers[:, 1:].copy_(powers[:, 1:].cumprod(1))
+    return powers if increasing else functions["flip"](powers, (1,))
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

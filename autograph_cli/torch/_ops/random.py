@@ -10,44 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.meta import Meta, enlarged, miniature, shape_of
-from .._core import dims, dispatch, dtypes, generator as samplers, randomness
+from .._arrays.meta import Meta
+from .._core import dispatch, dtypes, generator as samplers, randomness
 from .._core.batching import expanded, value_of
-from .._core.device_dispatch import on_meta, without_memory
 from .._core.docstrings import documented
 from .._core.errors import refused
+from .._core.generator import stream_of
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import below
-from .._core.memory_format import slowest_first
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions, methods
-from .._core.state import thread_state
+from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, inference_result, make
 from .._core.transforms import batched
+from .._kernels.random import in_memory_order, serially
 from .creation import finish, lengths, placed
-from .generators import stream_of
-
-
-def in_memory_order(draw: Callable[[tuple[int, ...]], Any], raw: Any) -> Any:
-    """Numbers of the shape of `raw`, drawn in the order in which its elements are laid out in memory."""
-    if raw.__class__ is Meta or thread_state.on_meta:
-        small = miniature(without_memory(raw))
-        with on_meta():
-            return enlarged(raw.shape, samplers.in_order(draw, small))
-    return samplers.in_order(draw, raw)
 
 
 def drawn(draw: Callable[[tuple[int, ...]], Any], shape: tuple[int, ...]) -> Any:
     """Random numbers of a shape; of an array without memory the dtype only."""
     return Meta(shape, draw((1,)).dtype) if thread_state.on_meta else draw(shape)
-
-
-def _drawn_for(draw: Callable[..., Any], *given: Any) -> Any:
-    """Random numbers for each element of raw arrays and numbers."""
-    if not any(x.__class__ is Meta for x in given):
-        return draw(*given)
-    with on_meta():
-        return enlarged(np.broadcast_shapes(*map(shape_of, given)), draw(*map(miniature, given)))
 
 
 # ---------------------------------------------------------------- by size
@@ -67,11 +49,6 @@ def _new_like(name: str, input: Tensor, draw: Callable[..., Any], requires_grad:
     if thread_state.levels:
         return _new(name, input._raw.shape, draw, requires_grad)
     return finish(f"{name}_like", in_memory_order(draw, input._raw), requires_grad)
-
-
-def _serially(sampler: Callable[..., Any], serially: bool) -> dict[str, bool]:
-    """What tells the sampler of normal numbers that they are written one by one: other numbers do not depend on it."""
-    return {"serially": serially} if sampler is samplers.normal else {}
 
 
 def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
@@ -104,7 +81,7 @@ def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
         generator: Any = None,
     ) -> Tensor:
         wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, input._raw.dtype)
-        draw = functools.partial(sampler, **_serially(sampler, samplers.is_permuted(input._raw)))
+        draw = functools.partial(sampler, **serially(sampler, samplers.is_permuted(input._raw)))
         return _new_like(name, input, lambda shape: draw(stream_of(generator), shape, wanted), requires_grad)
 
     functions[name] = documented(run, f"A tensor of a shape with numbers from {distribution}.", name)
@@ -213,7 +190,10 @@ def multinomial(
             raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._raw.dtype)}")
         dispatch.put(out, samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement))
         return out
-    return _multinomial(input.detach(), num_samples, replacement, generator)
+    drawn = _multinomial(input, num_samples, replacement, generator)
+    if process_state.observer is not None and not thread_state.levels:
+        process_state.observer.untracked("multinomial", None, (input,), (drawn,))
+    return drawn
 
 
 def _multinomial(input: Tensor, count: int, replacement: bool, generator: Any) -> Tensor:
@@ -240,22 +220,9 @@ def _zeros(f: Any, grad: Any) -> Any:
     return f.zeros_like(grad)
 
 
-def _sampler(name: str) -> Callable[..., Any]:
-    sample = getattr(samplers, name)
-
-    def run(f: Any, a: Any, *rest: Any) -> Any:
-        *settings, generator = rest
-        draw = functools.partial(sample, **_serially(sample, not a.flags.c_contiguous))
-        return in_memory_order(lambda shape: draw(stream_of(generator), shape, a.dtype, *settings), a)[()]
-
-    return run
-
-
-def _fills(
-    schema: str, node: str, sampler: Callable[..., Any], defaults: dict[str, Any], doc: str = "", **traits: Any
-) -> Callable[..., Tensor]:
+def _fills(schema: str, node: str, defaults: dict[str, Any], doc: str = "", **traits: Any) -> Callable[..., Tensor]:
     """A method that draws new elements for its tensor."""
-    made: Any = operation(schema, sampler, node=node, random=True, **traits, self=_zeros)
+    made: Any = operation(schema, node=node, random=True, **traits, self=_zeros)
     name = made.op.name
 
     def run(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
@@ -303,22 +270,19 @@ for _name, (_defaults, _distribution) in _TABLE.items():
     methods[f"{_name}_"] = _fills(
         f"{_name}_(Tensor self, {_arguments}, Generator? generator=None)",
         f"{''.join(part.title() for part in _name.split('_'))}Backward0",
-        _sampler(_name),
         _defaults,
         f"Overwrite each element with a number from {_distribution}.",
     )
 
-_random_any = _fills("random_(Tensor self, Generator? generator=None)", "RandomBackward2", _sampler("random"), {})
+_random_any = _fills("random_(Tensor self, Generator? generator=None)", "RandomBackward2", {})
 _random_to = _fills(
     "random_.to(Tensor self, int low, int? high, Generator? generator=None)",
     "RandomBackward1",
-    _sampler("integers"),
     {"low": 0, "high": None},
 )
 _random_between = _fills(
     "random_.from(Tensor self, int low, int? high, Generator? generator=None)",
     "RandomBackward0",
-    _sampler("integers"),
     {"low": 0, "high": None},
 )
 
@@ -337,24 +301,13 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> T
 _bernoulli_one = _fills(
     "bernoulli_.float(Tensor self, float p, Generator? generator=None)",
     "BernoulliBackward2",
-    _sampler("bernoulli"),
     {"p": 0.5},
     vmap_inplace="inplace bernoulli",
 )
 
 
-def _each(f: Any, a: Any, p: Any, generator: Any) -> Any:
-    chances = f.xp.broadcast_to(p, a.shape)
-    order = slowest_first(a) if a.ndim else []
-    draw = lambda x: samplers.bernoulli_each(stream_of(generator), x, a.dtype)[()]  # noqa: E731
-    return (
-        _drawn_for(draw, chances.transpose(order)).transpose(np.argsort(order)) if order else _drawn_for(draw, chances)
-    )
-
-
 _bernoulli_each = operation(
     "bernoulli_.Tensor(Tensor self, Tensor p, Generator? generator=None)",
-    _each,
     node="BernoulliBackward1",
     random=True,
     vmap_inplace="inplace bernoulli",
@@ -363,13 +316,11 @@ _bernoulli_each = operation(
 )
 _bernoulli = operation(
     "bernoulli(Tensor self, Generator? generator=None)",
-    lambda f, p, generator: _drawn_for(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p),
     random=True,
     self=_zeros,
 )
 _bernoulli_p = operation(
     "bernoulli.p(Tensor self, float p, Generator? generator=None)",
-    _sampler("bernoulli"),
     has_derivative=False,
     random=True,
 )
@@ -394,25 +345,9 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
 # ---------------------------------------------------------------- normal numbers around tensors
 
 
-def _around(f: Any, mean: Any, std: Any, generator: Any) -> Any:
-    return _drawn_for(lambda m, s: _normal_around(m, s, generator), mean, std)
-
-
-def _normal_around(mean: Any, std: Any, generator: Any) -> Any:
-    if bool((np.asarray(std) < 0).any()):
-        raise RuntimeError(
-            "normal expects all elements of std >= 0.0"
-            if np.ndim(std)
-            else f"normal expects std >= 0.0, but found std {std:g}"
-        )
-    like = mean if isinstance(mean, (np.ndarray, np.generic)) else std
-    drawn = samplers.normal(stream_of(generator), dims.broadcast(np.shape(mean), np.shape(std)), like.dtype)
-    return (drawn * std + mean).astype(like.dtype)[()]
-
-
 _normal_mean = operation(
     "normal.Tensor_float(Tensor mean, float std=1, Generator? generator=None)",
-    _around,
+    "normal",
     node="NormalBackward1",
     saved={"mean_sym_sizes": "mean_sizes"},
     random=True,
@@ -420,14 +355,14 @@ _normal_mean = operation(
 )
 _normal_std = operation(
     "normal.float_Tensor(float mean, Tensor std, Generator? generator=None)",
-    _around,
+    "normal",
     node="NormalBackward2",
     random=True,
     std=_zeros,
 )
 _normal_both = operation(
     "normal.Tensor_Tensor(Tensor mean, Tensor std, Generator? generator=None)",
-    _around,
+    "normal",
     node="NormalBackward3",
     saved={"mean_sym_sizes": "mean_sizes", "std_sym_sizes": "std_sizes"},
     random=True,
@@ -464,6 +399,10 @@ def normal(
             "normal() received an invalid combination of arguments - "
             f"got ({type(mean).__name__}, {type(std).__name__})",
         )
+    if isinstance(std, Tensor) and std.is_complex():
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    if not isinstance(mean, Tensor):
+        dtypes.check_held(mean, std._raw.dtype)
     made: Tensor = run(mean, std, generator)
     if out is None:
         return made

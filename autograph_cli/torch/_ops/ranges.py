@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.dtype_checks import refuse
 from .._core.errors import refused
 from .._core.generator import _multiply_add as multiply_add
 from .._core.registry import composite
@@ -105,7 +106,7 @@ def linspace(
     >>> torch.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    start, end = _line_ends("linspace", start, end)
+    start, end = _line_ends("linspace", start, end, dtype)
     steps = _count("linspace", steps)
     wanted = placed("linspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
     if wanted.kind == "b":
@@ -128,7 +129,7 @@ def logspace(
     out: Any = None,
 ) -> Tensor:
     """`base` to the power of each of `linspace(start, end, steps)`."""
-    start, end = _line_ends("logspace", start, end)
+    start, end = _line_ends("logspace", start, end, dtype)
     steps = _count("logspace", steps)
     wanted = placed("logspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
     exact = wanted if wanted.kind == "c" else np.dtype(np.float64)
@@ -190,6 +191,7 @@ def triu_indices(
 
 def _triangle(name: str, mask: Any, dtype: Any, device: Any, layout: Any) -> Tensor:
     wanted = placed(name, dtype, layout, device, False, np.dtype(np.int64))
+    refuse(name, np.empty(0, wanted), "bfcV")
     return finish(name, np.stack(np.nonzero(mask)).astype(wanted), False)
 
 
@@ -225,13 +227,20 @@ def _require_real(kernel: str, dtype: np.dtype[Any]) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.cpp_name(dtype)}'")
 
 
-def _line_ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
+def _line_ends(name: str, start: Any, end: Any, dtype: Any) -> tuple[Any, Any]:
     given = {"start": start, "end": end}
     many = {what: x.ndim for what, x in given.items() if isinstance(x, Tensor)}
     if any(many.values()):
         shown = " and ".join(f"{what} with {n} dimension(s)" for what, n in many.items())
         raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {shown}.")
-    return number(name, "start", 1, start), number(name, "end", 2, end)
+    found = number(name, "start", 1, start), number(name, "end", 2, end)
+    kind = None if dtype is None else dtypes.numpy_dtype(dtype)
+    if kind is not None and kind.kind != "c" and any(isinstance(x, complex) for x in found):
+        shown = dtypes.c_name(dtypes.complex_default())
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype {shown} can't be safely cast to passed dtype {dtypes.cpp_name(kind)}"
+        )
+    return found
 
 
 def _count(name: str, steps: Any) -> int:

@@ -7,15 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import batching, batching_rules, dims, dtypes
-from .._core.device_dispatch import is_meta, kernels
+from .._core.device_dispatch import kernels
 from .._core.errors import refused
 from .._core.operation import operation, operations
-from .._core.registry import composite, overloaded
+from .._core.registry import composite
 from .._core.tensor import Tensor
 from .._core.transforms import core
 from .._core.user_warnings import warn
-from .arithmetic import maximum, minimum
-from .results import named_result
 
 sum_all = operation(
     "sum(Tensor self, *, ScalarType? dtype=None)",
@@ -76,54 +74,6 @@ std_op = operation(
         f, grad, self, result, dim, correction, keepdim
     ),
 )
-max_all = operation(
-    "max(Tensor self)",
-    lambda f, self: f.amax(self),
-    node="MaxBackward1",
-    refuses={"c": "max_all"},
-    memory_format="own",
-    batch=batching_rules.over_all("amax"),
-    self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
-)
-min_all = operation(
-    "min(Tensor self)",
-    lambda f, self: f.amin(self),
-    node="MinBackward1",
-    refuses={"c": "min_all"},
-    memory_format="own",
-    batch=batching_rules.over_all("amin"),
-    self=lambda f, grad, self, result: share_evenly(f, grad, self, result),
-)
-max_dim = operation(
-    "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    node="MaxBackward0",
-    nondifferentiable=("indices",),
-    refuses={"c": RuntimeError("max(): does not support complex input")},
-    memory_format="own",
-    batch=batching.leading,
-    self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
-)
-min_dim = operation(
-    "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    node="MinBackward0",
-    nondifferentiable=("indices",),
-    refuses={"c": RuntimeError("min(): does not support complex input")},
-    memory_format="own",
-    batch=batching.leading,
-    self=lambda f, grad, self_sizes, dim, indices, keepdim: put_back(f, grad, self_sizes, dim, indices, keepdim),
-)
-amax_op = operation(
-    "amax(Tensor self, int[] dim=[], bool keepdim=False)",
-    memory_format="contiguous",
-    batch=batching.leading,
-    self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
-)
-amin_op = operation(
-    "amin(Tensor self, int[] dim=[], bool keepdim=False)",
-    memory_format="contiguous",
-    batch=batching.leading,
-    self=lambda f, grad, self, result, dim, keepdim: share_among_equal(f, grad, self, result, dim, keepdim),
-)
 prod_all = operation(
     "prod(Tensor self, *, ScalarType? dtype=None)",
     lambda f, self, dtype: f.prod(self, None, False, dtype),
@@ -151,21 +101,6 @@ all_op = operation(
     float8=True,
     memory_format="contiguous",
     batch=batching.leading,
-)
-argmax_op = operation("argmax(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.arg_reduction)
-argmin_op = operation("argmin(Tensor self, int? dim=None, bool keepdim=False)", batch=batching_rules.arg_reduction)
-cumsum_op = operation(
-    "cumsum(Tensor self, int dim, ScalarType? dtype=None)",
-    linear=True,
-    memory_format="contiguous",
-    batch=batching.leading,
-    self=lambda f, grad, dim: backward_cumsum(f, grad, dim) if grad.ndim and grad.shape[dim] > 1 else grad,
-)
-cumprod_op = operation(
-    "cumprod(Tensor self, int dim, ScalarType? dtype=None)",
-    memory_format="contiguous",
-    batch=batching.leading,
-    self=lambda f, grad, self, result, dim: cumprod_gradient(f, grad, self, result, dim),
 )
 logsumexp_op = operation(
     "logsumexp(Tensor self, int[] dim, bool keepdim=False)",
@@ -263,15 +198,6 @@ def std_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, correction
     return var_gradient(f, halved, self, dim, correction, keepdim)
 
 
-def share_evenly(f: Any, grad: Any, self: Any, result: Any) -> Any:
-    """The gradient of an extreme, shared evenly by all elements that equal it."""
-    mask = f.where(f.isnan(result), f.isnan(self), f.eq(self, result))
-    share = f.div(grad, f.cast_like(f.sum(mask), grad))
-    if is_meta(grad):
-        return f.mul(mask, share)
-    return f.masked_fill_Tensor(f.zeros_of(tuple(self.shape), grad), mask, share)
-
-
 def share_among_equal(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     shape = tuple(1 if d in dim else n for d, n in enumerate(self.shape)) or (1,) * len(dim)
     mask = f.eq(result if keepdim else f.reshape(result, shape), self)
@@ -299,9 +225,6 @@ def prod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: 
 # ---------------------------------------------------------------- functions
 
 
-_max_result, _min_result = (named_result(name, "values", "indices") for name in ("max", "min"))
-
-
 def raw_dtype(dtype: Any) -> Any:
     return None if dtype is None else dtypes.numpy_dtype(dtype)
 
@@ -309,12 +232,14 @@ def raw_dtype(dtype: Any) -> Any:
 @composite(out=True)
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of all elements, or over `dim`; integers add up as int64."""
-    if dim is None:
+    if dim is None and not keepdim:
         return sum_all(input, dtype=raw_dtype(dtype))
     return sum_dim(input, wrapped_dims(dim, input), keepdim, dtype=raw_dtype(dtype))
 
 
 def wrapped_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
+    if dim is None:
+        return dims.given_sizes(range(input.ndim), None)
     wrapped = dims.wrap_all(dim, input.ndim)
     return wrapped if wrapped else dims.given_sizes(range(input.ndim), ())
 
@@ -329,7 +254,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
             f"mean(): could not infer output dtype. {source} dtype must be either a floating point or complex dtype. "
             f"Got: {dtypes.cpp_name(kind.numpy)}"
         )
-    if dim is None:
+    if dim is None and not keepdim:
         return mean_all(input, dtype=raw_dtype(dtype))
     return mean_dim(input, wrapped_dims(dim, input), keepdim, dtype=raw_dtype(dtype))
 
@@ -368,6 +293,8 @@ def std(
 
 def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Tensor:
     if isinstance(dim, bool):
+        if unbiased is not None:
+            raise refused(TypeError, "a dimension must be int, not bool")
         dim, unbiased = None, dim
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -402,105 +329,6 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     return vector_norm(input, order, folded, keepdim, dtype=raw_dtype(dtype))
 
 
-def _check_extreme(name: str, input: Tensor, dim: Any) -> None:
-    """Raise PyTorch's errors where there is nothing to choose from."""
-    raw = input._raw
-    if raw.dtype.kind == "c":
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
-    if raw.size:
-        return
-    if not isinstance(dim, int) and len(dim) == 0:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-            "the 'dim' argument."
-        )
-    for d in wrapped_dims(dim, input):
-        if raw.shape[d] == 0:
-            raise refused(IndexError, f"{name}(): Expected reduction dim {d} to have non-zero size.")
-
-
-@composite(out=True)
-def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The maximum over `dim`; equal elements share the gradient."""
-    _check_extreme("amax", input, dim)
-    return amax_op(input, wrapped_dims(dim, input), keepdim)
-
-
-@composite(out=True)
-def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
-    """The minimum over `dim`; equal elements share the gradient."""
-    _check_extreme("amin", input, dim)
-    return amin_op(input, wrapped_dims(dim, input), keepdim)
-
-
-def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pairwise: Any, named: Any) -> Any:
-    if isinstance(dim, Tensor):
-        return pairwise(input, dim)
-    if dim is None:
-        if input._raw.size == 0:
-            raise RuntimeError(
-                f"{along.op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                "reduction dim with the 'dim' argument."
-            )
-        return whole(input)
-    dim = dims.wrap(dim, input.ndim)
-    check_elements(along.op.name, input, dim)
-    return named(*along(input, dim, keepdim))
-
-
-@composite(out="partial")
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element; over `dim`, values and indices; of two tensors, the larger of each pair."""
-    return _extreme(input, other if other is not None else dim, keepdim, max_all, max_dim, maximum, _max_result)
-
-
-@composite(out="partial")
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element; over `dim`, values and indices; of two tensors, the smaller of each pair."""
-    return _extreme(input, other if other is not None else dim, keepdim, min_all, min_dim, minimum, _min_result)
-
-
-def check_elements(name: str, input: Tensor, dim: int) -> None:
-    """What chooses an element along a dimension needs one."""
-    if input.ndim and input._raw.shape[dim] == 0:
-        raise refused(IndexError, f"{name}(): Expected reduction dim {dim} to have non-zero size.")
-
-
-def _check_order(name: str, input: Tensor) -> None:
-    if input._raw.dtype.kind in "bc":
-        kind = "bool" if input._raw.dtype.kind == "b" else "complex"
-        raise RuntimeError(f"{name}(): does not support {kind} input")
-
-
-def _extreme_index(name: str, op: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    _check_order(name, input)
-    d = None if dim is None else dims.wrap(dim, input.ndim)
-    if d is None and not input._raw.size:
-        raise refused(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    if d is not None:
-        check_elements(name, input, d)
-    found: Tensor = op(input, d, keepdim)
-    return found
-
-
-@composite(out=True)
-def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the largest element along `dim`; without `dim`, in the flattened tensor.
-
-    IndexError where there are no elements to compare.
-    """
-    return _extreme_index("argmax", argmax_op, input, dim, keepdim)
-
-
-@composite(out=True)
-def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the smallest element along `dim`; without `dim`, in the flattened tensor.
-
-    IndexError where there are no elements to compare.
-    """
-    return _extreme_index("argmin", argmin_op, input, dim, keepdim)
-
-
 @composite(out=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether one element or more are not zero, of all or along `dim`, as booleans (uint8 for uint8)."""
@@ -511,18 +339,6 @@ def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether no element is zero, of all or along `dim`, as booleans (uint8 for uint8)."""
     return all_op(input, None if dim is None else wrapped_dims(dim, input), keepdim)
-
-
-@overloaded(out="partial")
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    """The sum of the elements up to each one, along `dim`."""
-    return cumsum_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
-
-
-@overloaded(out="partial")
-def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    """The product of the elements up to each one, along `dim`."""
-    return cumprod_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
 
 
 @composite(out=True)
@@ -542,50 +358,6 @@ def product_of_others(f: Any, grad: Any, x: Any, dim: int) -> Any:
     return grad * f.conj(before * after)
 
 
-def cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
-    """The sum over later results of each one's gradient times that result without this factor."""
-    n = self.shape[dim] if self.ndim else 1
-    if n <= 1:
-        return grad
-    if not f.zeros_in(self):
-        return f.div(backward_cumsum(f, f.conj(result) * grad, dim), f.conj(self))
-    return f.cumprod_around_zeros(grad, self, result, dim)
-
-
-def _cumprod_around_zeros(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    """Each product without one factor, written out; what can be differentiated again."""
-    f, n = operations, self.shape[dim]
-    x, parts = f.conj(self), []
-    for k in range(n):
-        after = f.cumprod(f.slice(x, dim, k + 1, n, 1), dim) if k < n - 1 else None
-        if k == 0:
-            others = f.cat([f.ones_like(f.slice(x, dim, 0, 1, 1)), after], dim)
-        else:
-            before = f.prod_dim_int(f.slice(x, dim, 0, k, 1), dim, True)
-            others = before if after is None else f.cat([before, f.expand(before, tuple(after.shape)) * after], dim)
-        parts.append(f.sum_dim_IntList(f.slice(grad, dim, k, n, 1) * others, (dim,), False))
-    return f.laid_side_by_side(parts, dim)
-
-
-def laid_side_by_side(parts: list[Tensor], dim: int) -> Tensor:
-    """Slices written one by one into new memory, as PyTorch records it."""
-    if parts[0].is_meta:
-        return operations.stack(parts, dim)
-    shape = parts[0]._raw.shape
-    made: Tensor = operations.zeros_of((*shape[:dim], len(parts), *shape[dim:]), parts[0])
-    for k, part in enumerate(parts):
-        operations.select(made, dim, k).copy_(part)
-    return made
-
-
-operations.cumprod_around_zeros = _cumprod_around_zeros
-
-
-def backward_cumsum(f: Any, x: Any, dim: int) -> Any:
-    """Sums from the end."""
-    return f.flip(f.cumsum(f.flip(x, (dim,)), dim), (dim,))
-
-
 def cast_like(x: Tensor, like: Tensor) -> Tensor:
     """`x` in the dtype of `like`."""
     return x if x._raw.dtype == like._raw.dtype else operations._to_copy(x, like._raw.dtype)
@@ -596,4 +368,4 @@ def zeros_in(x: Tensor) -> int:
     return int(kernels(raw).zeros_in(raw))
 
 
-operations.cast_like, operations.zeros_in, operations.laid_side_by_side = cast_like, zeros_in, laid_side_by_side
+operations.cast_like, operations.zeros_in = cast_like, zeros_in

@@ -16,9 +16,8 @@ from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn_once
-from . import unary as unary, views
+from . import broadcasting, unary as unary, views
 from ._matrix import check_floating, check_info, check_matrix, check_square, column, either, mH, mT, row, same_dtype
-from .reductions import product_of_others
 from .results import named_result
 
 solve_ex_op = operation(
@@ -63,20 +62,6 @@ inv_ex_op = operation(
     autocast="fp32",
     batch=batching.leading,
     A=lambda f, grad, inverse: f.neg(f.matmul(mH(f, inverse), f.matmul(grad, mH(f, inverse)))),
-)
-_FACTORS = {"LU": lambda A: _factors(A)[0], "pivots": lambda A: _factors(A)[1]}
-det_op = operation(
-    "linalg_det(Tensor A)",
-    saved=_FACTORS,
-    batch=batching.leading,
-    A=lambda f, grad, result, A: det_gradient(f, grad, result, A),
-)
-slogdet_op = operation(
-    "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
-    node="LinalgSlogdetBackward0",
-    saved=_FACTORS,
-    batch=batching.leading,
-    A=lambda f, grads, A, sign: slogdet_gradient(f, grads, A, sign),
 )
 pinv_op = operation(
     "linalg_pinv(Tensor self, float atol, float rtol, bool hermitian)",
@@ -158,42 +143,6 @@ def legacy_triangular_gradients(
     return by_right if mask[0] else None, either(f, by_matrix, by_copy) if mask[1] else None
 
 
-def _spread_on_diagonal(f: Any, x: Any, n: int) -> Any:
-    """A number for each matrix, times the unit matrix."""
-    return mT(f, f.diag_embed(f.expand(column(f, x), (*x.shape, n)), 0, -2, -1))
-
-
-def _factors(A: Any) -> Any:
-    """The LU factors that determinants come of: of the transpose where the rows are one after the other."""
-    factors: Any = operations.linalg_lu_factor_ex(A.mT if A.is_contiguous() and not A.is_complex() else A)
-    return factors
-
-
-def det_gradient(f: Any, grad: Any, det: Any, A: Any) -> Any:
-    """det(A) A**-H; where A is singular the adjugate, from the singular values."""
-    if 0 in A.shape:
-        return f.zeros_of(tuple(A.shape), grad)
-    if A.shape[-1] == 1:
-        return f.expand(column(f, column(f, grad)), tuple(A.shape))
-    if not f.is_singular(det):
-        return f.solve(mH(f, A), _spread_on_diagonal(f, grad * f.conj(det), A.shape[-1]))
-    u, s, vh = f.linalg_svd(A, True)
-    turn = f.conj(f.linalg_det(u) * f.linalg_det(vh)) * grad
-    return f.matmul(u * row(f, product_of_others(f, column(f, turn), s, s.ndim - 1)), vh)
-
-
-def slogdet_gradient(f: Any, grads: Any, A: Any, sign: Any) -> Any:
-    by_sign, by_size = grads
-    turning = f.is_complex(A)
-    if by_size is None and (by_sign is None or not turning):
-        return None
-    g = by_size
-    if turning:
-        phase = None if by_sign is None else f.mul_Scalar(f.cast_like(f.imag(f.conj(by_sign) * sign), A), 1j)
-        g = f.cast_like(either(f, by_size, phase, -1), A)
-    return f.solve(mH(f, A), _spread_on_diagonal(f, g, A.shape[-1]))
-
-
 def pinv_gradient(f: Any, grad: Any, P: Any, A: Any) -> Any:
     """Golub and Pereyra's formula, with the smaller products first."""
     m, n = A.shape[-2:]
@@ -266,13 +215,7 @@ def pinv_plain(A: Tensor) -> Tensor:
     return pinv_op(A, 0.0, max(A._raw.shape[-2:]) * _eps(A), False)
 
 
-def is_singular(det: Tensor) -> bool:
-    raw = whole(det._raw)
-    return bool(kernels(raw).is_singular(raw))
-
-
 operations.exp_block, operations.solve, operations.pinv_plain = exp_block, solve_recorded, pinv_plain
-operations.is_singular = is_singular
 
 
 # ---------------------------------------------------------------- functions
@@ -280,7 +223,6 @@ operations.is_singular = is_singular
 
 inv_ex_result = named_result("linalg_inv_ex", "inverse", "info")
 solve_ex_result = named_result("linalg_solve_ex", "result", "info")
-slogdet_result = named_result("linalg_slogdet", "sign", "logabsdet")
 triangular_solve_result = named_result("triangular_solve", "solution", "cloned_coefficient")
 lstsq_result = named_result("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
@@ -316,7 +258,7 @@ def _check_sides(name: str, A: Tensor, B: Tensor, left: bool) -> None:
 def _batched(A: Tensor, B: Tensor) -> Tensor:
     """B with the batch dimensions of both."""
     if is_vector(A._raw.shape, B._raw.shape):
-        return views.expand(B, A._raw.shape[:-1]) if B._raw.shape != A._raw.shape[:-1] else B
+        return broadcasting.expand(B, A._raw.shape[:-1]) if B._raw.shape != A._raw.shape[:-1] else B
     return B
 
 
@@ -376,8 +318,8 @@ def triangular_solve(
             )
     same_dtype(b, A)
     batch = dims.broadcast(b._raw.shape[:-2], A._raw.shape[:-2])
-    b = views.expand(b, (*batch, *b._raw.shape[-2:])) if b._raw.shape[:-2] != batch else b
-    A = views.expand(A, (*batch, *A._raw.shape[-2:])) if A._raw.shape[:-2] != batch else A
+    b = broadcasting.expand(b, (*batch, *b._raw.shape[-2:])) if b._raw.shape[:-2] != batch else b
+    A = broadcasting.expand(A, (*batch, *A._raw.shape[-2:])) if A._raw.shape[:-2] != batch else A
     return triangular_solve_result(*triangular_solve_op(b, A, upper, transpose, unitriangular))
 
 
@@ -413,31 +355,6 @@ def inv(A: Tensor) -> Tensor:
     inverse, info = inv_ex_op(A)
     _check_inverse("linalg.inv", info)
     return inverse
-
-
-@composite(out=True)
-def det(A: Tensor) -> Tensor:
-    """The determinant of each matrix."""
-    check_matrix("linalg.det", A)
-    return det_op(A)
-
-
-@composite(out=True)
-def slogdet(A: Tensor) -> Any:
-    """The sign of each determinant and the logarithm of its absolute value."""
-    check_matrix("linalg.slogdet", A)
-    return slogdet_result(*slogdet_op(A))
-
-
-@composite()
-def logdet(A: Tensor) -> Tensor:
-    """The logarithm of each determinant, nan where it is negative."""
-    check_matrix("logdet", A)
-    sign, size = slogdet_op(A)
-    f = operations
-    if A.dtype.is_complex:
-        return f.add(f.log(sign), size)
-    return f.where(f.eq(sign, f.full_like_number(sign, -1)), f.full_like_number(size, float("nan")), size)
 
 
 def _eps(x: Tensor) -> float:
@@ -491,6 +408,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
     if B.ndim < 1:
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
+    if not 0 <= A.ndim - B.ndim <= 1:
+        raise RuntimeError(
+            f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
     if A._raw.dtype != B._raw.dtype:
         raise RuntimeError(
             f"{name}: Expected input and other to have the same dtype, but got input's dtype "

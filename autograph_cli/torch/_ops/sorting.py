@@ -12,14 +12,16 @@ from .._arrays.stand_in import whole
 from .._core import batching, dims, dtypes
 from .._core.autocast import autocasts
 from .._core.device_dispatch import beside, kernels
+from .._core.dtype_checks import refuse
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import per_sample
 from .._core.wrapped_numbers import wrap_number
 from .._kernels.selection import ordered
-from . import arithmetic, views
-from .reductions import check_elements, put_back, share_evenly
+from . import arithmetic, broadcasting, views
+from .extremes import check_elements, share_evenly
+from .reductions import put_back
 from .results import named_result
 
 
@@ -265,7 +267,7 @@ def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
         ranks: Tensor = q * (missing.logical_not().sum(-1, True) - 1)
         return ranks.masked_fill(ranks < 0, 0)
     last = ordered._raw.shape[-1] - 1
-    full, hidden = views.broadcast_tensors(arithmetic.mul_scalar(q, last), missing.any(-1, True))
+    full, hidden = broadcasting.broadcast_tensors(arithmetic.mul_scalar(q, last), missing.any(-1, True))
     made: Tensor = full.masked_fill(hidden, last)
     return made
 
@@ -295,8 +297,7 @@ def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool)
     row = row if sorter is None else np.take_along_axis(row, sorter, -1)
     found: Any
     side: Any = "right" if right else "left"
-    if row.dtype.kind in "bc":
-        raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{dtypes.cpp_name(row.dtype)}'")
+    refuse("searchsorted_out_cpu", np.empty(0, dtypes.promote(row.dtype, values.dtype)), "bc")
     row, values = ordered(row), ordered(values)
     if row.__class__ is Meta or values.__class__ is Meta:
         found = Meta(values.shape, np.int64)
@@ -334,6 +335,13 @@ def searchsorted(
     name = "torch.searchsorted"
     values = input if isinstance(input, Tensor) else wrap_number(input, sorted_sequence)
     row, wanted = sorted_sequence._raw, values._raw
+    if sorter is not None:
+        _check_sorter(name, row, sorter._raw)
+    if not wanted.ndim and row.ndim != 1:
+        raise RuntimeError(
+            f"{name}(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries "
+            f"tensor dim({row.ndim}) and input value's dim(0) numel(1)"
+        )
     if row.ndim == 0:
         raise RuntimeError(f"{name}(): boundaries tensor should have positive dimension, but got 0 dimension")
     if row.ndim > 1 and (not wanted.ndim or row.shape[:-1] != wanted.shape[:-1]):
@@ -342,8 +350,6 @@ def searchsorted(
             f"input value tensor must match, but we got boundaries tensor {list(row.shape)} and input value tensor "
             f"{list(wanted.shape)}"
         )
-    if sorter is not None:
-        _check_sorter(name, row, sorter._raw)
     return make(_positions(row, wanted, _side(name, right, side), None if sorter is None else sorter._raw, out_int32))
 
 

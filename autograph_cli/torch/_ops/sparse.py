@@ -14,14 +14,10 @@ from .._core.operation import OperationFunction, operation, operations
 from .._core.registry import composite, functions
 from .._core.state import thread_state
 from .._core.tensor import Tensor, make
-from .._kernels import cpu, sparse as kernels
+from .._kernels import cpu
 from .arithmetic import no_derivative, scaled
 
 _LAYOUTS = {Coo: "Sparse", Csr: "SparseCsr"}
-
-
-def _only_sparse(f: Any, *args: Any) -> Any:
-    raise RuntimeError("this operation is for sparse tensors")
 
 
 def _run(function: OperationFunction, *args: Any) -> Tensor:
@@ -34,54 +30,47 @@ def _run(function: OperationFunction, *args: Any) -> Tensor:
 
 make_coo = operation(
     "_sparse_coo_tensor_with_dims_and_tensors(int[] size, bool coalesced, Tensor indices, Tensor values)",
-    lambda f, size, coalesced, indices, values: Coo(indices, values, tuple(size), coalesced),
     node="SparseCooTensorWithDimsAndTensorsBackward0",
     values=lambda f, grad, indices, result: f._sparse_gather(grad, indices),
 )
 make_csr = operation(
     "sparse_compressed_tensor(int[] size, Tensor crow, Tensor columns, Tensor values)",
-    lambda f, size, crow, columns, values: Csr(crow, columns, values, tuple(size)),
     values=lambda f, grad, result: f._sparse_gather(grad, _positions(result)),
 )
 gather = operation(
     "_sparse_gather(Tensor self, Tensor indices)",
-    lambda f, a, indices: kernels.rules["_sparse_gather"](f, a, indices),
     self=lambda f, grad, indices, self_sizes: f._sparse_coo_tensor_with_dims_and_tensors(
         self_sizes, False, indices, grad
     ),
 )
 to_dense_op = operation(
     "_to_dense(Tensor self, ScalarType? dtype=None)",
-    _only_sparse,
+    "of_sparse",
     node="ToDenseBackward0",
     self=lambda f, grad, self: f.sparse_mask(grad, self),
 )
-coalesce_op = operation("coalesce(Tensor self)", _only_sparse, self=lambda f, grad: grad)
-values_op = operation("values(Tensor self)", _only_sparse, self=lambda f, grad, self: _with_values(f, self, grad))
+coalesce_op = operation("coalesce(Tensor self)", "of_sparse", self=lambda f, grad: grad)
+values_op = operation("values(Tensor self)", "of_sparse", self=lambda f, grad, self: _with_values(f, self, grad))
 to_sparse_op = operation(
     "_to_sparse(Tensor self, bool csr)",
-    lambda f, a, csr: kernels.to_sparse(a, csr, a.ndim),
     node="ToSparseBackward1",
     saved={"self_self_sym_blocksize_opt": lambda: None},
     self=lambda f, grad: _dense(f, grad),
 )
 to_rows_op = operation(
     "_to_sparse.sparse_dim(Tensor self, int sparse_dim)",
-    lambda f, a, sparse_dim: kernels.to_sparse(a, False, sparse_dim),
     node="ToSparseBackward0",
     saved={"self_self_sym_blocksize_opt": lambda: None},
     self=lambda f, grad: _dense(f, grad),
 )
 to_csr_op = operation(
     "to_sparse_csr(Tensor self)",
-    lambda f, a: kernels.to_sparse(a, True, 2),
     self=lambda f, grad, self, result: f.sparse_mask(grad, self) if _is_sparse(self) else _dense(f, grad),
 )
-kernels.rule("to_sparse_csr")(lambda f, a: kernels.to_sparse(a, True, 2))
-mask_op = operation("sparse_mask(Tensor self, Tensor mask)", _only_sparse, self=lambda f, grad: _dense(f, grad))
+mask_op = operation("sparse_mask(Tensor self, Tensor mask)", "of_sparse", self=lambda f, grad: _dense(f, grad))
 addmm_op = operation(
     "_sparse_addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
-    lambda f, c, a, b, beta, alpha: f.addmm(c, a, b, beta, alpha),
+    "addmm",
     node="SparseAddmmBackward0",
     self=lambda f, grad, beta: scaled(f, grad, beta),
     mat1=lambda f, grad, mat1, mat2, alpha: _masked(f, scaled(f, f.mm(grad, f.conj(f.t(mat2))), alpha), mat1),
@@ -89,26 +78,26 @@ addmm_op = operation(
 )
 matmul_op = operation(
     "_sparse_sparse_matmul(Tensor self, Tensor other)",
-    _only_sparse,
+    "of_sparse",
     node="SparseSparseMatmulBackward0",
     self=lambda f, grad, self, other: _masked(f, f._sparse_sparse_matmul(grad, f.conj(f.t(other))), self),
     other=lambda f, grad, self, other: _masked(f, f._sparse_sparse_matmul(f.conj(f.t(self)), grad), other),
 )
 sum_op = operation(
     "_sparse_sum(Tensor self, int[] dim)",
-    _only_sparse,
+    "of_sparse",
     node="SparseSumBackward0",
     self=lambda f, grad, self, dim: f._sparse_sum_backward(grad, self, dim),
 )
 operation(
     "_sparse_sum_backward(Tensor grad, Tensor self, int[] dim)",
-    _only_sparse,
+    "of_sparse",
     grad=no_derivative("_sparse_sum_backward"),
 )
 softmax_op, log_softmax_op = (
     operation(
         f"_sparse_{name}(Tensor self, int dim)",
-        _only_sparse,
+        "of_sparse",
         node=f"Sparse{node}Backward0",
         self=backward,
     )
@@ -120,7 +109,7 @@ softmax_op, log_softmax_op = (
 for _name in ("softmax", "log_softmax"):
     operation(
         f"_sparse_{_name}_backward(Tensor grad, Tensor output, int dim)",
-        _only_sparse,
+        "of_sparse",
         saves_all=True,
         grad=no_derivative(f"_sparse_{_name}_backward"),
         output=no_derivative(f"_sparse_{_name}_backward"),
@@ -355,6 +344,15 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
     return made if dtype is None else made.to(dtype)
 
 
+def _check_sparse_dim(raw: Sparse, sparse_dim: int) -> None:
+    have = len(raw.indices) if isinstance(raw, Coo) else 2
+    if sparse_dim != have:
+        start, wanted = "to_sparse: conversion from Sparse", "self.sparse_dim()"
+        if isinstance(raw, Csr):
+            start, wanted = "sparse_compressed_to_sparse: conversion from SparseCsr", "2"
+        raise RuntimeError(f"{start} to Sparse with sparse_dim argument !={wanted} is not supported")
+
+
 @composite(function=False)
 def to_sparse(self: Tensor, sparse_dim: Any = None, *, layout: Any = None, **options: Any) -> Tensor:
     """The elements that are not zero, by coordinates; with `layout=torch.sparse_csr`, row by row.
@@ -369,6 +367,8 @@ def to_sparse(self: Tensor, sparse_dim: Any = None, *, layout: Any = None, **opt
         )
     if layout is sparse_csr:
         return self if isinstance(self._raw, Csr) else _run(to_sparse_op, self, True)
+    if isinstance(self._raw, Sparse) and sparse_dim is not None:
+        _check_sparse_dim(self._raw, sparse_dim)
     if isinstance(self._raw, Coo):
         return self
     if sparse_dim is None:

@@ -15,6 +15,7 @@ from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor, make
 from .._core.wrapped_numbers import wrap_number
+from .._kernels.special import ladder
 from ._errors import not_implemented
 
 ROOT_PI = math.sqrt(math.pi)
@@ -109,9 +110,8 @@ polygamma_in_place = operation(
 )
 mvlgamma_op = operation(
     "mvlgamma(Tensor self, int p)",
-    lambda f, x, p: _mvlgamma(f, x, p),
     floating=True,
-    self=lambda f, grad, self, p: grad * f.sum_dim_IntList(f.digamma(_ladder(f, self, p)), (self.ndim,)),
+    self=lambda f, grad, self, p: grad * f.sum_dim_IntList(f.digamma(ladder(f, self, p)), (self.ndim,)),
 )
 igamma_op = operation(
     "igamma(Tensor self, Tensor other)",
@@ -288,15 +288,6 @@ publish(erf, erfc, erfinv, lgamma, digamma, i0, sinc, logit, inplace=True)
 
 
 # ---------------------------------------------------------------- parts of the formulas
-
-
-def _ladder(f: Any, x: Any, p: int) -> Any:
-    """x + (1 - p) / 2, ..., x - 1 / 2, x: in a new last dimension."""
-    return f.add(f.arange_like(-p / 2 + 0.5, 0.5, 0.5, x), f.unsqueeze(x, x.ndim))
-
-
-def _mvlgamma(f: Any, x: Any, p: int) -> Any:
-    return f.sum(f.lgamma(_ladder(f, x, p)), (x.ndim,)) + f.number(p * (p - 1) * math.log(math.pi) / 4, x)
 
 
 def _gamma_density(f: Any, a: Any, x: Any) -> Any:

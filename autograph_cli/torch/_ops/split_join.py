@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,26 +12,22 @@ from .._core import batching, dims, dims as d
 from .._core.class_names import type_name
 from .._core.device_dispatch import kernels
 from .._core.dispatch import put
-from .._core.dtypes import cpp_name, result_dtype
+from .._core.dtypes import cpp_name
 from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
 from .._core.vmap_fallback import per_sample
-from . import indexing, joining, rearrange, views
+from .._kernels.shapes import corners
+from . import broadcasting, indexing, joining, rearrange, views
 from ._errors import all_tensors
 
 # ---------------------------------------------------------------- splits
 
 
-def _owned(parts: Any) -> list[Any]:
-    return [part.copy() for part in parts]
-
-
 unsafe_split_op = operation(
     "unsafe_split(Tensor self, int split_size, int dim)",
-    lambda f, a, n, dim: _owned(f.split(a, n, dim)),
     list_result=True,
     linear=True,
     batch=batching.leading,
@@ -42,7 +37,6 @@ unsafe_split_op = operation(
 )
 unsafe_split_with_sizes_op = operation(
     "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim)",
-    lambda f, a, sizes, dim: _owned(f.split_with_sizes(a, sizes, dim)),
     list_result=True,
     linear=True,
     batch=batching.leading,
@@ -53,13 +47,15 @@ unsafe_split_with_sizes_op = operation(
 @composite()
 def unsafe_split(input: Tensor, split_size: Any, dim: int = 0) -> Any:
     """`split` into parts with memory of their own."""
-    return unsafe_split_op(input, split_size, dims.wrap(dim, input.ndim))
+    d = dims.wrap(dim, input.ndim)
+    return unsafe_split_op(input, joining.check_split(input, split_size, d), d)
 
 
 @composite()
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> Any:
     """`split` by lengths into parts with memory of their own."""
-    return unsafe_split_with_sizes_op(input, tuple(split_sizes), dims.wrap(dim, input.ndim))
+    d = dims.wrap(dim, input.ndim)
+    return unsafe_split_with_sizes_op(input, joining.check_sections(input, split_sizes, d, dim), d)
 
 
 @composite()
@@ -231,26 +227,8 @@ def block_diag(*tensors: Any) -> Tensor:
     return block_diag_op(list(tensors)) if tensors else make(np.zeros((1, 0), "float32"))
 
 
-def _corners(shapes: Any) -> Any:
-    """Where each block stands: first row, first column, rows, columns."""
-    row = column = 0
-    for shape in shapes:
-        n, m = shape if len(shape) == 2 else (1, math.prod(shape))
-        yield row, column, n, m
-        row, column = row + n, column + m
-
-
-def _blocks(f: Any, arrays: Any) -> Any:
-    corners = list(_corners(a.shape for a in arrays))
-    size = (corners[-1][0] + corners[-1][2], corners[-1][1] + corners[-1][3])
-    out = f.xp.zeros(size, result_dtype(*arrays))
-    for a, (row, column, n, m) in zip(arrays, corners, strict=True):
-        out[row : row + n, column : column + m] = a
-    return out
-
-
 def _block_gradients(f: Any, grad: Any, shapes: Any) -> Any:
-    for shape, (row, column, n, m) in zip(shapes, _corners(shapes), strict=True):
+    for shape, (row, column, n, m) in zip(shapes, corners(shapes), strict=True):
         part = f.slice(f.slice(grad, 0, row, row + n, 1), 1, column, column + m, 1)
         for _ in range(2 - len(shape)):
             part = f.squeeze_dim(part, len(part.shape) - 1)
@@ -259,7 +237,6 @@ def _block_gradients(f: Any, grad: Any, shapes: Any) -> Any:
 
 block_diag_op = operation(
     "block_diag(Tensor[] tensors)",
-    _blocks,
     saved={"tensors_sizes": None},
     linear=True,
     tensors=lambda f, grad, tensors_sizes: list(_block_gradients(f, grad, tensors_sizes)),
@@ -329,7 +306,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         given[0], given[1] = given[1], given[0]
     shape = [x._raw.size for x in given]
     found = [
-        views.expand(views.view(x, [-1 if i == d else 1 for i in range(len(given))]), shape)
+        broadcasting.expand(views.view(x, [-1 if i == d else 1 for i in range(len(given))]), shape)
         for d, x in enumerate(given)
     ]
     if swap:
@@ -415,21 +392,12 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     return rot90_op(input, d.given(k % 4, k), (a, b))
 
 
-def _quarters(f: Any, a: Any, k: int, dims: Sequence[int]) -> Any:
-    """An odd number of quarters is a transposed view of a mirrored copy."""
-    if k % 2 == 0:
-        return f.xp.rot90(a, k, dims).copy()
-    return f.xp.swapaxes(f.xp.flip(a, dims[k % 4 == 1]).copy("K"), *dims)
-
-
 rot90_op = operation(
     "rot90(Tensor self, int k, int[] dims)",
-    lambda f, a, k, dims: _quarters(f, a, k, dims),
     linear=True,
     batch=batching.leading,
-    self=lambda f, grad, k, dims: f.quarters(grad, -k, dims),
+    self=lambda f, grad, k, dims: f.rot90(grad, -k, dims),
 )
-operations.quarters = rot90_op
 
 
 @composite()

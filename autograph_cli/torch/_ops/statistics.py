@@ -16,7 +16,7 @@ from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
 from .._kernels.half_precision import widened
 from . import reductions, views
-from .arithmetic import div_scalar, mul_scalar
+from .arithmetic import check_sub, div_scalar, mul_scalar
 from .indexing import copy_, zeros_of
 from .joining import cat
 from .reductions import (
@@ -102,7 +102,6 @@ nansum_op = operation(
 )
 trace_op = operation(
     "trace(Tensor self)",
-    lambda f, a: f.sum(a.diagonal()),
     linear=True,
     autocast="fp32",
     refuses={"b": "trace"},
@@ -138,7 +137,6 @@ renorm_op = operation(
 )
 dist_op = operation(
     "dist(Tensor self, Tensor other, Scalar p=2)",
-    lambda f, a, b, p: f.vector_norm(f.xp.asarray(a - b), p, None, False),
     refuses={"iu": RuntimeError("norm(): input dtype should be either floating point or complex. Got {} instead.")},
     self=lambda f, grad, self, other, p, result: norm_gradient(f, grad, f.sub(self, other), p, result, None, False),
     other=lambda f, grad, self, other, p, result: f.neg(
@@ -219,6 +217,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 @composite(out=True)
 def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     """The p-norm of input - other."""
+    check_sub(input._raw, other._raw)
     return dist_op(input, other, p)
 
 
@@ -235,7 +234,7 @@ def renorm(input: Tensor, p: Any, dim: int, maxnorm: Any) -> Any:
     """Slices along `dim` whose p-norm is above `maxnorm` shrunk to it."""
     if p <= 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")

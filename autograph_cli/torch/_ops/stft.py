@@ -6,7 +6,7 @@ from typing import Any
 
 from .._arrays.meta import readable
 from .._arrays.stand_in import whole
-from .._core import batching, dims
+from .._core import batching, dims, dtypes
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.operation import operation, operations
@@ -14,7 +14,7 @@ from .._core.registry import composite, functions
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn, warn_once
 from .._kernels.fourier import BY_N, BY_ROOT, NONE
-from . import arithmetic, as_strided, views
+from . import arithmetic, as_strided, broadcasting, views
 from .fft import c2c, c2r, r2c
 from .padding import constant_pad, pad as pad_function
 
@@ -83,8 +83,13 @@ def _stft_of(
     return_complex: Any = None,
     align_to_window: Any = None,
 ) -> Handed | None:
-    if center and (type(n_fft) is not int or not isinstance(input, Tensor)):
-        return None  # It fails while the signal is padded.
+    if center:
+        input.dim()
+        if not isinstance(input, Tensor):
+            return None  # It fails while the signal is padded.
+        half = n_fft // 2
+        if type(half) is int and not -(1 << 63) <= half < 1 << 63:
+            return "nn", "pad", (input, [half, half], pad_mode), {}
     given = (input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
     return "inner", "stft", given, {}
 
@@ -134,7 +139,17 @@ def _stft(
 ) -> Tensor:
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
-    _check_signal(input, n_fft, hop, length, window, return_complex)
+    call = _described(
+        "stft",
+        input,
+        (n_fft, hop, length),
+        window,
+        normalized=normalized,
+        onesided=onesided,
+        return_complex=return_complex,
+        align_to_window=align_to_window,
+    )
+    _check_signal(call, input, n_fft, hop, length, window, return_complex)
     complex_input = input.dtype.is_complex or (window is not None and window.dtype.is_complex)
     one = (not complex_input) if onesided is None else onesided
     if one and complex_input:
@@ -161,11 +176,18 @@ def _nn_pad(input: Tensor, pad: list[int], mode: str) -> Tensor:
     return padded
 
 
+def _described(name: str, input: Tensor, lengths: tuple[Any, ...], window: Tensor | None, **options: Any) -> str:
+    """A call as PyTorch's errors have it."""
+    sizes = zip(("n_fft", "hop_length", "win_length"), lengths, strict=True)
+    shown = "None" if window is None else f"{dtypes.type_name(window.dtype)}{{{list(window._raw.shape)}}}"
+    rest = (f"{name}={int(x) if isinstance(x, bool) else x}" for name, x in options.items())
+    tensor = f"{dtypes.type_name(input.dtype)}{list(input._raw.shape)}"
+    return f"{name}({', '.join([tensor, *(f'{n}={x}' for n, x in sizes), f'window={shown}', *rest])}) "
+
+
 def _check_signal(
-    input: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None, return_complex: bool | None
+    name: str, input: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None, return_complex: bool | None
 ) -> None:
-    shape = "".join(f"{n}, " for n in input._raw.shape).rstrip(", ")
-    name = f"stft(torch.{input.dtype.legacy}[{shape}], n_fft={n_fft}, hop_length={hop}, win_length={length}, ...)"
     if input.dtype.category < 2:
         raise RuntimeError(f"{name}: expected a tensor of floating point or complex values")
     if input.ndim not in (1, 2):
@@ -199,8 +221,24 @@ def _framed(signal: Tensor, n_fft: int, hop: int, reach: int) -> Tensor:
     return as_strided.as_strided_op(signal, (batch, count, n_fft), (steps[0], hop * steps[1], steps[1]))
 
 
+def _istft_of(
+    input: Any,
+    n_fft: Any,
+    hop_length: Any = None,
+    win_length: Any = None,
+    window: Any = None,
+    center: Any = True,
+    normalized: Any = False,
+    onesided: Any = None,
+    length: Any = None,
+    return_complex: Any = False,
+) -> Handed:
+    given = (input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex)
+    return "torch", "istft", given, {}
+
+
 @composite()
-@hands_on(lambda *args, **named: ("torch", "istft", args, named))
+@hands_on(_istft_of)
 def istft(
     input: Tensor,
     n_fft: int,
@@ -222,37 +260,33 @@ def istft(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
         )
     one = (input._raw.shape[-2] != n_fft) if onesided is None else onesided
-    name = f"istft(torch.{input.dtype.legacy}, n_fft={n_fft}, hop_length={hop}, win_length={size}, ...)"
+    name = _described(
+        "istft",
+        input,
+        (n_fft, hop, size),
+        window,
+        center=center,
+        normalized=normalized,
+        onesided=onesided,
+        length=length,
+        return_complex=return_complex,
+    )
     _check_spectrum(name, input, n_fft, hop, size, one)
     _check_window(name, window, size)
     if return_complex and one:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     weights = _padded_window(window, n_fft, size, input)
-    alone = input.ndim == 2
-    pairs = operations.view_as_real(operations.resolve_conj(input))
-    pairs = views.unsqueeze_op(pairs, 0) if alone else pairs
-    spectrum = operations.view_as_complex(views.transpose_op(pairs, 1, 2))
-    count = spectrum._raw.shape[1]
-    how = BY_ROOT if normalized else BY_N
-    if return_complex:
-        frames = c2c(spectrum, (2,), how, False)
-    else:
-        spectrum = spectrum if one else views.slice_op(spectrum, dims.wrap(-1, 3), 0, n_fft // 2 + 1, 1)
-        frames = c2r(spectrum, (2,), how, n_fft)
+    frames = _frames(input, n_fft, one, BY_ROOT if normalized else BY_N, return_complex)
+    batch, count = frames._raw.shape[:2]
     total = n_fft + hop * (count - 1)
-    signal = overlap_add(
-        arithmetic.mul(frames, views.view_op(weights, (1, 1, n_fft))), (spectrum._raw.shape[0], total), hop
-    )
-    squares = views.expand_op(operations.pow_Tensor_Scalar(weights, 2), (1, count, n_fft))
+    signal = overlap_add(arithmetic.mul(frames, views.view_op(weights, (1, 1, n_fft))), (batch, total), hop)
+    squares = broadcasting.expand_op(operations.pow_Tensor_Scalar(weights, 2), (1, count, n_fft))
     envelope = overlap_add(squares, (1, total), hop)
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total
     part = views.window(start, end if length is not None or not center else -(n_fft // 2), 1, total)
     signal, envelope = (views.slice_op(x, 1, *part) for x in (signal, envelope))
-    squares = whole(envelope._raw)
-    smallest = abs(squares).min(initial=float("inf")) if readable(squares) else float("inf")
-    if smallest < 1e-11:
-        raise RuntimeError(f"{name}window overlap add min: {int(smallest > 1e-11)}")
+    _check_envelope(name, envelope)
     signal = arithmetic.true_divide(signal, envelope)
     if end > total:
         warn(
@@ -260,7 +294,26 @@ def istft(
             "Please check your center and hop_length settings."
         )
         signal = constant_pad(signal, (0, end - total), 0)
-    return views.squeeze_dim(signal, 0) if alone else signal
+    return views.squeeze_dim(signal, 0) if input.ndim == 2 else signal
+
+
+def _frames(input: Tensor, n_fft: int, one: bool, how: int, return_complex: bool) -> Tensor:
+    """The signals of the frames of a spectrum, (batch, frames, n_fft)."""
+    pairs = operations.view_as_real(operations.resolve_conj(input))
+    pairs = views.unsqueeze_op(pairs, 0) if input.ndim == 2 else pairs
+    spectrum = operations.view_as_complex(views.transpose_op(pairs, 1, 2))
+    if return_complex:
+        return c2c(spectrum, (2,), how, False)
+    spectrum = spectrum if one else views.slice_op(spectrum, dims.wrap(-1, 3), 0, n_fft // 2 + 1, 1)
+    return c2r(spectrum, (2,), how, n_fft)
+
+
+def _check_envelope(name: str, envelope: Tensor) -> None:
+    """RuntimeError where no window covers a part of the signal."""
+    squares = whole(envelope._raw)
+    smallest = abs(squares).min(initial=float("inf")) if readable(squares) else float("inf")
+    if smallest < 1e-11:
+        raise RuntimeError(f"{name}window overlap add min: {int(smallest > 1e-11)}")
 
 
 def _padded_window(window: Tensor | None, n_fft: int, size: int, input: Tensor) -> Tensor:

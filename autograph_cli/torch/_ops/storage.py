@@ -24,8 +24,8 @@ from .._core.tensor import Tensor, materialize
 from .._core.user_warnings import warn
 from .._core.views import bump, check_inplace, rebase
 from .as_strided import as_strided
+from .broadcasting import expand
 from .indexing import fill_
-from .views import expand
 
 
 class UntypedStorage:

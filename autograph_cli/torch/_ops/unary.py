@@ -6,16 +6,14 @@ import cmath
 import math
 from typing import Any
 
-from .._arrays.lazy import bits_of, flip
+from .._arrays.lazy import bits_of
 from .._arrays.stand_in import whole
-from .._core import dtypes
 from .._core.batching import elementwise
 from .._core.device_dispatch import kernels
 from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, functions, in_place_variant, methods, overloaded, publish
 from .._core.tensor import Tensor, make
-from .._kernels.half_precision import widened
 
 neg = operation(
     "neg(Tensor self)",
@@ -263,7 +261,6 @@ trunc = operation(
 round_op = operation("round(Tensor self)", pointwise=True, zero_to_zero=True, self=lambda f, grad: f.zeros_like(grad))
 round_decimals = operation(
     "round.decimals(Tensor self, *, int decimals)",
-    widened(lambda f, a, decimals: f.xp.round(a, decimals)),
     node="RoundBackward1",
     pointwise=True,
     refuses={"biuc": "round_cpu"},
@@ -300,34 +297,18 @@ sgn = operation(
     self=lambda f, grad, self, result: sgn_gradient(f, grad, self, result),
 )
 clone = operation("clone(Tensor self)", float8=True, pointwise=True, linear=True, self=lambda f, grad: grad)
-lerp_scalar = operation(
-    "lerp.Scalar(Tensor self, Tensor end, Scalar weight)",
-    refuses={"biu": "lerp_kernel_scalar"},
-    node="LerpBackward0",
-    pointwise=True,
-    self=lambda f, grad, weight: grad if weight == 0 else f.mul_Scalar(grad, 1 - f.conj_number(weight)),
-    end=lambda f, grad, weight: f.mul_Scalar(grad, f.conj_number(weight)),
-)
-
-
-def _conjugated(f: Any, a: Any) -> Any:
-    if a.dtype.kind != "c":
-        raise RuntimeError("_conj is for complex tensors: conj gives a real one back as it is")
-    return flip(a, True, False)
 
 
 _conj = operation(
     "_conj(Tensor self)",
-    _conjugated,
     node="ConjBackward0",
     view=True,
     rereads=True,
     pointwise=True,
-    self=lambda f, grad: f.conj(grad),
+    self=lambda f, grad: f._conj(grad),
 )
 _neg_view = operation(
     "_neg_view(Tensor self)",
-    lambda f, a: flip(a, False, True),
     view=True,
     rereads=True,
     pointwise=True,
@@ -422,7 +403,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     return clone(input) if is_conj(input) else input
 
 
-@composite(formula=True)
+@composite()
 def resolve_neg(input: Tensor) -> Tensor:
     """A copy with the negated elements in memory; the tensor itself where they are."""
     return clone(input) if is_neg(input) else input
@@ -468,21 +449,6 @@ def round_with(input: Tensor, decimals: int) -> Tensor:
 
 
 vars(round_with)["op"] = round_decimals.op
-
-
-@overloaded()
-def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
-    """`input + weight * (end - input)`, from `input` at weight 0 to `end` at 1; `weight` is a number or a tensor.
-
-    Arguments are broadcast. RuntimeError if their dtypes differ.
-    """
-    for name, x in (("end", end), ("weight", weight)):
-        if isinstance(x, Tensor) and x._raw.dtype != input._raw.dtype:
-            mine, theirs = (dtypes.c_name(t._raw.dtype) for t in (input, x))
-            raise RuntimeError(f"expected dtype {mine} for `{name}` but got dtype {theirs}")
-    if isinstance(weight, Tensor):
-        return operations.lerp_Tensor, input, end, weight
-    return lerp_scalar, input, end, weight
 
 
 def zero_beside(grad: Tensor) -> Tensor:

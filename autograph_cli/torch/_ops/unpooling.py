@@ -8,6 +8,7 @@ from typing import Any
 
 from .._arrays.meta import readable
 from .._core import batching
+from .._core.dtypes import cpp_name
 from .._core.errors import refused
 from .._core.operation import operation
 from .._core.tensor import Tensor
@@ -67,7 +68,8 @@ def _unpool(
 
 def _put_back(dims: int, input: Tensor, indices: Tensor, size: Sizes) -> Tensor:
     if indices._raw.dtype != "int64":
-        raise RuntimeError("elements in indices should be type int64")
+        got = f" but got: {cpp_name(indices._raw.dtype)}" if dims == 2 else ""
+        raise RuntimeError(f"elements in indices should be type int64{got}")
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from .._core import batching, batching_rules, dims
-from .._core.device_dispatch import kernel_of
 from .._core.interpreter_stack import refuse_captured
 from .._core.node import View
 from .._core.operation import Operation, OperationFunction, operation, operations
@@ -16,13 +15,14 @@ from .._core.state import thread_state
 from .._core.tensor import Tensor, counter
 from .._core.transforms import Batched, Dual
 from .._core.views import bump, check_inplace
-from . import as_strided, complexes, joining, rearrange, views
+from .._kernels.shapes import copy_of_view
+from . import as_strided, broadcasting, complexes, joining, rearrange, views
 
 # ---------------------------------------------------------------- windows that slide
 
 unfold_op = operation(
     "unfold(Tensor self, int dimension, int size, int step)",
-    lambda f, a, *window: f.windows(a, *window),
+    "windows",
     view=True,
     batch=batching_rules.unfold,
     self=lambda f, grad, self_sizes, dimension, size, step: f.unfold_backward(grad, self_sizes, dimension, size, step),
@@ -41,6 +41,10 @@ operations.windows = unfold_op
 @composite(function=False)
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` elements along a dimension, every `step`, as a new last dimension that shares memory."""
+    return unfold_op(input, *_sliding(input, dimension, size, step))
+
+
+def _sliding(input: Tensor, dimension: int, size: int, step: int) -> tuple[int, int, int]:
     d = dims.wrap(dimension, input.ndim)
     longest = input._raw.shape[d] if input.ndim else 1
     if size > longest:
@@ -49,7 +53,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
         raise RuntimeError(f"size is {size} but must be >= 0")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return unfold_op(input, d, size, step)
+    return d, size, step
 
 
 # ---------------------------------------------------------------- copies
@@ -67,16 +71,13 @@ def _copier(run: Any) -> Callable[..., Any]:
     """The operation that does what a view does, in memory of its own."""
     view: Operation = run.op
 
-    def copy(f: Any, a: Any, *arguments: Any) -> Any:
-        found = kernel_of(view, f)(f.xp.asarray(a), *arguments)
-        return [x.copy("C") for x in found] if view.multiple else found.copy("C")[()]
-
+    assert isinstance(view.kernel, str)
     overload = f".{view.schema.overload}" if view.schema.overload else ""
     parameters = ", ".join(f"{p.type} {p.name}" for p in view.schema.parameters)
     formulas: dict[str, Any] = {name: d.formula for d in view.derivatives for name in d.inputs}
     return operation(
         f"{view.name}_copy{overload}({parameters})",
-        copy,
+        copy_of_view(view.kernel),
         node=f"{view.node.__name__}_copy",
         list_result=view.list_result,
         saved=view.saved,
@@ -108,14 +109,20 @@ def _select(x: Tensor, dim: int, index: int) -> Chosen:
     return views.select_op, x, d, dims.wrap(index, x._raw.shape[d])
 
 
+def _split_copy(x: Tensor, split_size: int, dim: int = 0) -> Chosen:
+    d = dims.wrap(dim, x.ndim)
+    return joining.split_op, x, joining.check_split(x, split_size, d), d
+
+
 def _split_copies(x: Tensor, sizes: Any, dim: int = 0) -> Chosen:
-    return joining.split_with_sizes, x, tuple(sizes), dims.wrap(dim, x.ndim)
+    d = dims.wrap(dim, x.ndim)
+    return joining.split_with_sizes, x, joining.check_sections(x, sizes, d, dim), d
 
 
 _CHOICES: dict[str, Callable[..., Chosen]] = {
     "alias": lambda x: (views.alias, x),
     "view": lambda x, *size: (views.view_op, x, dims.infer(dims.sizes(size), x._raw.size)),
-    "expand": lambda x, *size, implicit=False: (views.expand_op, x, views.expanded(x, dims.sizes(size))),
+    "expand": lambda x, *size, implicit=False: (broadcasting.expand_op, x, broadcasting.expanded(x, dims.sizes(size))),
     "permute": lambda x, dims: (views.permute_op, x, wrap_all(dims, x.ndim)),
     "t": lambda x: (views.t_op, views.at_most_matrix("t", x)),
     "transpose": lambda x, dim0, dim1: (views.transpose_op, x, dims.wrap(dim0, x.ndim), dims.wrap(dim1, x.ndim)),
@@ -128,12 +135,12 @@ _CHOICES: dict[str, Callable[..., Chosen]] = {
         x,
         tuple(size),
         tuple(stride),
-        storage_offset,
+        as_strided.window_offset(x, size, stride, storage_offset),
     ),
     "unbind": lambda x, dim=0: (joining.unbind_op, x, joining.unbind_dim(x, dim)),
-    "split": lambda x, split_size, dim=0: (joining.split_op, x, split_size, dims.wrap(dim, x.ndim)),
+    "split": _split_copy,
     "split_with_sizes": _split_copies,
-    "unfold": lambda x, dimension, size, step: (unfold_op, x, dims.wrap(dimension, x.ndim), size, step),
+    "unfold": lambda x, dimension, size, step: (unfold_op, x, *_sliding(x, dimension, size, step)),
     "view_as_real": lambda x: (complexes.view_as_real_op, x),
     "view_as_complex": lambda x: (complexes.view_as_complex_op, x),
 }
@@ -143,7 +150,7 @@ _COPIERS = {
     for run in (
         views.alias,
         views.view_op,
-        views.expand_op,
+        broadcasting.expand_op,
         views.permute_op,
         views.t_op,
         views.transpose_op,
@@ -200,7 +207,6 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 narrow_copy_op = operation(
     "narrow_copy(Tensor self, int dim, int start, int length)",
-    lambda f, a, dim, start, length: f.slice(a, dim, start, start + length, 1).copy(),
     linear=True,
     batch=batching.leading,
     self=lambda f, grad, self_sizes, dim, start, length: f.slice_backward(
@@ -283,7 +289,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 def _turned(schema: str, kernel: str, node: str, formula: Callable[..., Any], **traits: Any) -> Any:
     return operation(
         schema,
-        lambda f, a, *arguments: getattr(f, kernel)(f.xp.asarray(a), *arguments),
+        kernel,
         node=node,
         linear=True,
         **traits,

@@ -19,12 +19,9 @@ from .._core.errors import refused
 from .._core.memory_format import strides_of
 from .._core.operation import operation, operations
 from .._core.registry import composite, methods
-from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped, materialize, share
 from .._core.user_warnings import warn_once
 from . import unary
-from ._errors import all_tensors
-from .reductions import sum_all, sum_dim
 
 view_op = operation(
     "view(Tensor self, int[] size)",
@@ -48,12 +45,6 @@ reshape_alias = operation(
     batch=batching_rules.as_strided,
     by_strides=True,
     self=lambda f, grad, self_sizes: f.reshape(grad, self_sizes),
-)
-expand_op = operation(
-    "expand(Tensor self, int[] size)",
-    view=True,
-    batch=batching_rules.expand,
-    self=lambda f, grad, self_sizes: f.sum_to_size(grad, self_sizes),
 )
 permute_op = operation(
     "permute(Tensor self, int[] dims)",
@@ -85,7 +76,7 @@ squeeze_dim = operation(
     "squeeze.dim(Tensor self, int dim)",
     view=True,
     node="SqueezeBackward1",
-    batch=batching.leading,
+    batch=batching_rules.squeeze_dim,
     self=lambda f, grad, dim, self_sizes: unsqueeze_to(f, grad, (dim,), self_sizes),
 )
 squeeze_dims = operation(
@@ -312,58 +303,6 @@ def ravel(input: Tensor) -> Tensor:
     return view_op(operations.contiguous(input), (input._raw.size,))
 
 
-@composite(function=False, formula=True)
-def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
-    """A view with dimensions of size 1 repeated to `size` without copying, and new ones in front; -1 keeps a size.
-
-    RuntimeError where another size than 1 would have to change.
-    """
-    return expand_op(input, expanded(input, dims.sizes(size)))
-
-
-def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that `input` is to be expanded to, with every -1 replaced; RuntimeError where it cannot be."""
-    shape = input._raw.shape
-    if len(wanted) < len(shape):
-        raise RuntimeError(
-            f"expand({dtypes.type_name(input.dtype)}{{{list(shape)}}}, size={list(wanted)}): the number of sizes "
-            f"provided ({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(shape)})"
-        )
-    lead = len(wanted) - len(shape)
-    full = []
-    for i in reversed(range(len(wanted))):
-        n = wanted[i]
-        have = shape[i - lead] if i >= lead else None
-        if n == -1:
-            if have is None:
-                raise RuntimeError(
-                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
-                )
-            n = have
-        if have is not None and have not in (1, n):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
-                f"dimension {i}.  Target sizes: {list(wanted)}.  Tensor sizes: {list(shape)}"
-            )
-        full.append(n)
-    return tuple(reversed(full))
-
-
-@composite(function=False)
-def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """This tensor as a view of the shape of `other`, as `expand` gives it."""
-    return expand(input, other.shape)
-
-
-@composite()
-def broadcast_to(input: Tensor, *size: Any) -> Tensor:
-    """`input` as a view of the shape `size`, as `expand` gives it. RuntimeError where it cannot be broadcast to
-    that.
-    """
-    return expand(input, *size)
-
-
 @composite()
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order `dims`. RuntimeError unless each stands there once."""
@@ -444,6 +383,8 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
     """A view of what is at `index` of dimension `dim`, without that dimension. IndexError for an index out of range."""
     if input.ndim == 0:
         raise refused(IndexError, "select() cannot be applied to a 0-dim tensor.")
+    if index.__class__ is bool:
+        raise refused(TypeError, "an index must be int, not bool")
     d, i = dims.wrap(dim, input.ndim), index.__index__()
     n = input._raw.shape[d]
     if not -n <= i < n:
@@ -504,20 +445,6 @@ def plane(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
     return a, b
 
 
-@composite(method=False)
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors as views of their common shape. RuntimeError if they have none."""
-    given = all_tensors(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
-    shape = dims.broadcast(*(x._raw.shape for x in given))
-    return tuple(x if x._raw.shape == shape else expand(x, shape) for x in given)
-
-
-@composite(method=False)
-def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape to which tensors of these shapes are broadcast. RuntimeError if there is none."""
-    return Size(dims.broadcast(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
-
-
 def _matrix_transpose(name: str) -> Callable[[Tensor], Tensor]:
     def get(self: Tensor) -> Tensor:
         if name in ("mT", "mH") and self.ndim == 1:
@@ -556,19 +483,3 @@ methods |= {name: property(_matrix_transpose(name), doc=doc) for name, doc in _T
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, and the elements conjugated: a view. RuntimeError for a vector."""
     return _matrix_transpose("mH")(input)
-
-
-@composite(formula=True, function=False)
-def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """Sum over the dimensions that broadcasting from `size` added or stretched."""
-    shape, have = dims.sizes(size), input._raw.shape
-    if not shape:
-        return sum_all(input)
-    if shape == have:
-        return input
-    lead = len(have) - len(shape)
-    if lead < 0 or any(n not in (1, have[lead + i]) for i, n in enumerate(shape)):
-        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(have)}}}.")
-    axes = (*range(lead), *(i + lead for i, n in enumerate(shape) if n == 1 and have[i + lead] != 1))
-    summed = sum_dim(input, axes, True)
-    return view_op(summed, shape) if lead else summed

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .._core import batching_rules, recomputed
 from .._core.operation import operation
 from .._core.registry import composite
 from .._core.tensor import Tensor
+from .._kernels.normalization import folded
 from .distances import norm_dim
 from .reductions import norm_gradient
 
@@ -21,7 +21,6 @@ norm_of_all = operation(
 )
 weight_norm_op = operation(
     "_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor result0, Tensor result1)",
-    lambda f, v, g, dim: _scaled(f, v, g, dim),
     node="WeightNormInterfaceBackward0",
     nondifferentiable=("result1",),
     recomputed=recomputed.weight_norm,
@@ -33,23 +32,9 @@ weight_norm_op = operation(
 )
 
 
-def _folded(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, int], int, tuple[int, ...]]:
-    """The shape as a matrix with one row, or column, for each position along the first or last `dim`; which of its
-    dimensions to sum over; and the shape with sizes of 1 that lays the sums beside the whole."""
-    if dim == 0:
-        return (shape[0], math.prod(shape[1:])), 1, (shape[0], *[1] * (len(shape) - 1))
-    return (math.prod(shape[:-1]), shape[-1]), 0, (*[1] * (len(shape) - 1), shape[-1])
-
-
-def _scaled(f: Any, v: Any, g: Any, dim: int) -> tuple[Any, Any]:
-    matrix, over, beside = _folded(v.shape, dim)
-    norms = f.reshape(f.sqrt(f.sum_dim_IntList(f.reshape(v * v, matrix), (over,), False)), beside)
-    return v * (g / norms), norms
-
-
 def weight_norm_backward(f: Any, grad: Any, v: Any, g: Any, norms: Any, dim: int) -> tuple[Any, Any]:
     """The gradients of `v * (g / norms)`; as in PyTorch, `norms` counts as a constant in their own derivatives."""
-    matrix, over, beside = _folded(tuple(v.shape), dim)
+    matrix, over, beside = folded(tuple(v.shape), dim)
     along = f.view(f.sum_dim_IntList(f.view(grad * v, matrix), (over,), False), beside)
     return g / norms * (grad - v * (along / (norms * norms))), along / norms
 
@@ -61,7 +46,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
         return norm_of_all(v, pow)
     if dim not in (0, v.ndim - 1):
         return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
-    matrix, over, beside = _folded(tuple(v.shape), dim)
+    matrix, over, beside = folded(tuple(v.shape), dim)
     return norm_dim(v.contiguous().view(matrix), pow, (over,), False).view(beside)
 
 

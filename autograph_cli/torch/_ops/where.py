@@ -64,7 +64,7 @@ masked_fill_scalar = operation(
     pointwise=True,
     memory_format="contiguous",
     overlap="any",
-    internal_overlap=True,
+    internal_overlap="tensor[mask] = scalar",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
 )
 
@@ -77,7 +77,7 @@ masked_fill_tensor = operation(
     memory_format="contiguous",
     batch=batching_rules.masked_fill,
     overlap="any",
-    internal_overlap=True,
+    internal_overlap="tensor[mask] = scalar",
     self=lambda f, grad, mask: f.masked_fill_Scalar(grad, mask, 0),
     value=lambda f, grad, mask: f.sum(
         f.where(mask, grad, f.zeros_of((), grad)) if is_meta(grad) else f.masked_select(grad, mask)

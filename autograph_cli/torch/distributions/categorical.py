@@ -51,7 +51,7 @@ class Categorical(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         shape = Size(sample_shape)
-        rows = self.probs.detach().reshape(-1, self._num_events)
+        rows = self.probs.reshape(-1, self._num_events)
         return torch.multinomial(rows, shape.numel(), True).T.reshape(self._extended_shape(shape))
 
     def log_prob(self, value: Any) -> Any:

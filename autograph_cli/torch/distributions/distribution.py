@@ -160,21 +160,24 @@ class Distribution:
         return made
 
     def _blank(self, instance: Any) -> Any:
-        if instance is not None:
-            return instance
         own = next(
             cls for cls in type(self).__mro__ if _missing.public(cls.__module__).startswith("torch.distributions")
         )
-        if type(self).__init__ is not own.__init__:  # type: ignore[misc]
+        return self._get_checked_instance(own, instance)
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """What an `expand` of a script fills: a new distribution, unless one is given.
+
+        NotImplementedError for one of another `__init__` than that of `cls`, which has the `expand`.
+        """
+        if _instance is not None:
+            return _instance
+        if type(self).__init__ is not cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(
-                f"Subclass {type(self).__name__} of {own.__name__} that defines a custom __init__ method must also "
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
                 "define a custom .expand() method."
             )
         return object.__new__(type(self))
-
-    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
-        """What an `expand` of a script fills."""
-        return self._blank(_instance)
 
     def _expand_into(self, made: Any, batch_shape: Size) -> None:
         """Every parameter, and every distribution that this one is made of, expanded."""

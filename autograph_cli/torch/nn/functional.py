@@ -9,7 +9,12 @@ from typing import Any
 from .. import _missing
 from .._core import delegates as _delegates, overrides as _overrides
 from .._core.user_warnings import warn
-from .._ops.activations import log_softmax as _log_softmax, softmax as _softmax, softplus_op as _softplus
+from .._ops.activations import (
+    gumbel_softmax as gumbel_softmax,
+    log_softmax as _log_softmax,
+    softmax as _softmax,
+    softplus_op as _softplus,
+)
 from .._ops.attention import bilinear as bilinear, scaled_dot_product_attention as scaled_dot_product_attention
 from .._ops.average_pooling import (
     adaptive_avg_pool1d as adaptive_avg_pool1d,
@@ -60,27 +65,28 @@ from .._ops.dropout import (
     feature_alpha_dropout as feature_alpha_dropout,
 )
 from .._ops.embedding import embedding as embedding, embedding_bag as embedding_bag, one_hot as one_hot
+from .._ops.glu import glu as glu
+from .._ops.group_norm import group_norm as group_norm, instance_norm as instance_norm
 from .._ops.interpolate import (
     affine_grid as affine_grid,
-    channel_shuffle as channel_shuffle,
     grid_sample as grid_sample,
     interpolate as interpolate,
-    pixel_shuffle as pixel_shuffle,
-    pixel_unshuffle as pixel_unshuffle,
     upsample as upsample,
     upsample_bilinear as upsample_bilinear,
     upsample_nearest as upsample_nearest,
+)
+from .._ops.likelihood_losses import (
+    gaussian_nll_loss as gaussian_nll_loss,
+    kl_div as kl_div,
+    poisson_nll_loss as poisson_nll_loss,
 )
 from .._ops.linear import linear as linear
 from .._ops.losses import (
     binary_cross_entropy as binary_cross_entropy,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
-    gaussian_nll_loss as gaussian_nll_loss,
     huber_loss as huber_loss,
-    kl_div as kl_div,
     l1_loss as l1_loss,
     mse_loss as mse_loss,
-    poisson_nll_loss as poisson_nll_loss,
     smooth_l1_loss as smooth_l1_loss,
     soft_margin_loss as soft_margin_loss,
 )
@@ -91,8 +97,6 @@ from .._ops.nonlinear import (
     elu as elu,
     elu_ as elu_,
     gelu as gelu,
-    glu as glu,
-    gumbel_softmax as gumbel_softmax,
     hardshrink_op as hardshrink,
     hardsigmoid as hardsigmoid,
     hardswish as hardswish,
@@ -117,14 +121,17 @@ from .._ops.nonlinear import (
 )
 from .._ops.normalization import (
     batch_norm as batch_norm,
-    group_norm as group_norm,
-    instance_norm as instance_norm,
     layer_norm as layer_norm,
     local_response_norm as local_response_norm,
     normalize as normalize,
     rms_norm as rms_norm,
 )
 from .._ops.padding import pad as pad
+from .._ops.pixel_shuffle import (
+    channel_shuffle as channel_shuffle,
+    pixel_shuffle as pixel_shuffle,
+    pixel_unshuffle as pixel_unshuffle,
+)
 from .._ops.pooling import (
     adaptive_max_pool1d as adaptive_max_pool1d,
     adaptive_max_pool2d as adaptive_max_pool2d,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import torch
-from .._core.class_names import Named
+from .. import _namespace as torch
+from .._core.class_names import Named, type_name
 from .._core.dtype_checks import check_differentiable
+from .._core.errors import refused
 from .._core.size import Size
 from .._core.tensor import Tensor, Wrapped, disabled, share
 from .._ops.legacy import instance
@@ -46,6 +47,11 @@ class Parameter(Tensor, metaclass=_FlagMeta):
     __torch_function__: Any = disabled
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if not isinstance(requires_grad, bool):
+            given = type_name(requires_grad)
+            raise refused(
+                TypeError, f"_make_subclass(): argument 'require_grad' (position 3) must be bool, not {given}"
+            )
         if isinstance(data, Wrapped):
             data = data.detach()
             if isinstance(data, Wrapped):

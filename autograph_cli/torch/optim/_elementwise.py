@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.lazy import resolved
 from .._arrays.sparse import Coo
 from .._core.registry import functions
 from .._core.state import process_state, thread_state
@@ -133,7 +134,7 @@ class Elementwise(Optimizer):
 
     def _on_arrays(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
         changes(p)
-        raw, g = p._raw, grad._raw
+        raw, g = p._raw, resolved(grad._raw)
         f = updates(raw.dtype)
         if g.__class__ is Coo:
             g = self.take_rows(g, group)

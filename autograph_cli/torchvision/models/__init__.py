@@ -2,7 +2,7 @@
 
 from autograph_cli.torch import _missing
 
-from . import segmentation as segmentation
+from . import detection as detection, segmentation as segmentation
 from ._api import (
     WEIGHTS,
     WeightsEnum,
@@ -44,6 +44,7 @@ from .efficientnet import (
 )
 from .googlenet import GoogLeNet as GoogLeNet, GoogLeNetOutputs as GoogLeNetOutputs, googlenet as googlenet
 from .inception import Inception3 as Inception3, InceptionOutputs as InceptionOutputs, inception_v3 as inception_v3
+from .maxvit import MaxVit as MaxVit, maxvit_t as maxvit_t
 from .mnasnet import (
     MNASNet as MNASNet,
     mnasnet0_5 as mnasnet0_5,

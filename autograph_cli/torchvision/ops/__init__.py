@@ -17,6 +17,8 @@ from .boxes import (
 from .feature_pyramid_network import FeaturePyramidNetwork
 from .focal_loss import sigmoid_focal_loss
 from .misc import MLP, Conv2dNormActivation, Conv3dNormActivation, FrozenBatchNorm2d, Permute, SqueezeExcitation
+from .poolers import MultiScaleRoIAlign
+from .roi_align import RoIAlign, roi_align
 from .stochastic_depth import StochasticDepth, stochastic_depth
 
 __all__ = [
@@ -25,7 +27,9 @@ __all__ = [
     "Conv3dNormActivation",
     "FeaturePyramidNetwork",
     "FrozenBatchNorm2d",
+    "MultiScaleRoIAlign",
     "Permute",
+    "RoIAlign",
     "SqueezeExcitation",
     "StochasticDepth",
     "batched_nms",
@@ -37,6 +41,7 @@ __all__ = [
     "masks_to_boxes",
     "nms",
     "remove_small_boxes",
+    "roi_align",
     "sigmoid_focal_loss",
     "stochastic_depth",
 ]

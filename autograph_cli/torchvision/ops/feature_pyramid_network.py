@@ -12,6 +12,10 @@ from autograph_cli.torch.nn import functional as F
 from .misc import Conv2dNormActivation
 
 
+class ExtraFPNBlock(nn.Module):
+    """What adds maps to a pyramid: takes its maps, those it was made of, and names; returns maps and names."""
+
+
 class FeaturePyramidNetwork(nn.Module):
     """Adds to each map of features, from the smallest on, the next smaller one enlarged."""
 
@@ -19,7 +23,7 @@ class FeaturePyramidNetwork(nn.Module):
         self,
         in_channels_list: list[int],
         out_channels: int,
-        extra_blocks: nn.Module | None = None,
+        extra_blocks: ExtraFPNBlock | None = None,
         norm_layer: Callable[..., nn.Module] | None = None,
     ) -> None:
         super().__init__()
@@ -52,3 +56,27 @@ class FeaturePyramidNetwork(nn.Module):
         if self.extra_blocks is not None:
             results, names = self.extra_blocks(results, maps, names)
         return OrderedDict(zip(names, results, strict=True))
+
+
+class LastLevelMaxPool(ExtraFPNBlock):
+    """Every second point of the smallest map, as one more."""
+
+    def forward(self, x: list[Any], y: list[Any], names: list[str]) -> tuple[list[Any], list[str]]:
+        return [*x, F.max_pool2d(x[-1], kernel_size=1, stride=2, padding=0)], [*names, "pool"]
+
+
+class LastLevelP6P7(ExtraFPNBlock):
+    """Two convolutions of stride 2 on the smallest map, as two more (Lin et al., RetinaNet, 2017)."""
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.p6 = nn.Conv2d(in_channels, out_channels, 3, 2, 1)
+        self.p7 = nn.Conv2d(out_channels, out_channels, 3, 2, 1)
+        for module in (self.p6, self.p7):
+            nn.init.kaiming_uniform_(module.weight, a=1)
+            nn.init.constant_(module.bias, 0)
+        self.use_P5 = in_channels == out_channels
+
+    def forward(self, p: list[Any], c: list[Any], names: list[str]) -> tuple[list[Any], list[str]]:
+        p6 = self.p6(p[-1] if self.use_P5 else c[-1])
+        return [*p, p6, self.p7(F.relu(p6))], [*names, "p6", "p7"]

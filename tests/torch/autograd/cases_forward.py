@@ -1,5 +1,7 @@
 """Forward mode and the functions of `torch.func`, case by case: flags, nodes, errors, changes in place."""
 
+import warnings
+
 from tests.torch.autograd.behaviours import case, err, graph, leaf, made
 from tests.torch.core.player import graph as dated_graph
 
@@ -656,3 +658,71 @@ def a_view_without_a_history_is_printed(torch):
     with torch.no_grad():
         rows = [row.mul_(2) for row in x.split(1)]
     return str(rows), err(lambda: rows[0].grad_fn), err(lambda: rows[0] * 2)
+
+
+@case
+def what_the_tangent_of_a_product_records_and_in_which_order(torch):
+    x, t, c = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 0.0, 2.0]), torch.tensor([2.0, 3.0, 4.0])
+    m, other = torch.ones(3, 3), leaf(torch, 2.0, 3.0, 4.0)
+    functions = [
+        lambda a: a * c,
+        lambda a: c * a,
+        lambda a: a * 2,
+        lambda a: a * other,
+        lambda a: other * a,
+        lambda a: a.sin() * a,
+        lambda a: a @ m,
+        lambda a: m @ a,
+        lambda a: m.mv(a),
+        lambda a: m @ (a[:, None] @ a[None]),
+        lambda a: a[None, :, None] @ a[None, None],
+        lambda a: a.dot(a.sin()),
+        lambda a: torch.outer(a, a.sin()),
+        lambda a: torch.hypot(a, a.sin()),
+        lambda a: a ** a.sin(),
+        lambda a: (a * torch.tensor([float("inf"), float("nan"), 1.0])).sum(),
+    ]
+    found = [torch.func.jvp(f, (leaf(torch, *x.tolist()),), (t,))[1] for f in functions]
+    found += [torch.func.jacfwd(lambda a, f=f: a * f(a).sum())(leaf(torch, *x.tolist())) for f in functions[:6]]
+    return [(y, dated_graph([y.grad_fn])) for y in found]
+
+
+@case
+def nodes_of_squeezing_examples(torch):
+    x = torch.ones(3, 1, 2, 1, requires_grad=True)
+    functions = [
+        lambda a: a.squeeze(0),
+        lambda a: a.squeeze(1),
+        lambda a: a.squeeze(),
+        lambda a: a.squeeze((0, 2)),
+        lambda a: a.unsqueeze(0),
+    ]
+    found = [torch.func.vmap(f)(x) for f in functions]
+    w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    found.append(torch.func.jacrev(lambda a: a * (a[:, None] @ a[None]).tanh().sum())(w))
+    return [(y, dated_graph([y.grad_fn])) for y in found]
+
+
+@case
+def writes_into_expanded_tensors(torch):
+    index, mask = torch.tensor([0, 1]), torch.tensor([True, False])
+    changes = [
+        lambda e: e.masked_fill_(mask, 1),
+        lambda e: e.masked_fill_(mask, torch.tensor(1.0)),
+        lambda e: e.index_put_((index,), torch.tensor(1.0)),
+        lambda e: e.__setitem__(index, 1.0),
+        lambda e: e.index_fill_(0, index, 1.0),
+        lambda e: e.index_fill_(0, index, torch.tensor(1.0)),
+        lambda e: e.index_copy_(0, index, torch.ones(2, 2)),
+        lambda e: e.index_add_(0, index, torch.ones(2, 2)),
+        lambda e: e.zero_(),
+        lambda e: e.fill_(1.0),
+    ]
+    found = []
+    for change in changes:
+        e = torch.zeros(1, 2).expand(3, 2)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            got = err(lambda change=change, e=e: change(e))
+        found.append((got, e, [str(w.message).partition(" (Triggered")[0] for w in told]))
+    return found

@@ -632,3 +632,48 @@ def tape_order_in_which_nodes_were_made(torch):
         found.append(torch.autograd.grad((p * p).sum(), a, create_graph=True)[0])
     (by_b,) = torch.autograd.grad(found[4].sum(), b, create_graph=True)
     return [(y, dated_graph([y.grad_fn])) for y in (*found, by_b)]
+
+
+@case
+def powers_of_a_vector_are_written_column_by_column(torch):
+    found = []
+    for args in ((), (1,), (2,), (4, True)):
+        x = leaf(torch)
+        y = torch.vander(x, *args)
+        found.append((y, graph(y), y._version))
+        found.append(torch.autograd.grad(y.sum(), x, create_graph=True)[0] if y.requires_grad else None)
+    x = torch.tensor([1, 2])
+    return found, torch.vander(x, 0), torch.vander(x > 1, 3), err(lambda: torch.vander(x, -1))
+
+
+def second_order(torch, x, y):
+    """The metadata of the nodes of backward nodes behind the gradient of `y` by `x`."""
+    (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    found, waiting = {}, [g.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in found:
+            found[node] = [(tuple(m.shape), m.dtype, str(m.device)) for m in node._input_metadata]
+            waiting += [target for target, _ in node.next_functions]
+    return sorted({(n.name(), repr(rows)) for n, rows in found.items() if "BackwardBackward" in n.name()})
+
+
+@case
+def tape_outputs_that_a_mask_leaves_out_are_undefined(torch):
+    functional = torch.nn.functional
+    found = []
+    for dtype, device in ((torch.float32, "cpu"), (torch.float64, "cpu"), (torch.float64, "meta")):
+        options = {"dtype": dtype, "device": device}
+        x = torch.ones(2, 4, 3, **options).requires_grad_()
+        weight = torch.ones(2, 4, 2, **options).requires_grad_()
+        found += [
+            second_order(torch, x, functional.layer_norm(x, [3])),
+            second_order(torch, x, functional.batch_norm(x, None, None, training=True)),
+            second_order(torch, x, functional.conv1d(x, weight.detach())),
+            second_order(torch, weight, functional.conv1d(x.detach(), weight)),
+        ]
+    image = torch.ones(1, 1, 3, 3, requires_grad=True)
+    grid = torch.zeros(1, 2, 2, 2, requires_grad=True)
+    found.append(second_order(torch, image, functional.grid_sample(image, grid.detach(), align_corners=False)))
+    found.append(second_order(torch, grid, functional.grid_sample(image.detach(), grid, align_corners=False)))
+    return found

@@ -95,6 +95,6 @@ def collected():
 
 def expressions():
     found = list(LAYERS)
-    for name in ("expressions.json", "mathematics.json", "arrangements.json"):
+    for name in ("expressions.json", "mathematics.json", "more_expressions.json"):
         found += json.loads((OPS / name).read_text())
     return found

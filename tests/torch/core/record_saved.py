@@ -8,8 +8,8 @@ import json
 import warnings
 from pathlib import Path
 
-from tests.torch.ops.record_arrangements import CASES as ARRANGEMENTS
 from tests.torch.ops.record_expressions import cases, evaluate
+from tests.torch.ops.record_more_expressions import CASES as MORE_EXPRESSIONS
 
 EXPECTED = Path(__file__).with_name("saved.json")
 
@@ -93,9 +93,15 @@ torch.nn.functional.embedding_bag(torch.tensor([1,0,1]),x,torch.tensor([0,2,2]),
 torch.nn.functional.nll_loss(w,torch.tensor(1),weight=w.detach(),reduction='none')
 torch._native_batch_norm_legit(x,w,w,w.detach()*0,w.detach()**2,True,0.1,1e-5)[0]
 x.to_sparse().to_dense()
+y = x*1; y[m] = s; y
+y = x*1; y[:,m[0]] = 2.; y
+y = x*1; y[[True,False]] = w; y
+y = x*1; y[torch.tensor([True,False]),torch.tensor([0])] = s; y
+x[...,m[1]]
+x[None,m]
 """.strip().splitlines()
 
-CODES = [*cases(), *ARRANGEMENTS, *IMAGES]
+CODES = [*cases(), *MORE_EXPRESSIONS, *IMAGES]
 
 
 def shown(value):

@@ -169,3 +169,17 @@ def test_whole_derivatives_have_no_memory_either(transform):
 
 def test_the_counter_of_a_normalization_stands_beside_its_statistics():
     assert torch.nn.BatchNorm1d(3, device="meta").num_batches_tracked.is_meta
+
+
+@pytest.mark.parametrize("shape, order", [((1,), (0,)), ((3, 1), (0, 1)), ((2, 4, 3, 1), (0, 2, 1, 3))])
+def test_a_copy_of_a_view_with_a_stride_of_0_has_no_memory_either(shape, order):
+    one = torch.empty(shape, device="meta").permute(order)
+    for x in (one, one.expand(*one.shape[:-1], 5)):
+        for copy in (x.clone(), x.double(), x.contiguous(), torch.empty_like(x), x.reshape(-1)):
+            assert copy.is_meta
+
+
+def test_tangents_have_no_memory_either():
+    x, tangent = torch.empty(3, 4, device="meta").t(), torch.empty(4, 3, device="meta")
+    for function in (torch.sin, torch.sign, lambda x: x.clone().mul_(2)):
+        assert all(found.is_meta for found in torch.func.jvp(function, (x,), (tangent,)))

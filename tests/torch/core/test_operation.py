@@ -1,5 +1,9 @@
 """Operations: schemas, the two ways to run, formulas as text, and what a wrong definition says."""
 
+import dis
+from pathlib import Path
+from types import FunctionType
+
 import pytest
 
 from autograph_cli import torch
@@ -202,3 +206,16 @@ def test_no_two_families_of_kernels_have_a_method_of_the_same_name():
             if not name.startswith("__"):
                 owners.setdefault(name, []).append(family.__name__)
     assert {name: found for name, found in owners.items() if len(found) > 1} == {}
+
+
+def test_what_computes_with_arrays_stands_in_the_folder_of_kernels() -> None:
+    """A kernel given to `operation(...)` is a name, or one expression that calls kernels."""
+    folder = Path(torch.__file__).parent / "_ops"
+    for record in table.values():
+        code = getattr(record.kernel, "__code__", None)
+        if code is not None and Path(code.co_filename).parent == folder:
+            assert code.co_name == "<lambda>", f"{record.identifier}: {code.co_name} is to stand in _kernels"
+            assert "xp" not in code.co_names, f"{record.identifier}: what asks the array module stands in _kernels"
+            used = [each.argval for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL"]
+            made_here = [name for name in used if isinstance(record.kernel.__globals__.get(name), FunctionType)]
+            assert not made_here, f"{record.identifier}: {made_here} are to stand in _kernels"

@@ -10,25 +10,8 @@ from tests.torch.core.record_saved import EXPECTED, observe
 RECORDED = json.loads(EXPECTED.read_text())
 
 
-MASKS = "the engine keeps the places where a mask holds, PyTorch the mask"
-DIFFERENT = {
-    "x[x>0]": MASKS,
-    "x[m]": MASKS,
-    "x[:,m[0]]": MASKS,
-    "x[torch.tensor([True,False])]": MASKS,
-    "x[m,None]": MASKS,
-    "y = x*1; y[m] = 0; y": MASKS,
-}
-
-
-def _case(code):
-    return (
-        pytest.param(code, marks=pytest.mark.xfail(reason=DIFFERENT[code], strict=True)) if code in DIFFERENT else code
-    )
-
-
 @pytest.mark.filterwarnings("ignore:torch.chain_matmul is deprecated")
-@pytest.mark.parametrize("code", [_case(code) for code in RECORDED])
+@pytest.mark.parametrize("code", RECORDED)
 def test_nodes_show_what_pytorchs_show(code):
     found = observe(torch, code)
     assert {name: found.get(name) for name in RECORDED[code]} == RECORDED[code]

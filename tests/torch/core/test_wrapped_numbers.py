@@ -1,5 +1,6 @@
 """A Python number beside a tensor is known for one as long as it lives: by nodes, by dispatch modes, in recorded graphs."""
 
+import numpy as np
 import pytest
 
 from autograph_cli import capture, torch
@@ -44,3 +45,11 @@ def test_a_recorded_graph_has_no_tensor_for_the_number(number):
     x = torch.ones(2, requires_grad=True)
     text = capture(lambda: (x * number).sum()).to_text()
     assert "leaf x" in text and "input" not in text
+
+
+def test_what_shares_memory_with_a_number_does_not_change_it():
+    beside = torch.ones(2)
+    for taken in (lambda x: x.detach(), lambda x: x.reshape(1), lambda x: x.data):
+        taken(wrap_number(2, beside)).add_(1)
+    kept = wrap_number(2, beside)
+    assert isinstance(kept._raw, np.generic) and (beside * 2).tolist() == [2.0, 2.0]

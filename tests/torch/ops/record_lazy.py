@@ -5,6 +5,7 @@ tensors with one bit or both; of each of the SCRIPTS what it leaves in `seen`, a
 """
 
 import copy
+import functools
 import io
 import json
 import warnings
@@ -89,6 +90,13 @@ c = torch.zeros(2, 3, dtype=torch.complex64).mH; c.set_(torch.ones(2, dtype=torc
 c = z.detach()[:, None].expand(2, 3).mT.conj(); seen = [(c*2).stride(), c.exp().stride(), c.clone().stride(), c.resolve_conj().stride(), c.t().sqrt().stride()]
 n = (z.conj()*z).grad_fn; seen = [n._saved_self, n._saved_self.is_conj(), n._saved_other.is_conj()]
 hs = []; y = z*1; c = y.conj(); c.register_hook(lambda g: hs.append(g.clone())); y.register_hook(lambda g: hs.append(g.clone())); (c*c*y).sum().abs().backward(); seen = hs
+seen = bits(z, lambda z: z.conj()) + bits(z, lambda z: z.conj().clone()) + bits(z, lambda z: z.conj()[0]) + bits(z, lambda z: z.conj().conj())
+seen = bits(z, lambda z: z.conj().reshape(1, 2)) + bits(z, lambda z: z.conj()[:, None].mT) + bits(z, lambda z: z.conj().sum())
+seen = bits(z, lambda z: z.conj()*1) + bits(z, lambda z: -z.conj()) + bits(z, lambda z: z.conj().exp()) + bits(z, lambda z: z.conj() + z)
+seen = bits(z, lambda z: (z + 1).conj()) + bits(z, lambda z: (z*2).conj()) + bits(z, lambda z: z.clone().conj()) + bits(z, lambda z: z[:2].conj())
+seen = bits(z, lambda z: z.imag) + bits(z, lambda z: z.conj().imag) + bits(z, lambda z: z.conj().real) + bits(z, lambda z: z.abs())
+seen = bits(z, lambda z: torch.vdot(z, z)) + bits(z, lambda z: z.conj_physical()) + bits(z, lambda z: torch.cat([z.conj(), z.conj()]))
+seen = bits(z, lambda z: z.expand(3, 2).mH) + bits(z, lambda z: z[:, None].mH @ z) + bits(z, lambda z: torch.stack([z, z]).mH[0]) + bits(z, lambda z: z.conj().unbind()[1])
 """.strip().splitlines()
 
 
@@ -98,6 +106,26 @@ def expressions():
     skipped = ("cholesky", "matrix_exp")  # of a matrix that is no product of its own, gradients are not defined
     for how, before in READ.items():
         yield from (f"{before}; {c}" for c in codes if how != "negated" or not any(s in c for s in skipped))
+
+
+def bits(torch, z, make):
+    """Which gradients of `z` are conjugated or negated when they are read: of a plain gradient of the result and of a
+    conjugated one, of one that is differentiated again, and what two passes leave in `.grad`."""
+    seen = []
+    for conjugated in (False, True):
+        y = make(z)
+        grad = torch.ones_like(y) * 2
+        grad = (grad * (1 + 2j)).conj() if conjugated and y.is_complex() else grad
+        seen.append(torch.autograd.grad(y, z, grad)[0])
+    y = make(z)
+    seen.append(torch.autograd.grad(y, z, torch.ones_like(y).requires_grad_(), create_graph=True)[0])
+    leaf = z.detach().clone().requires_grad_()
+    for _ in range(2):
+        y = make(leaf)
+        y.backward(torch.ones_like(y) * ((1 + 2j) if y.is_complex() else 1))
+        seen.append(leaf.grad.clone())
+        seen.append(leaf.grad.is_conj())
+    return [x for t in seen for x in ((t.detach(), t.is_conj(), t.is_neg()) if isinstance(t, torch.Tensor) else (t,))]
 
 
 def refusal(call):
@@ -111,7 +139,7 @@ def refusal(call):
 
 def run_script(torch, code):
     """What a script leaves in `seen`, tensors with their graphs, and the gradients of the sum of their squares."""
-    scope = {"np": np, "copy": copy, "io": io, "refusal": refusal}
+    scope = {"np": np, "copy": copy, "io": io, "refusal": refusal, "bits": functools.partial(bits, torch)}
     leaves, seen = evaluate(torch, f"{code}; seen", scope)
     found = {"seen": [_shown(torch, t, leaves) for t in seen]}
     made = [t for t in seen if isinstance(t, torch.Tensor) and t.grad_fn is not None]

@@ -1,6 +1,6 @@
 """Compares what PyTorch and the engine say of calls that are almost right, beside real PyTorch.
 
-`python tests/torch/ops/record_mutations.py` writes a sample of them into mutations.json, `... --all` tries them all and prints how
+`python -m tests.torch.ops.record_mutations` writes a sample of them into mutations.json, `... --all` tries them all and prints how
 many agree, and of the others the most frequent ones.
 """
 

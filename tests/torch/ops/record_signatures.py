@@ -51,8 +51,6 @@ F.dropout1d(.dim input)
 F.dropout2d(.dim input)
 F.dropout3d(.dim input)
 F.embedding_bag(.dtype weight, .is_floating_point input, .size? per_sample_weights, .dim? offsets)
-F.fractional_max_pool2d(.size input)
-F.fractional_max_pool3d(.size input)
 F.gaussian_nll_loss(.size input)
 F.glu(.dim input)
 F.group_norm(.dim input)
@@ -109,7 +107,7 @@ def generated():
         for name, overloads in groups.items():
             found[space, name] = [g.signature.signature_str(symint=True) for g in bindings.group_overloads(overloads)]
     template = (folder / "autograd/templates/python_variable_methods.cpp").read_text()
-    for line in re.findall(r'^ +"([a-z_]+\(.*\)(?:\|deprecated)?)",?$', template, re.MULTILINE):
+    for line in re.findall(r'^ +"([a-z_0-9]+\(.*\)(?:\|deprecated)?)",?$', template, re.MULTILINE):
         found.setdefault(("Tensor", line.partition("(")[0]), []).append(line)
     for space, lines in BY_HAND.items():
         found |= {(space, line.partition("(")[0]): [line] for line in lines}

@@ -23,13 +23,15 @@ s.abs(); s.sin().detach(); s.tanh().detach(); s.sqrt().detach(); s.relu(); s.sig
 s.t(); s.T; s.transpose(0, 1); s.permute(1, 0); s.t().coalesce(); s.t().to_dense(); s.unsqueeze(0); s.unsqueeze(-1).detach(); s[0].detach(); s[:, 2].detach(); s[0, 2].detach()
 s.index_select(0, torch.tensor([1])).detach(); s.index_select(1, torch.tensor([2, 0])).detach(); torch.cat([s, s]).detach(); torch.cat([s, s], 1).detach(); torch.stack([s, s]).detach()
 s.clone(); s.detach(); s.double(); s.to(torch.float64); s.int().detach(); s.bool().detach(); torch.zeros_like(s); s.detach().zero_(); s.clone().mul_(2)
-s.to_sparse_csr(); c.to_sparse(); c.to_sparse_coo(); D.to_sparse(); D.to_sparse().to_dense(); D.to_sparse(1); D.to_sparse_csr(); D.to_sparse_csr() @ B; D.to_sparse(layout=torch.sparse_csr); (D.to_sparse() * D.to_sparse()).to_dense()
+s.to_sparse_csr(); c.to_sparse(); c.to_sparse_coo(); D.to_sparse(); D.to_sparse().to_dense(); D.to_sparse(1); s.to_sparse(2); s.to_sparse(1); c.to_sparse(2); c.to_sparse(1); D.to_sparse_csr(); D.to_sparse_csr() @ B; D.to_sparse(layout=torch.sparse_csr); (D.to_sparse() * D.to_sparse()).to_dense()
 D.sparse_mask(s.detach().coalesce()); s.indices(); s.coalesce().indices(); s._indices(); s._values(); c.crow_indices(); c.col_indices(); c.values(); d.values()
 s.is_sparse, s.is_sparse_csr, c.is_sparse, c.is_sparse_csr, s.layout, c.layout, D.layout; s.sparse_dim(), s.dense_dim(), h.sparse_dim(), h.dense_dim(); s._nnz(), u._nnz(), c._nnz(), s.numel(), len(s), s.shape, s.dim()
 s.is_coalesced(), u.coalesce().is_coalesced(), d.is_coalesced(), s.requires_grad, s.is_leaf, s.stride()
 torch.sparse_coo_tensor(i, [3.0, 4.0, 5.0]); torch.sparse_coo_tensor([[0, 1], [1, 0]], [1, 2]); torch.sparse_coo_tensor(size=(2, 3)); torch.sparse_coo_tensor((2, 3)); torch.sparse_coo_tensor(i, v.detach(), (2, 3), dtype=torch.float64)
 torch.sparse_coo_tensor(i, v.detach(), (2, 3), requires_grad=True); torch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], [3.0, 4.0, 5.0]); torch.zeros(2, 2).to_sparse(); torch.sparse_coo_tensor(i, v.detach(), (2, 3)).requires_grad_() * 2
 torch.sparse_coo_tensor(i, v, (2, 3, 1)); torch.sparse_coo_tensor(i, v[:2], (2, 3)); torch.sparse_coo_tensor(i[0], v, (2, 3)); s.values(); D.indices(); D.coalesce(); c.coalesce(); c.indices(); s.crow_indices()
+torch.dsmm(s, B); torch.dsmm(D, B); s.type(), s.double().type(), isinstance(s, torch.sparse.FloatTensor), isinstance(s, torch.FloatTensor), isinstance(D, torch.sparse.FloatTensor)
+torch.sparse.FloatTensor(i, v, torch.Size([2, 3])); torch.sparse.FloatTensor(i, v); torch.sparse.FloatTensor(2, 3); torch.sparse.LongTensor(torch.Size([2])); torch.sparse.DoubleTensor(); torch.sparse.FloatTensor(i, v[:2])
 s + D; s / s; D / s; s.div(D); s * s.t(); s.pow(0); s.detach().numpy(); torch.cat([s, D]); torch.sparse.mm(s, A)
 """
 
@@ -74,7 +76,9 @@ def outcome(torch, text):
     """What an expression gives: text, graph and gradients, or the error."""
     names = setting(torch)
     try:
-        found = eval(text, names)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = eval(text, names)
     except Exception as error:
         return {"error": type(error).__name__}
     told = {"text": str(found)}

@@ -140,3 +140,14 @@ def test_layers_keep_bfloat16_both_ways(name):
     made = run()
     made.sum().backward()
     assert made.dtype == x.grad.dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8, 300])
+def test_the_first_minor_that_is_not_positive_is_told(n):
+    for bad in {0, n // 2, n - 1}:
+        diagonal = torch.ones(n)
+        diagonal[bad] = -1
+        matrices = torch.stack([torch.diag(diagonal), torch.eye(n)])
+        assert torch.linalg.cholesky_ex(matrices).info.tolist() == [bad + 1, 0]
+        with pytest.raises(torch.linalg.LinAlgError, match=f"leading minor of order {bad + 1} is not positive"):
+            torch.linalg.cholesky(matrices[0])

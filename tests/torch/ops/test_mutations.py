@@ -25,4 +25,4 @@ def test_a_call_that_is_almost_right_is_answered_as_by_pytorch(said):
 
 def test_most_of_the_sample_agrees():
     agreed, different = len(RECORDED["agreed"]), len(RECORDED["different"])
-    assert agreed > 0.92 * (agreed + different)
+    assert agreed > 0.955 * (agreed + different)

@@ -19,11 +19,12 @@ def test_a_timer_counts_runs():
     found = timer.timeit(300)
     assert len(seen) == 303 and seen[0].item() == 3.0
     assert (found.number_per_run, found.raw_times, found.median, found.mean) == (300, [6.0], 0.02, 0.02)
+    assert "torch.utils.benchmark.utils.common.Measurement object at 0x" in repr(found)
     assert repr(found).splitlines()[1:] == [
         "seen.append(x.sum())",
         "setup: x = torch.ones(3)",
         "  20.00 ms",
-        "  1 measurement, 300 runs per measurement, 1 thread",
+        "  1 measurement, 300 runs , 1 thread",
     ]
 
 

@@ -6,7 +6,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn
 from ..parameter import Parameter, is_lazy

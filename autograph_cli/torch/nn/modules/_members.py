@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 
 
 def check_name(module: Any, name: Any, what: str, store: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn
 

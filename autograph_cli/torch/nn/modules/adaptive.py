@@ -6,7 +6,7 @@ from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from .. import functional as F, init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
 from .lazy import LazyModuleMixin

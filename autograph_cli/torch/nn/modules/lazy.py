@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from ..parameter import is_lazy
 
 __all__ = ["LazyModuleMixin"]

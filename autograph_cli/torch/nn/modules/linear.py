@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from .. import functional as F, init
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from ..._core.node import Handle, add_hook
 from ..._core.state import next_call_nr, process_state, thread_state
 from ..._core.tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from ..._core.user_warnings import warn
 from .. import functional as F, init
 from .attention import MultiheadAttention

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from ..._core.tensor import Tensor
 from ..._core.user_warnings import warn
 

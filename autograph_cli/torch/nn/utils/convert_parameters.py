@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from ..._core.tensor import Tensor
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]

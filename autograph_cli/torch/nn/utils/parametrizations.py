@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from .. import functional as F
 from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from ..._core.interrupts import contextmanager
 from ..._core.tensor import Tensor
 from ..modules.container import ModuleDict, ModuleList

@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
+from .convert_parameters import parameters_to_vector
 
 __all__ = [
     "BasePruningMethod",
@@ -373,7 +374,7 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
     if not isinstance(importance_scores, (dict, type(None))):
         raise TypeError("global_unstructured(): importance_scores must be of type dict")
     pairs, given = list(parameters), importance_scores or {}
-    vector = torch.nn.utils.parameters_to_vector
+    vector = parameters_to_vector
     scores = vector([given.get(pair, getattr(*pair)) for pair in pairs])
     masks = vector([getattr(m, name + "_mask", torch.ones_like(getattr(m, name))) for m, name in pairs])
     container = PruningContainer()

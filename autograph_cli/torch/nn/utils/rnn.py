@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from .... import torch
+from ... import _namespace as torch
 from ..._core.tensor import Tensor
 
 __all__ = [

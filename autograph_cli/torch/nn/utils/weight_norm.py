@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .... import torch
+from ... import _namespace as torch
 from ..._core.user_warnings import warn
 from ..parameter import Parameter, UninitializedParameter
 

@@ -1,7 +1,7 @@
-"""Records with real PyTorch what functions of order, positions, pieces, copies, masks and signals give, into
-arrangements.json.
+"""Records with real PyTorch what functions that sort, select, split, copy, mask and transform give, into
+more_expressions.json.
 
-`python -m tests.torch.ops.record_arrangements` from the repository's root; as record_expressions.py does for
+`python -m tests.torch.ops.record_more_expressions` from the repository's root; as record_expressions.py does for
 everything else.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.torch.ops.record_expressions import observe
 
-EXPECTED = Path(__file__).with_name("arrangements.json")
+EXPECTED = Path(__file__).with_name("more_expressions.json")
 
 CASES = """
 torch.copysign(x,-2.)

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from autograph_cli import torch
-from tests.torch.ops.record_arrangements import CASES, EXPECTED
 from tests.torch.ops.record_expressions import observe
+from tests.torch.ops.record_more_expressions import CASES, EXPECTED
 from tests.torch.ops.test_expressions import assert_same
 
 RECORDED = json.loads(EXPECTED.read_text())

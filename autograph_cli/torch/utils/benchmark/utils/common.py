@@ -97,11 +97,12 @@ class Measurement:
         lines = [f"<{type(self).__module__}.{type(self).__name__} object at {id(self):#x}>", self.title]
         lines += [f"setup: {self.task_spec.setup}"] if self.task_spec.setup not in ("", "pass") else []
         lines += [f"  Median: {self.median / scale:.2f} {unit}"] if count > 1 else []
-        lines += [f"  IQR:    {self.iqr / scale:.2f} {unit}"] if count > 3 else []
+        low, high = np.percentile(self.times, (25, 75)) / scale
+        lines += [f"  IQR:    {self.iqr / scale:.2f} {unit} ({low:.2f} to {high:.2f})"] if count > 3 else []
         lines += [f"  {self.mean / scale:.2f} {unit}"] if count == 1 else []
-        runs = f"{self.number_per_run} run{'s' if self.number_per_run > 1 else ''} per measurement"
+        runs = f"{self.number_per_run} runs {'per measurement,' if count > 1 else ','}"
         threads = f"{self.task_spec.num_threads} thread{'s' if self.task_spec.num_threads > 1 else ''}"
-        return "\n".join([*lines, f"  {count} measurement{'s' if count > 1 else ''}, {runs}, {threads}"])
+        return "\n".join([*lines, f"  {count} measurement{'s' if count > 1 else ''}, {runs} {threads}"])
 
     @staticmethod
     def merge(measurements: Iterable[Measurement]) -> list[Measurement]:

@@ -8,8 +8,8 @@ import timeit as timeit_module
 from collections.abc import Callable
 from typing import Any
 
-from ... import get_num_threads, set_num_threads
-from .measurement import Measurement, TaskSpec
+from ...._settings import get_num_threads, set_num_threads
+from .common import Measurement, TaskSpec
 
 timer = timeit_module.default_timer
 torch = sys.modules[__name__.partition(".utils")[0]]

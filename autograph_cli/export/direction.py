@@ -1,0 +1,38 @@
+"""Which way a picture runs: down the page, or to the right.
+
+A picture to the right is laid out as one that runs down, with width and height of all in it exchanged, and then turned.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from autograph_cli.export.style import EDGE, label_width
+
+DIRECTIONS = ("auto", "down", "right")
+"""What can be asked for, the default first."""
+AROUND = 2.0
+"""Points that a label keeps free above and below it."""
+
+
+class Direction(NamedTuple):
+    """How far things reach across the arrows of a picture and along them."""
+
+    right: bool = False
+
+    def across(self, label: str) -> float:
+        """The points that a label takes beside its arrow, from the one side to the other."""
+        if not label:
+            return 0.0
+        return EDGE + AROUND if self.right else label_width(label)
+
+    def along(self, label: str) -> float:
+        """The points of its arrow that a label takes."""
+        return label_width(label) if self.right else float(EDGE)
+
+    def turned(self, width: float, height: float) -> tuple[float, float]:
+        """The size of a box for the layout."""
+        return (height, width) if self.right else (width, height)
+
+
+DOWN, RIGHT = Direction(), Direction(right=True)

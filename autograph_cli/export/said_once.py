@@ -1,0 +1,65 @@
+"""What a picture would say again and again, said once: shapes along a chain, and marks of the same line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from autograph_cli.export.scene import NUMBER, Arrow, Box, Scene
+
+BEFORE = "no shape: as before"
+LINE = ", line "
+"""What a mark says after what is wrong."""
+SINGLE = "scalar"
+"""What stands at the first single number of a chain."""
+
+
+def said_once(scene: Scene) -> Scene:
+    """The scene with each shape and each mark where it is news, and with the numbers that go along arrows."""
+    scene = replace(scene, arrows=tuple(replace(arrow, label=arrow.with_numbers) for arrow in scene.arrows))
+    return _shapes(_marks(scene))
+
+
+def _marks(scene: Scene) -> Scene:
+    """The scene with the first of several marks that say the same of a line, and their number."""
+    titles = [box.title for box in scene.boxes if box.style == "mark" and LINE in box.title]
+    several = {title: count for title, count in Counter(titles).items() if count > 1}
+    if not several:
+        return scene
+    boxes: list[Box] = []
+    gone: set[str] = set()
+    met: set[str] = set()
+    for box in scene.boxes:
+        if box.style != "mark" or box.title not in several:
+            boxes.append(box)
+        elif box.title in met:
+            gone.add(box.id)
+        else:
+            met.add(box.title)
+            boxes.append(replace(box, title=f"{box.title} × {several[box.title]:,}"))
+    arrows = tuple(arrow for arrow in scene.arrows if arrow.head not in gone)
+    return replace(scene, boxes=tuple(boxes), arrows=arrows)
+
+
+def _shapes(scene: Scene) -> Scene:
+    """The scene with shapes only at arrows from boxes that change them, and from those where a chain begins."""
+    given: dict[str, set[str]] = {}
+    for arrow in filter(_is_way, scene.arrows):
+        given.setdefault(arrow.head, set()).add(arrow.label)
+    if not any(arrow.label for arrow in filter(_is_way, scene.arrows)):
+        return scene
+    arrows = tuple(
+        replace(arrow, label="" if given.get(arrow.tail) == {arrow.label} else arrow.label or SINGLE)
+        if _is_way(arrow)
+        else arrow
+        for arrow in scene.arrows
+    )
+    notes = [BEFORE] if any(not arrow.label for arrow in filter(_is_way, arrows)) else []
+    place = scene.notes.index(NUMBER) if NUMBER in scene.notes else min(1, len(scene.notes))
+    kept = [note for note in scene.notes if note != NUMBER]
+    return replace(scene, arrows=arrows, notes=(*kept[:place], *notes, *kept[place:]))
+
+
+def _is_way(arrow: Arrow) -> bool:
+    """Whether data or a gradient goes along an arrow."""
+    return not arrow.keeps and not arrow.wrong

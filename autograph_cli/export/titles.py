@@ -1,0 +1,33 @@
+"""What stands above a picture."""
+
+from __future__ import annotations
+
+from autograph_cli.export.labels import short
+from autograph_cli.graph import Graph, Step
+from autograph_cli.graph.names import output_names, shown_name
+
+LISTED = 3
+"""Names of roots at most."""
+
+
+def title_of(title: str, view: str, source: Graph | Step, total_steps: int) -> str:
+    """The script, the view, what was differentiated, the step of how many, and which part of it is drawn.
+
+    `title` is the script, with the part after it; without a view, what a node ran is drawn.
+
+    >>> title_of("expr.py", "forward", Graph(), 1)
+    'expr.py · forward'
+    """
+    script, _, part = title.partition(" · ")
+    parts = [script, view, _roots(source.graph if isinstance(source, Step) else source) if view else ""]
+    if isinstance(source, Step) and total_steps > 1:
+        parts.append(f"step {source.number} of {total_steps}")
+    return " · ".join(filter(None, [*parts, part]))
+
+
+def _roots(graph: Graph) -> str:
+    names = output_names(graph)
+    called = [names[edge.node][edge.nr] for entry in graph.passes for edge in entry.roots]
+    found = [name for name in called or [root.name for root in graph.roots] if name and not name.startswith("%")]
+    listed = [short(shown_name(name)) for name in dict.fromkeys(found)]
+    return ", ".join(listed[:LISTED]) + (", …" if len(listed) > LISTED else "")

@@ -1,0 +1,101 @@
+"""The derivative of each node against finite differences, at the inputs that it saw."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from autograph_cli.engines.protocol import Engine
+from autograph_cli.record.finite_difference import CannotCheck, Given, check
+from autograph_cli.record.function_calls import applying, around_calls
+
+SECONDS = 10.0
+"""For one node at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a node computes, and the arguments that it was given."""
+
+    function: Callable[..., Any]
+    given: Given
+    custom: bool
+    """Whether it is a custom Function, whose second derivative is checked too, and whose matrices may be any."""
+
+
+class _Here(threading.local):
+    last: tuple[Any, tuple[Any, ...], dict[str, Any]] | None = None
+    """The operation that was computed last, unless it changed what it was given."""
+    applied: tuple[Any, Given] | None = None
+    """The custom Function that is being applied."""
+    copying: bool = False
+
+
+class NodeChecks:
+    """Sees the arguments of operations and of custom Functions."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._here = _Here()
+
+    def listening(self) -> AbstractContextManager[None]:
+        """Within the block the arguments of custom Functions are seen."""
+        return around_calls(self.engine.namespace, self._function)
+
+    @contextlib.contextmanager
+    def _function(self, cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Iterator[None]:
+        before, self._here.applied = self._here.applied, (cls, self._copied(args, words))
+        try:
+            yield
+        finally:
+            self._here.applied = before
+
+    def computed(self, op: Any, args: tuple[Any, ...], words: dict[str, Any], outputs: Any) -> None:
+        """An operation was computed."""
+        changed = any(output is x for output in self.engine.tensors_in((outputs,)) for x in args)
+        self._here.last = None if changed else (op, args, words)
+
+    def made(self, node: Any) -> Point | None:
+        """A node was made, of the operation that was computed last or of the Function that is being applied."""
+        last, self._here.last = self._here.last, None
+        operation = self.engine.operation_of(node)
+        if operation is not None and last is not None and last[0] is operation:
+            given = self._copied(last[1], last[2], leaves=False)
+            return Point(functools.partial(self.engine.call, operation), given, False)
+        if self._here.applied is not None and getattr(node, "_forward_cls", None) is self._here.applied[0]:
+            cls, given = self._here.applied
+            return Point(applying(cls), given, True)
+        return None
+
+    @property
+    def copying(self) -> bool:
+        """Whether what is computed in this thread is a copy of arguments, and not the script's."""
+        return self._here.copying
+
+    def _copied(self, args: tuple[Any, ...], words: dict[str, Any], *, leaves: bool = True) -> Given:
+        self._here.copying = True
+        try:
+            return Given.of(self.engine.namespace, args, words, leaves=leaves)
+        finally:
+            self._here.copying = False
+
+    def result(self, point: Point) -> tuple[float | None, str]:
+        """The worst relative error of a node's derivatives, and what is wrong with them; None where they were not
+        compared."""
+        orders, until = (2 if point.custom else 1), time.monotonic() + SECONDS
+        torch = self.engine.namespace
+        try:
+            with self.engine.unseen():
+                found = check(torch, "", point.function, point.given, orders, until, symmetric=not point.custom)
+        except CannotCheck:
+            return None, ""
+        errors = [one.error for one in found if not one.unchecked]
+        wrong = next((f"order {one.order}, {one.worst}" for one in found if not one.good), "")
+        return max([error if math.isfinite(error) else 1.0 for error in errors], default=None), wrong

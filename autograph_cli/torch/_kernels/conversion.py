@@ -1,0 +1,62 @@
+"""Copies in another dtype, or with the elements in another order of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array
+from .._arrays.meta import without_memory
+from .._core import layout as layouts
+from .._core.dtypes import FLOAT8, to_float8
+from .._core.memory_format import channels_last_order, copied, empty_as, permuted_strides, settled
+
+ORDERS = {layouts.channels_last: (0, 2, 3, 1), layouts.channels_last_3d: (0, 2, 3, 4, 1)}
+"""The dimensions, the slowest first, of memory formats that are not row-major."""
+
+
+class Conversion:
+    """Kernels that change the dtype or the place of elements."""
+
+    xp: Any
+
+    def cast(self, a: Array, dtype: Any) -> Any:
+        if a.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
+            a = a.real
+        if np.dtype(dtype) in FLOAT8:
+            return to_float8(a, np.dtype(dtype))
+        if 0 not in a.strides:
+            return a.astype(dtype)
+        made = empty_as(a, dtype)
+        self.xp.copyto(made, a, casting="unsafe")
+        return made[()]
+
+    _to_copy = cast
+
+    def clone(self, a: Array) -> Any:
+        if isinstance(a, np.generic):
+            return a
+        if 0 not in a.strides:
+            return a.copy("K")
+        return self.cast(a, a.dtype)
+
+    def cast_in_format(self, a: Array, dtype: Any, memory_format: Any) -> Any:
+        return self.clone_format(settled(self.cast(a, dtype), a), memory_format)
+
+    def clone_format(self, a: Array, memory_format: Any) -> Any:
+        """`a` with its elements in the order of a memory format; None and `preserve_format` keep the order that it
+        has."""
+        if memory_format in (None, layouts.preserve_format) or not a.ndim:
+            return a
+        order = ORDERS.get(memory_format)
+        if order is None:
+            return self.xp.ascontiguousarray(a) if a.__class__ is not np.ndarray else a.copy("C")
+        if a.ndim != len(order):
+            raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format._name} format")
+        if a.__class__ is np.ndarray and a.size:
+            return copied(a, permuted_strides(a.shape, channels_last_order(a.ndim)))
+        return self.xp.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
+
+    def _to_copy_meta(self, a: Array, dtype: Any) -> Any:
+        return without_memory(a).astype(dtype)

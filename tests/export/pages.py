@@ -1,0 +1,54 @@
+"""Pages to be tested: what their data are, and graphs with odd names or modules."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from autograph_cli.export import render
+from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType
+from tests.export.nets import layers
+
+ROOT = Path(__file__).parents[2]
+ODD = (
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"&quot;'",
+    "权重",
+    "\u2028",
+    "${x}",
+    "{title}",
+)
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    loaded: dict[str, Any] = json.loads(found[1])
+    return loaded
+
+
+def view_of(page: str, key: str = "") -> dict[str, Any]:
+    """What the page knows of one view, by default the one that is seen at first."""
+    data = data_of(page)
+    (found,) = (view for view in data["views"] if view["key"] == (key or data["first"]))
+    return {**data, **found}
+
+
+def odd_graph() -> Graph:
+    kind = TensorType("float32", (3,))
+    nodes = [Node(i, "leaf", "AccumulateGrad", "", (Output(kind, (name,)),)) for i, name in enumerate(ODD)]
+    edges = tuple(Edge(i) for i in range(len(ODD)))
+    nodes.append(Node(len(ODD), "operation", "CatBackward0", "cat", (Output(kind),), edges, edges))
+    return Graph(tuple(nodes), (Root("</title><b>", len(ODD)),))
+
+
+def modules_page(browser: Any, folder: Path, said: list[str], **options: Any) -> Any:
+    (folder / "layers.html").write_bytes(render(layers(3), "forward", "html", title="layers", **options))
+    opened = browser.new_page(viewport={"width": 1200, "height": 800})
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.goto((folder / "layers.html").as_uri())
+    return opened
