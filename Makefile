@@ -9,7 +9,7 @@ COMPARE ?= .venv-conformance
 COMPARED := build/conformance.json
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo pictures gallery snapshots test test-pythons lint conformance conformance-update clean
+.PHONY: help venv demo pictures gallery snapshots test test-pythons lint bench conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -50,6 +50,9 @@ lint: venv  ## check style, types and the import rules
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: $(COMPARE)/.installed  ## time the engine beside PyTorch, and put the table into docs/performance.md
+	$(COMPARE)/bin/python benchmarks/bench.py --write
 
 $(COMPARE)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(COMPARE)
