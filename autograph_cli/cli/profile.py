@@ -54,7 +54,7 @@ NUMBERS = sum(WIDTHS) + 2 * len(WIDTHS) + 2
     type=click.Choice(["table", *FORMATS]),
     default="table",
     show_default=True,
-    help="chrome: trace events, for Perfetto; speedscope; collapsed: stacks, for flame graphs.",
+    help="chrome or perfetto: trace events; speedscope; collapsed: stacks, for flame graphs.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as -f json.")
 @click.option("-o", "--output", help="A file, or - for stdout.  [default: -]")

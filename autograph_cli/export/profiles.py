@@ -113,6 +113,7 @@ def to_json(step: Step, title: str) -> str:
 FORMATS: dict[str, Callable[[Step, str], str]] = {
     "json": to_json,
     "chrome": to_chrome,
+    "perfetto": to_chrome,
     "speedscope": to_speedscope,
     "collapsed": to_collapsed,
 }

@@ -12,15 +12,16 @@ from autograph_cli.export.colouring import COLOURS, amounts, coloured
 from autograph_cli.export.direction import DIRECTIONS
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError
+from autograph_cli.export.exchange import to_cytoscape, to_gexf, to_graphml
 from autograph_cli.export.fitting import fitted, runs_right
 from autograph_cli.export.folding import fold
 from autograph_cli.export.formula_lines import to_latex, with_formulas
-from autograph_cli.export.graphml import to_graphml
 from autograph_cli.export.html import Page, Sheet, in_frame, to_html
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.layout import BUILT_IN, find_program, graphviz_svg, png
 from autograph_cli.export.levels import Fold, levels
 from autograph_cli.export.mermaid import to_mermaid
+from autograph_cli.export.model_explorer import to_model_explorer, to_node_data
 from autograph_cli.export.modules import framed
 from autograph_cli.export.parameters import inline, inline_if_many
 from autograph_cli.export.partition import cut_across
@@ -281,6 +282,18 @@ def _html(job: Job) -> str:
     return to_html(Page(job.title, [sheet], job.view, job.graph, job.graph))
 
 
+def _model_explorer(job: Job) -> str:
+    return to_model_explorer(job.graph, job.view, job.title, job.shown, data=job.data)
+
+
+def _node_data(job: Job) -> str:
+    """The numbers of `--colour`, or else the bytes."""
+    word = job.colour or "bytes"
+    return to_node_data(job.view, word, amounts(job.graph, word, job.view, job.title))
+
+
+WHOLE = ("graphml", "gexf", "cytoscape", "model-explorer", "text", "json")
+"""Formats in which modules may be as deep in one another as they are."""
 FORMATS: dict[str, Format] = {
     "svg": Format(".svg", _svg),
     "png": Format(".png", _png),
@@ -289,6 +302,10 @@ FORMATS: dict[str, Format] = {
     "dot": Format(".dot", _dot),
     "mermaid": Format(".mmd", _mermaid),
     "graphml": Format(".graphml", lambda job: to_graphml(job.graph, data=job.data)),
+    "gexf": Format(".gexf", lambda job: to_gexf(job.graph, data=job.data)),
+    "cytoscape": Format(".cyjs", lambda job: to_cytoscape(job.graph, data=job.data)),
+    "model-explorer": Format(".explorer.json", _model_explorer),
+    "model-explorer-data": Format(".data.json", _node_data),
     "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown)),
     "latex": Format(".tex", lambda job: to_latex(job.formulas, job.title)),
     "json": Format(".json", lambda job: job.graph.to_json().encode()),
@@ -411,7 +428,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
     if found:
         same = VIEWS[view](_numbered(graph), names, asked.order, flows)
         marks = _shown_marks(part.of(same) if part else same, found)
-    shallow = cut if format in ("graphml", "text", "json") else flattened(cut, DEEPEST)
+    shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
     return Job(
         shallow,
         view,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from autograph_cli.graph.diff import GraphDiff
@@ -266,6 +266,10 @@ class Graph:
         """The graph alone as JSON, without the run that it came from."""
         return Methods.to_json(self)
 
+    def to_networkx(self, *, data: bool = True) -> Any:
+        """The graph as a `networkx.MultiDiGraph`; edges lead along the data, or if `data` is false, the gradient."""
+        return Methods.to_networkx(self, data=data)
+
     def _repr_svg_(self) -> str | None:
         """The picture that a notebook shows, once `autograph_cli.export` has been imported."""
         return None if pictured_by is None else pictured_by(self)
@@ -278,6 +282,7 @@ class Methods:
     to_text: Callable[..., str]
     diff: Callable[[Graph, Graph], GraphDiff]
     to_json: Callable[[Graph], str]
+    to_networkx: Callable[..., Any]
 
 
 pictured_by: Callable[[Graph], str | None] | None = None

@@ -66,7 +66,7 @@ COMMANDS = [
     ["render", "t.json", "--from", "nothing"],
     *(["render", "t.json", view, "-f", format_, "-o", "-", "--show", "dtype,line,bytes,saved"]
       for view in ("--forward", "--backward", "--double-backward")
-      for format_ in ("svg", "dot", "mermaid", "graphml", "text", "json", "html")),
+      for format_ in ("svg", "dot", "mermaid", "graphml", "gexf", "cytoscape", "model-explorer", "text", "json", "html")),
 ]  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def test_what_is_printed_of_a_hostile_trace_cannot_be_obeyed(cli: Cli, tmp_path:
 
 
 def is_well_formed(format_: str, text: str) -> None:
-    if format_ in ("svg", "graphml"):
+    if format_ in ("svg", "graphml", "gexf"):
         ET.fromstring(text)
         assert "href" not in text.lower().replace("&lt;a href", "")
     elif format_ == "json":

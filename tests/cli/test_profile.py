@@ -72,6 +72,7 @@ def test_the_last_run_is_profiled_where_it_was_recorded_so(cli: Cli, script: str
         (("--json",), "{"),
         (("-f", "json"), "{"),
         (("-f", "chrome"), '{"displayTimeUnit"'),
+        (("-f", "perfetto"), '{"displayTimeUnit"'),
         (("-f", "speedscope"), '{"$schema"'),
         (("-f", "collapsed"), "forward;net;"),
     ],

@@ -48,7 +48,7 @@ def test_time_is_in_proportion_to_the_depth(format_: str) -> None:
     assert seconds(2_000) < 12 * seconds(500) + 0.5
 
 
-@pytest.mark.parametrize("format_", ["graphml", "text", "json"])
+@pytest.mark.parametrize("format_", ["graphml", "gexf", "cytoscape", "model-explorer", "text", "json"])
 def test_data_keep_every_module(format_: str) -> None:
     assert render(nested(2_000), "forward", format_)
 

@@ -133,7 +133,9 @@ def test_an_unknown_flow_is_refused(run: Callable[..., Graph]) -> None:
         render(run(POWER), flow="up")
 
 
-@pytest.mark.parametrize("format", ["svg", "dot", "mermaid", "pdf", "text", "json", "graphml", "html"])
+@pytest.mark.parametrize(
+    "format", ["svg", "dot", "mermaid", "pdf", "text", "json", "graphml", "gexf", "cytoscape", "html"]
+)
 def test_both_flows_are_made_in_every_format(run: Callable[..., Graph], format: str) -> None:
     graph = run(PENALTY)
     made = [render(graph, "double-backward", format, flow=flow) for flow in ("gradient", "data")]

@@ -102,7 +102,9 @@ def test_a_box_of_one_line_is_where_it_always_was() -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("format", ["svg", "pdf", "dot", "mermaid", "html", "text", "json", "graphml"])
+@pytest.mark.parametrize(
+    "format", ["svg", "pdf", "dot", "mermaid", "html", "text", "json", "graphml", "gexf", "cytoscape", "model-explorer"]
+)
 def test_every_fact_can_be_shown_in_every_format(traces: dict[str, Trace], view: str, format: str) -> None:
     for trace in traces.values():
         graph = measured(trace.steps[0].graph)

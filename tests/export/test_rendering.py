@@ -158,7 +158,8 @@ def test_a_png_does_not_drop_characters() -> None:
         ({"view": "sideways"}, "no view 'sideways'; known ones: forward, backward, double-backward"),
         (
             {"format": "gif"},
-            "no format 'gif'; known ones: svg, png, pdf, html, dot, mermaid, graphml, text, latex, json",
+            "no format 'gif'; known ones: svg, png, pdf, html, dot, mermaid, graphml, gexf, cytoscape, model-explorer, model-explorer-data, "
+            "text, latex, json",
         ),
         ({"layout": "neat"}, "no layout program 'neat'; known ones: layered, graphviz-pure, dot"),
         ({"roots": ["q"]}, "no root 'q' here; known roots: 'y'"),
