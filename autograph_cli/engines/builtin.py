@@ -17,7 +17,6 @@ from autograph_cli.engines.builtin_inside import Inside
 from autograph_cli.engines.builtin_saved import (
     bytes_of,
     constants,
-    forgets_plain,
     kept_outputs,
     leaf_bytes,
     look,
@@ -26,7 +25,7 @@ from autograph_cli.engines.builtin_saved import (
     saved_constants,
     saved_type,
     storages,
-    takes_edges,
+    traits,
     types,
 )
 from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of, shown
@@ -123,11 +122,19 @@ class Builtin:
                             key = self.number(there)
                         following.append((key, nr) if nr else key)
                 cls = node.__class__
-                next, op, plain = tuple(following), "", False
-                if takes_edges(cls) and None not in next and _is_new(node, inputs[0], outputs[0]):
+                takes_edges, forgets_plain, take, _ = traits(cls)
+                next, op, plain = tuple(following), "", forgets_plain
+                if (
+                    takes_edges
+                    and None not in next
+                    and inputs[0] is not (made := outputs[0])
+                    and (edge := made._edge) is not None
+                    and (edge.__class__ is not tuple or edge[0] is node)
+                ):  # a new tensor, with no other history than this node
                     args: tuple[Any, ...] = next
                 else:
-                    args, op, plain = self._given(node, inputs, outputs, next)
+                    args, op, wrapped = self._given(node, inputs, outputs, next)
+                    plain = plain or wrapped
                 listener.operation(
                     node._seq,
                     weakref.ref(node),
@@ -137,8 +144,8 @@ class Builtin:
                     args,
                     op,
                     thread_state.calls,
-                    constants(node),
-                    self._plain(cls, inputs) if plain or forgets_plain(cls) or cls is CopySlices else None,
+                    None if take is None or (kept := node._saved).__class__ is not tuple else constants(take(kept)),
+                    self._plain(cls, inputs) if plain else None,
                 )
                 if self.measured:
                     listener.made(node._seq, node, outputs, newest)
@@ -445,9 +452,3 @@ def _shape_of(node: Node) -> tuple[int, ...] | None:
 def _is_undefined(node: Node) -> bool:
     """Whether the first output of an operation is one that was not asked for."""
     return isinstance(node._output_meta, list) and node._output_meta[0] is None
-
-
-def _is_new(node: Node, given: Any, output: Tensor) -> bool:
-    """Whether an output is no tensor that was changed, and has no other history than this node."""
-    edge = output._edge
-    return given is not output and edge is not None and (edge.__class__ is not tuple or edge[0] is node)

@@ -6,7 +6,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,13 +66,11 @@ def _look_into(node: Node) -> Any:
     )
 
 
-def constants(node: Node) -> Any:
-    """What a node keeps that is no tensor, as `saved_constants` reads it; None if there is no such thing."""
-    constant, items = _constants_of(node.__class__), node._saved
-    if constant is None or items.__class__ is not tuple:
-        return None
-    found = constant[1](items)
-    return found if _BRIEF.issuperset(map(type, found)) else tuple([x if _is_constant(x) else None for x in found])
+def constants(taken: Sequence[Any]) -> tuple[Any, ...]:
+    """What a node keeps that is no tensor, `taken` by its class's `Traits`, as `saved_constants` reads it."""
+    return (
+        tuple(taken) if _BRIEF.issuperset(map(type, taken)) else tuple([x if _is_constant(x) else None for x in taken])
+    )
 
 
 def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
@@ -80,36 +78,37 @@ def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
     return tuple([number_of(x) if isinstance(x, Tensor) else x if _is_constant(x) else None for x in inputs])
 
 
+class Traits(NamedTuple):
+    """What is true of all nodes of a class; it is looked up for each operation that leaves one."""
+
+    takes_edges: bool
+    """Whether the tensors that the operation takes are those that the node has edges for."""
+    forgets_plain: bool
+    """Whether it takes arguments that are no tensors and that the node does not keep."""
+    take: Callable[[Any], tuple[Any, ...]] | None
+    """Takes what is no tensor from all that a node keeps, if there is any."""
+    labels: tuple[str, ...] = ()
+    """The names of what is taken."""
+
+
 @functools.cache
-def forgets_plain(cls: type[Node]) -> bool:
-    """Whether operations that leave such nodes take arguments that are no tensors and that the node does not keep."""
+def traits(cls: type[Node]) -> Traits:
+    """The traits of a class of nodes."""
     operation = cls._operation
-    return operation is not None and any(
+    if operation is None:
+        return Traits(False, cls is CopySlices, None)
+    takes_edges = not operation.flattens and 0 < len(operation.inputs) == len(operation.positions)
+    forgets_plain = any(
         not parameter.is_tensor and not parameter.is_list and parameter.name not in operation.saved_names
         for parameter in operation.schema.parameters
     )
-
-
-@functools.cache
-def takes_edges(cls: type[Node]) -> bool:
-    """Whether the tensors that an operation takes which leaves such nodes are those that the node has edges for."""
-    operation = cls._operation
-    return operation is not None and not operation.flattens and 0 < len(operation.inputs) == len(operation.positions)
-
-
-@functools.cache
-def _constants_of(cls: type[Node]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
-    """The names of what nodes of this class keep that is no tensor, and what takes it from all that is kept."""
-    operation = cls._operation
-    if operation is None:
-        return None
     labels = _labels(cls)
     named = enumerate(operation.saved_names)
     positions = [n for n, name in named if not operation.is_tensor(name) and hasattr(cls, labels[n])]
     if not positions:
-        return None
+        return Traits(takes_edges, forgets_plain, None)
     take: Any = operator.itemgetter(*positions, positions[0])  # never one thing only: that would not come in a tuple
-    return tuple([labels[n] for n in positions]), take
+    return Traits(takes_edges, forgets_plain, take, tuple([labels[n] for n in positions]))
 
 
 def _is_constant(item: Any) -> bool:
@@ -121,8 +120,7 @@ def _is_constant(item: Any) -> bool:
 
 def saved_constants(cls: type[Node], noted: Any) -> tuple[Saved, ...]:
     """What a node keeps that is no tensor, where no more was noted."""
-    constant = _constants_of(cls)
-    pairs = zip(constant[0], noted, strict=False) if constant else ()
+    pairs = () if noted is None else zip(traits(cls).labels, noted, strict=False)
     found = [(name, None, as_given(item), 0, 0, 0) for name, item in pairs if item is not None and _is_constant(item)]
     return (*found, *_always(cls))
 

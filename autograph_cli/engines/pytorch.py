@@ -16,9 +16,9 @@ import torch
 from autograph_cli.engines import pytorch_hooks as hooks, pytorch_passes as passes
 from autograph_cli.engines.protocol import Inside, Listener, ModuleCall, Output
 from autograph_cli.engines.pytorch_derive import derive, unseen
-from autograph_cli.engines.pytorch_kinds import (
-    Kind,
+from autograph_cli.engines.pytorch_node_types import (
     Like,
+    NodeType,
     arguments,
     changes_argument,
     dispatched,
@@ -58,10 +58,10 @@ Given = Sequence[tuple[Any, Any]]
 class Note:
     """What is noted of a node. It lives in the node's metadata, so it dies with the node."""
 
-    __slots__ = ("__weakref__", "kind", "like", "looked", "number")
+    __slots__ = ("__weakref__", "like", "looked", "node_type", "number")
 
-    def __init__(self, number: int, kind: Kind, like: Like) -> None:
-        self.number, self.kind, self.like = number, kind, like
+    def __init__(self, number: int, node_type: NodeType, like: Like) -> None:
+        self.number, self.node_type, self.like = number, node_type, like
         self.looked: Looked | None = None
 
 
@@ -164,7 +164,7 @@ class PyTorch:
             alone = len(nodes) == 1 and node.name() != _COPY_SLICES
             # What changes a view is told as a change of its base.
             like = like_all(result, node) if alone else None
-            self._tell_node(node, given if alone else (), Kind.of(node, operation, changed), like, plain)
+            self._tell_node(node, given if alone else (), NodeType.of(node, operation, changed), like, plain)
             if self.measured:
                 self.listener.made(self.number(node), node, made, newest)
         for output in outputs if changed else ():
@@ -178,7 +178,7 @@ class PyTorch:
             node = output.grad_fn if output.requires_grad else None
             if node is not None and _MARK not in node.metadata:
                 newest = self.listener.count
-                self._tell_node(node, given, Kind.of(node))
+                self._tell_node(node, given, NodeType.of(node))
                 if self.measured:
                     self.listener.made(self.number(node), node, [output], newest)
 
@@ -203,7 +203,7 @@ class PyTorch:
             return
         args = tuple([self._take(tensor, before) for tensor, before in given])
         self._operation = operation
-        self.listener.untracked(name, Kind("", name), outputs, args, plain)
+        self.listener.untracked(name, NodeType("", name), outputs, args, plain)
         self._operation = None
 
     def aliased(self, operation: str, tensor: Any, result: Any) -> None:
@@ -211,28 +211,30 @@ class PyTorch:
         if result.requires_grad:
             self.applied([(tensor, None)], result)
         elif operation == "detach" and current_node() is None:  # an object of a subclass is the tensor itself
-            kind = Kind("", operation)
-            self.listener.untracked(operation, kind, [result], (self._take(tensor),), None)
+            node_type = NodeType("", operation)
+            self.listener.untracked(operation, node_type, [result], (self._take(tensor),), None)
 
-    def _tell_node(self, node: Any, given: Given, kind: Kind, like: Like | None = None, plain: Any = None) -> None:
+    def _tell_node(
+        self, node: Any, given: Given, node_type: NodeType, like: Like | None = None, plain: Any = None
+    ) -> None:
         following = self._following(node)
-        places = [self._take(tensor, before) for tensor, before in given]
-        note = self._note(node, kind, like)
+        args = tuple([self._take(tensor, before) for tensor, before in given])
+        note = self._note(node, node_type, like)
         self.listener.operation(
             note.number,
             weakref.ref(note),
-            kind,  # type: ignore[arg-type]
+            node_type,  # type: ignore[arg-type]
             note.like,
             following,
-            tuple(places) or tuple([place for place in following if place is not None]),
+            args or tuple([output for output in following if output is not None]),
             "",
             self.calls(),
             constants(note.looked),
             plain,
         )
 
-    def _note(self, node: Any, kind: Kind, like: Like | None = None) -> Note:
-        note = node.metadata[_MARK] = Note(next(_numbers), kind, like or like_of(node))
+    def _note(self, node: Any, node_type: NodeType, like: Like | None = None) -> Note:
+        note = node.metadata[_MARK] = Note(next(_numbers), node_type, like or like_of(node))
         note.looked = look(node, lambda tensor: self._kept_output(node, note.number, tensor))
         return note
 
@@ -270,7 +272,7 @@ class PyTorch:
         return (held[1], held[2]) if held[2] else int(held[1])
 
     def _leaf(self, tensor: Any) -> int:
-        return self.listener.leaf(next(_numbers), tensor, Kind("AccumulateGrad"), self.like(tensor))  # type: ignore[arg-type]
+        return self.listener.leaf(next(_numbers), tensor, NodeType("AccumulateGrad"), self.like(tensor))  # type: ignore[arg-type]
 
     def output(self, tensor: Any) -> Output | None:
         with untouched():
@@ -349,12 +351,12 @@ class PyTorch:
             if (
                 self._thread.begun and there._sequence_nr() >= self._thread.since
             ):  # made by no operation, as a view's new history is
-                self._tell_node(there, (), Kind.of(there))
+                self._tell_node(there, (), NodeType.of(there))
                 continue
             following = self._following(there)
-            note: Any = there.metadata.get(_MARK) or self._note(there, Kind.of(there))
+            note: Any = there.metadata.get(_MARK) or self._note(there, NodeType.of(there))
             args = tuple([place for place in following if place is not None])
-            self.listener.earlier(note.number, weakref.ref(note), note.kind, note.like, following, args)
+            self.listener.earlier(note.number, weakref.ref(note), note.node_type, note.like, following, args)
 
     def _is_known(self, node: Any) -> bool:
         if is_leaf(node):

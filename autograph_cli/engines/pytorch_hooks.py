@@ -14,7 +14,7 @@ import torch
 
 from autograph_cli.engines import pytorch_private as private
 from autograph_cli.engines.protocol import ModuleCall
-from autograph_cli.engines.pytorch_kinds import changes_argument
+from autograph_cli.engines.pytorch_node_types import changes_argument
 
 if TYPE_CHECKING:
     from autograph_cli.engines.pytorch import PyTorch

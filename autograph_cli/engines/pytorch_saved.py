@@ -75,9 +75,9 @@ def _note(found: Looked, name: str, item: Any, output_of: Callable[[Any], Output
     if item is None:
         return
     if isinstance(item, torch.Tensor):
-        kind = str(item.dtype).removeprefix("torch."), str(item.device)
+        dtype = str(item.dtype).removeprefix("torch."), str(item.device)
         version = 0 if item.is_inference() else item._version
-        found.append((name, kind, tuple(item.shape), storage_of(item), size_of(item), version, output_of(item)))
+        found.append((name, dtype, tuple(item.shape), storage_of(item), size_of(item), version, output_of(item)))
     else:
         found.append((name, None, plain(item), 0, 0, 0, None))
 
@@ -102,24 +102,24 @@ def saved(
 ) -> tuple[tuple[Saved, ...], dict[str, Output]]:
     """What a node keeps, and the outputs that these are; see `protocol.Engine`."""
     found: list[Saved] = []
-    places: dict[str, Output] = {}
-    for name, kind, what, storage, size, version, output in looked:
-        if kind is None:
+    outputs: dict[str, Output] = {}
+    for name, dtype, what, storage, size, version, output in looked:
+        if dtype is None:
             found.append((name, None, what, 0, 0, 0))
             continue
-        found.append((name, kind, what, storages.setdefault(storage, start + len(storages)), size, version))
+        found.append((name, dtype, what, storages.setdefault(storage, start + len(storages)), size, version))
         if output is not None:
-            places[name] = output
-    return tuple(found), places
+            outputs[name] = output
+    return tuple(found), outputs
 
 
 def kept_outputs(
-    number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], places: dict[str, Output] | None
+    number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], outputs: dict[str, Output] | None
 ) -> Iterator[tuple[Output, int]]:
     """The outputs that a node keeps, and the memory in which they are."""
-    for name, kind, _, storage, _, _ in kept:
-        if kind is not None and places and name in places:
-            yield places[name], storage
+    for name, dtype, _, storage, _, _ in kept:
+        if dtype is not None and outputs and name in outputs:
+            yield outputs[name], storage
 
 
 def saved_constants(cls: Any, looked: Looked) -> tuple[Saved, ...]:
@@ -128,9 +128,9 @@ def saved_constants(cls: Any, looked: Looked) -> tuple[Saved, ...]:
 
 
 @functools.lru_cache(1024)
-def saved_type(kind: tuple[str, str], shape: tuple[int, ...]) -> TensorType:
+def saved_type(dtype: tuple[str, str], shape: tuple[int, ...]) -> TensorType:
     """The type of a tensor that is kept."""
-    return TensorType(kind[0], shape, kind[1])
+    return TensorType(dtype[0], shape, dtype[1])
 
 
 def storage_of(tensor: Any) -> int:

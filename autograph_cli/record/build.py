@@ -50,7 +50,7 @@ class _Builder:
     def __init__(self, log: EventLog, sources: Sources, span: Span) -> None:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         known = log.known
-        self.lies = settle(log, span.step)
+        self.storage_of = settle(log, span.step)
         """The storage, among those that its nodes keep, in which a leaf or an input is, by the event's number."""
         starts = [event.key for event in span.step.events if event.is_operation]
         starts += [key_of(output) for _, output in span.roots]
@@ -66,7 +66,7 @@ class _Builder:
         self.static = self._static_names()
         self.storages = self._storages()
         self.versions: Versions = {}
-        self.given = {self.lies[event.number] for event in self.events if event.number in self.lies}
+        self.given = {self.storage_of[event.number] for event in self.events if event.number in self.storage_of}
         self.calls = self._calls()
         self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
 
@@ -237,8 +237,8 @@ class _Builder:
                 for output, storage in look(event.key, event.cls, event.next, kept, positions):
                     if key_of(output) in known:
                         found[self.log.position(output)] = storage
-            if event.number in self.lies:
-                found[event.number, 0] = self.lies[event.number]
+            if event.number in self.storage_of:
+                found[event.number, 0] = self.storage_of[event.number]
         return found
 
     def _kept(self, event: Event) -> tuple[tuple[Kept, ...], Any]:

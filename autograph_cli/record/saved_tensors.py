@@ -46,16 +46,16 @@ def settle(log: EventLog, step: StepLog) -> dict[int, int]:
 
 def _settle(log: EventLog, looks: Sequence[Look]) -> dict[int, int]:
     start = 0
-    lies: dict[int, int] = {}
+    storage_of: dict[int, int] = {}
     for events, found, others, memory in looks:
         storages: dict[int, int] = {}
         for event, kept in zip(events, found, strict=True):
             saved = None if kept is None else log.engine.saved(event.cls, kept, storages, start)
             if saved is not None and event.key in log.known:
                 log.saved.setdefault(event.key, saved)
-        lies |= {event.number: storages[at] for event, at in zip(others, memory, strict=True) if at in storages}
+        storage_of |= {event.number: storages[at] for event, at in zip(others, memory, strict=True) if at in storages}
         start += len(storages)
-    return lies
+    return storage_of
 
 
 Versions = dict[int, list[int]]

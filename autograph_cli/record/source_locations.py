@@ -129,7 +129,7 @@ def _bound_in_loops(filename: str) -> frozenset[tuple[int, str]]:
 
 
 class Sources:
-    """Turns sites into source lines; files are named from the script's folder, so the same on every machine."""
+    """Source lines of positions in code; files are named from the script's folder, so the same on every machine."""
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.realpath(folder)

@@ -188,7 +188,7 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
             if kwargs:
                 check(args, kwargs)
             else:
-                holds_integers = known.get(kinds(args))
+                holds_integers = known.get(argument_types(args))
                 if holds_integers is None or (holds_integers and not _of_64_bits(args)):
                     check(args, kwargs)
             return run(*args, **kwargs) if kwargs else plain(*args)
@@ -213,7 +213,7 @@ def _named_as(check: Check, made: Any, home: str) -> Callable[..., Any]:
     return named
 
 
-def kinds(args: Any) -> tuple[Any, ...]:
+def argument_types(args: Any) -> tuple[Any, ...]:
     """The types of arguments, and of the first element of lists."""
     found = tuple(map(type, args))
     if tuple in found or list in found:
@@ -269,7 +269,7 @@ class Check:
 
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise PyTorch's TypeError for a call that it would not take."""
-        key = (*kinds(args), *kwargs, *kinds(kwargs.values())) if kwargs else kinds(args)
+        key = (*argument_types(args), *kwargs, *argument_types(kwargs.values())) if kwargs else argument_types(args)
         if key in self.known and _of_64_bits(args) and _of_64_bits(kwargs.values()):
             return
         if self._taken(args, kwargs):

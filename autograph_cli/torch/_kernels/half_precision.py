@@ -19,18 +19,18 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that computes in float32 where its first array is of 16 bits."""
 
     @functools.wraps(run)
-    def wide(self: Any, a: Array, *rest: Any, **named: Any) -> Any:
+    def run_in_float32(self: Any, a: Array, *rest: Any, **named: Any) -> Any:
         if a.dtype not in NARROW:
             return run(self, a, *rest, **named)
-        result = run(self, _wide(a), *map(_wide, rest), **named)
+        result = run(self, _to_float32(a), *map(_to_float32, rest), **named)
         if named.get("dtype") is not None or any(isinstance(x, np.dtype) for x in rest):
             return result
         return tuple(_back(x, a.dtype) for x in result) if isinstance(result, tuple) else _back(result, a.dtype)
 
-    return wide
+    return run_in_float32
 
 
-def _wide(x: Any) -> Any:
+def _to_float32(x: Any) -> Any:
     return x.astype(np.float32) if getattr(x, "dtype", None) in NARROW and hasattr(x, "strides") else x
 
 

@@ -287,7 +287,7 @@ class Interpolate:
         rows = base.reshape(-1, base.shape[-1]) @ theta.swapaxes(1, 2)
         return rows.reshape(size[0], *size[2:], len(size) - 2)
 
-    # ---------------------------------------------------------------- channels into places
+    # ---------------------------------------------------------------- pixel shuffles
 
     def pixel_shuffle(self, a: Array, r: int) -> Any:
         *lead, c, h, w = a.shape

@@ -53,12 +53,12 @@ def instance_norm_of(
     eps: Any = 1e-5,
 ) -> Any:
     if use_input_stats:
-        check_places(input.size())
+        check_spatial(input.size())
     rest = (weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
     return "torch", "instance_norm", (input, *rest), {}
 
 
-def check_places(size: Any) -> None:
+def check_spatial(size: Any) -> None:
     if math.prod(size[2:]) == 1:
         raise refused(ValueError, f"Expected more than 1 spatial element when training, got input size {size}")
 

@@ -1,4 +1,4 @@
-"""Reading and writing by position: take and put, index_fill, index_copy, and reductions into places."""
+"""Gather and scatter by index: take and put, index_fill, index_copy, and reductions."""
 
 from __future__ import annotations
 
@@ -202,11 +202,11 @@ def _without(x: Tensor, dim: int) -> tuple[int, ...]:
     return (*x._raw.shape[:dim], 1, *x._raw.shape[dim + 1 :])
 
 
-# ---------------------------------------------------------------- reductions into places
+# ---------------------------------------------------------------- reductions by index
 
 
 class _Gathered:
-    """Places that `gather` reads and `scatter` writes."""
+    """The elements that `gather` reads and `scatter` writes."""
 
     read = staticmethod(lambda f, x, dim, index: f.gather(x, dim, index))
     clear = staticmethod(lambda f, x, dim, index: f.scatter_value(x, dim, index, 0))

@@ -16,7 +16,7 @@ from .._core.transforms import Batched
 from .._core.views import bump, changes
 from . import views
 from ._norm_checks import (
-    check_places,
+    check_spatial,
     check_values,
     group_norm_of,
     instance_norm_of,
@@ -146,7 +146,7 @@ def instance_norm(
 ) -> Tensor:
     """`batch_norm` of each sample by itself."""
     if use_input_stats:
-        check_places(input.size())
+        check_spatial(input.size())
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     _both_or_none(running_mean, running_var)

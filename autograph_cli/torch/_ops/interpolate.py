@@ -1,4 +1,4 @@
-"""Images at other positions: resizing, sampling by a grid, channels into places."""
+"""Images at other positions: resizing, sampling by a grid, pixel shuffles."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ Like = tuple[tuple[Any, tuple[int, ...], Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of node: its name, how PyTorch dispatches the operation, and whether that changed what it was given."""
+class NodeType:
+    """A type of node: its name, how PyTorch dispatches the operation, and whether that changed what it was given."""
 
     name: str
     operation: str = ""
@@ -31,10 +31,10 @@ class Kind:
     """Of a custom Function, the class."""
 
     @classmethod
-    def of(cls, node: Any, operation: Any = None, in_place: bool = False) -> Kind:
-        """The kind of a node; `operation` made it, if that is known."""
+    def of(cls, node: Any, operation: Any = None, in_place: bool = False) -> NodeType:
+        """The type of a node; `operation` made it, if that is known."""
         name = "" if operation is None else dispatched(operation)
-        return _kind(node.name(), name, in_place, getattr(node, "_forward_cls", None))
+        return _node_type(node.name(), name, in_place, getattr(node, "_forward_cls", None))
 
 
 def dispatched(operation: Any) -> str:
@@ -69,27 +69,27 @@ def is_builtin(node: Any) -> bool:
 
 
 @functools.lru_cache(4096)
-def _kind(name: str, operation: str, in_place: bool, function: Any) -> Kind:
-    return Kind(name.rpartition("::")[2], operation, in_place, function)
+def _node_type(name: str, operation: str, in_place: bool, function: Any) -> NodeType:
+    return NodeType(name.rpartition("::")[2], operation, in_place, function)
 
 
 @functools.cache
-def names_of(kind: Kind) -> tuple[str, str]:
-    """The name of nodes of this kind, and that of their operation.
+def names_of(node_type: NodeType) -> tuple[str, str]:
+    """The name of nodes of this type, and that of their operation.
 
-    >>> names_of(Kind("LinalgVectorNormBackward0"))
+    >>> names_of(NodeType("LinalgVectorNormBackward0"))
     ('LinalgVectorNormBackward0', 'linalg_vector_norm')
     """
-    record = None if kind.name == _NO_DERIVATIVE else _records().get(kind.name)
+    record = None if node_type.name == _NO_DERIVATIVE else _records().get(node_type.name)
     if record is not None:
         operation = record.name
-    elif kind.operation:  # as of a change of a view, which has the name of what changed it
-        operation = kind.operation
-    elif re.fullmatch(r"\w+?Backward\d+", kind.name):
-        operation = _spelled(kind.name)
+    elif node_type.operation:  # as of a change of a view, which has the name of what changed it
+        operation = node_type.operation
+    elif re.fullmatch(r"\w+?Backward\d+", node_type.name):
+        operation = _spelled(node_type.name)
     else:
-        operation = kind.name.removesuffix("Backward")
-    return kind.name, f"{operation.rstrip('_')}_" if kind.in_place else operation
+        operation = node_type.name.removesuffix("Backward")
+    return node_type.name, f"{operation.rstrip('_')}_" if node_type.in_place else operation
 
 
 def _spelled(name: str) -> str:
@@ -108,18 +108,18 @@ def _records() -> dict[str, Any]:
     return found
 
 
-def arguments(kind: Kind, plain: Any) -> list[tuple[str, str]]:
+def arguments(node_type: NodeType, plain: Any) -> list[tuple[str, str]]:
     """What an operation was given that is no tensor and no default, by name."""
     return [(name, shown(as_plain(value))) for name, value in plain]
 
 
-def formula_of(kind: Kind) -> tuple[str, ...]:
-    """The lines that tell how nodes of this kind compute their gradients, where the table has them."""
+def formula_of(node_type: NodeType) -> tuple[str, ...]:
+    """The lines that tell how nodes of this type compute their gradients, where the table has them."""
     from autograph_cli.engines.builtin_formulas import formula_of as of_table, source_of  # likewise
 
-    if kind.function is not None:
-        return source_of(kind.function.backward)
-    record = _records().get(kind.name)
+    if node_type.function is not None:
+        return source_of(node_type.function.backward)
+    record = _records().get(node_type.name)
     return () if record is None else of_table(record.node)
 
 
@@ -138,7 +138,7 @@ def like_all(result: Any, node: Any) -> Like | None:
     return like + tuple([(x.dtype, tuple(x.shape), x.device) for x in more if x is not None])
 
 
-def types(kind: Kind | None, like: Like) -> list[TensorType]:
+def types(node_type: NodeType | None, like: Like) -> list[TensorType]:
     """The same as records of the graph."""
     return [_type(*each) for each in like]
 
