@@ -21,7 +21,7 @@ from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
 from .._arrays.meta import Meta
 from .._arrays.storages import resized, window
 from .._arrays.unusual import BY_OPERATIONS, UNUSUAL
-from . import autocast, device_dispatch, dims, dtypes
+from . import autocast, device_dispatch, dims, dtypes, overlapping
 from .class_names import type_name
 from .device_dispatch import kernels  # noqa: F401
 from .dtype_checks import check_cast
@@ -108,7 +108,9 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
         raws[0] = materialize(args[0])
         bits, raws[0] = bits_of(raws[0]), memory_of(raws[0])
     try:
-        result = device_dispatch.compute(op, raws) if unusual or process_state.float8 else op.kernel_function(*raws)
+        result = overlapping.changed(op, raws) if in_place and overlapping.may_repeat(raws[0]) else None
+        if result is None:
+            result = device_dispatch.compute(op, raws) if unusual or process_state.float8 else op.kernel_function(*raws)
     except Exception:
         explain(op, args, tuple(raws))
         raise

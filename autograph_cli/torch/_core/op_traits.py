@@ -95,6 +95,9 @@ class Traits:
     internal_overlap: bool | str = False
     """The in-place form may write one element several times, as it writes one value; a text: PyTorch warns of it, with
     this as another example."""
+    in_memory: str = ""
+    """The kernel of the in-place form where one position in memory may stand for several elements, and each adds to
+    it."""
     overwrites: bool = False
     """The in-place form copies the second argument into the first."""
     vmap_inplace: str = ""

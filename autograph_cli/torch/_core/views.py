@@ -152,6 +152,8 @@ class CopySlices(Node):
         result[...] = grad
         part = flip(as_strided_raw(result, *self.view, self.dtype), *self.bits)
         grads = self.function()._run_raw(f, part.copy("K"))
+        if grads[0] is not None:
+            check_own_memory(part)
         part[...] = 0 if grads[0] is None else grads[0]
         return (result, *grads[1:])
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._arrays.storages import empty_strided
 from .._core.errors import refused
+from .._core.memory_format import strides_of
 from .half_precision import widened
 
 _FEW = 128
@@ -54,7 +56,15 @@ class Indexing:
         return refused(IndexError, f"too many indices for tensor of dimension {a.ndim}")
 
     def index_put(self, a: Array, indices: Array, values: Any, accumulate: bool = False) -> Any:
-        out = a.copy()
+        return self._values_at(a.copy(), a, indices, values, accumulate)
+
+    def index_put_in_memory(self, a: Array, indices: Array, values: Any, accumulate: bool = False) -> Any:
+        """The same in a copy of the memory under `a`, where one position may stand for several elements."""
+        out = empty_strided(a.shape, strides_of(a), a.dtype)
+        out[...] = a
+        return self._values_at(out, a, indices, values, accumulate)
+
+    def _values_at(self, out: Any, a: Array, indices: Array, values: Any, accumulate: bool) -> Any:
         positions = self._whole(indices)
         try:
             if values.size > 1 and values.shape[0] == 1 and values.ndim > a[positions].ndim:

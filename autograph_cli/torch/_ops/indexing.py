@@ -46,6 +46,7 @@ index_put_op = operation(
     batch=batching_layers.index_put,
     overlap="none",
     internal_overlap="tensor[indices] = tensor",
+    in_memory="index_put_in_memory",
     vmap_inplace="index_put_",
     self=lambda f, grad, indices, accumulate: (
         grad if accumulate else f.index_put(grad, indices, f.zeros_of((), grad), False)

@@ -286,8 +286,8 @@ def _each(name: str, self: Tensor, function: Callable[..., Any], *others: Tensor
                 TypeError, f"{name}_: expected torch.{self.dtype.legacy} for '{label}' (got torch.{other.dtype.legacy})"
             )
     columns = [raw, *(expand(o, raw.shape)._raw for o in others)]
-    values = [function(*row) for row in zip(*(np.ravel(c).tolist() for c in columns), strict=True)]
-    raw[...] = np.array(values, raw.dtype).reshape(raw.shape)
+    for at in np.ndindex(raw.shape):
+        raw[at] = function(*(x[at].item() for x in columns))
     return self
 
 

@@ -14,10 +14,11 @@ import numpy as np
 
 from .._arrays.lazy import resolved
 from .._arrays.sparse import Coo
+from .._core.overlapping import may_repeat, rows
 from .._core.registry import functions
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, make, materialize
-from .._core.views import bump, changes
+from .._core.views import bump, changes, check_own_memory
 from .._kernels.inplace import updates
 from ._recorded import recorded
 from .optimizer import Optimizer, evaluate
@@ -135,6 +136,7 @@ class Elementwise(Optimizer):
     def _on_arrays(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
         changes(p)
         raw, g = p._raw, resolved(grad._raw)
+        check_own_memory(raw)
         f = updates(raw.dtype)
         if g.__class__ is Coo:
             g = self.take_rows(g, group)
@@ -142,7 +144,8 @@ class Elementwise(Optimizer):
             g = -g
         if raw.dtype == f.dtype and raw.ndim:
             arrays = tuple([materialize(t) for t in state])
-            for part in _blocks((raw, g, *arrays)) if raw.size > 2 * BLOCK else ((raw, g, *arrays),):
+            in_parts = raw.size > 2 * BLOCK or may_repeat(raw)
+            for part in _blocks((raw, g, *arrays)) if in_parts else ((raw, g, *arrays),):
                 self.rule(f, part[0], part[1], part[2:], numbers)
         else:
             opened = [f.opened(t._raw) for t in (p, *state)]
@@ -171,6 +174,9 @@ _FUSED = (
 
 def _blocks(arrays: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     """Corresponding pieces of large arrays; all of each where their memory is not in one order."""
+    if may_repeat(arrays[0]):
+        yield from (tuple([a[at] for a in arrays]) for at in rows(arrays[0]))
+        return
     if not all(a.flags.c_contiguous for a in arrays):
         yield arrays
         return

@@ -1,4 +1,5 @@
-"""Writes into memory of which one element stands for several, or that an argument shares: which of them real PyTorch refuses.
+"""Writes into memory of which one element stands for several, or that an argument shares: which of them real PyTorch refuses,
+and what others leave there.
 
 `python -m tests.torch.core.overlaps` records them into overlaps.json.
 """
@@ -250,10 +251,75 @@ def play(torch: Any, setup: str, code: str) -> str:
     return "ok"
 
 
+REPEATED = """
+b = torch.zeros(1); t = b.expand(3)
+b = torch.zeros(2, 1); t = b.expand(2, 3)
+b = torch.zeros(3); t = b.expand(2, 3)
+b = torch.zeros(2, 1, 2); t = b.expand(2, 3, 2).transpose(1, 2)
+b = torch.zeros(4); t = b.as_strided((2, 3), (1, 1))
+b = torch.zeros(6); t = b.unfold(0, 3, 1)
+b = torch.zeros(6); t = b.unfold(0, 3, 2)
+b = torch.zeros(6); t = b.view(2, 3).t()
+b = torch.zeros(6); t = b[::2]
+b = torch.zeros(1, dtype=torch.float64, requires_grad=True) * 1; t = b.expand(2, 3)
+b = torch.zeros(2, 3, dtype=torch.float64, requires_grad=True) * 1; t = b[:, :1].expand(2, 3)
+""".strip().split("\n")
+"""A tensor `b`, and a view `t` of it in which one position may stand for several elements."""
+
+WRITES = """
+t.index_put_((torch.tensor([0, 1]),), torch.ones((), dtype=t.dtype), accumulate=True)
+t.index_put_((torch.tensor([0, 1]),), torch.full((), 0.1, dtype=t.dtype), accumulate=True)
+t.index_put_((torch.tensor([0, 0, 1]),), torch.ones((3, *t.shape[1:]), dtype=t.dtype), accumulate=True)
+t.index_put_((torch.tensor([0]), torch.tensor([0, 1])), torch.tensor([1, 2], dtype=t.dtype), accumulate=True)
+t.index_put_((t == 0,), torch.ones((), dtype=t.dtype), accumulate=True)
+t.index_put_((torch.tensor([-1]),), torch.ones((), dtype=t.dtype))
+t[torch.tensor([0, 1])] = 2.5
+t[t == 0] = 3
+t.mul_(2)
+t.add_(1).sub_(0.5)
+t.detach().add_(torch.arange(t.numel(), dtype=t.dtype).reshape(t.shape))
+t.detach().addcmul_(torch.arange(t.shape[-1], dtype=t.dtype), torch.full((), 3, dtype=t.dtype))
+t.detach().sub_(3).abs_()
+t.detach().apply_(lambda x: x + 1)
+t.detach().map_(torch.ones(t.shape, dtype=t.dtype), lambda x, y: 2 * x + y)
+torch.optim.SGD([leaf(t)], lr=0.1).step()
+torch.optim.SGD([leaf(t)], lr=0.1, momentum=0.9).step()
+torch.optim.Adam([leaf(t)], lr=0.1, foreach=False).step()
+torch.optim.Adagrad([leaf(t)], lr=0.1, foreach=False).step()
+torch.optim.RMSprop([leaf(t)], lr=0.1, foreach=False).step()
+""".strip().split("\n")
+
+
+def left(torch: Any, setup: str, code: str) -> str:
+    """What is in `b` after a write, and its gradient; the kind of error where there is one."""
+
+    def leaf(t: Any) -> Any:
+        t = t.detach().requires_grad_()
+        t.grad = torch.ones(t.shape, dtype=t.dtype)
+        return t
+
+    names: dict[str, Any] = {"torch": torch, "leaf": leaf}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(setup, names)
+            b = names["b"]
+            root = b.grad_fn and b.grad_fn.next_functions[0][0].variable
+            exec(code, names)
+            told = str(b.tolist())
+            if root is not None:
+                (b * b).sum().backward()
+                told += f" {root.grad.tolist()}"
+        except Exception as error:
+            return type(error).__name__
+    return told
+
+
 CASES = [(f"t = {target}", IN_PLACE) for target in TARGETS] + [(pair, BOTH) for pair in PAIRS]
 
 if __name__ == "__main__":
     import torch
 
-    found = {setup: " ".join(play(torch, setup, code) for code in codes) for setup, codes in CASES}
+    found: dict[str, Any] = {setup: " ".join(play(torch, setup, code) for code in codes) for setup, codes in CASES}
+    found["left"] = {setup: [left(torch, setup, code) for code in WRITES] for setup in REPEATED}
     EXPECTED.write_text(json.dumps(found, indent=0) + "\n")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from autograph_cli import torch
-from tests.torch.core.overlaps import CASES, EXPECTED, play
+from tests.torch.core.overlaps import CASES, EXPECTED, REPEATED, WRITES, left, play
 
 KNOWN = json.loads(EXPECTED.read_text())
 STRICTER = frozenset(("threshold_", "zeros", "sum", "stack", "full", "arange", "tril_", "triu_", "tril"))
@@ -34,4 +34,12 @@ def test_what_overlaps_is_refused_as_in_pytorch(setup: str, codes: list[str]) ->
         )
         if got != want and not known:
             apart.append(f"{setup}; {code}: {got}, but PyTorch: {want}")
+    assert not apart, "\n".join(apart)
+
+
+@pytest.mark.parametrize("setup", REPEATED)
+def test_what_is_written_several_times_leaves_what_pytorch_leaves(setup: str) -> None:
+    known = KNOWN["left"][setup]
+    found = [left(torch, setup, code) for code in WRITES]
+    apart = [f"{code}: {a}, but PyTorch: {b}" for code, a, b in zip(WRITES, found, known, strict=True) if a != b]
     assert not apart, "\n".join(apart)
