@@ -182,12 +182,20 @@ def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeErro
 def _origin(node: Node, index: int) -> str:
     """`, which is output 0 of Mul,` for a tensor that an operation made."""
     item = node._saved[index]
-    if isinstance(item, SavedResult):
-        number = node._item_results[index]
-        edge: Any = (node, number) if number in node._differentiable else None
-    else:
-        edge = None if marks_leaf(item._edge) else edge_of(item)
-    return "" if edge is None else f", which is output {edge[1]} of {short_name(edge[0])},"
+    if not isinstance(item, SavedResult):
+        return origin(item)
+    number = node._item_results[index]
+    return _output(node, number) if number in node._differentiable else ""
+
+
+def origin(tensor: Tensor) -> str:
+    """The same, by the tensor's own history."""
+    edge = None if marks_leaf(tensor._edge) else edge_of(tensor)
+    return "" if edge is None else _output(*edge)
+
+
+def _output(node: Node, number: int) -> str:
+    return f", which is output {number} of {short_name(node)},"
 
 
 def short_name(node: Node) -> str:
@@ -225,6 +233,11 @@ def unpack(node: Node, index: int) -> Any:
 
 OWN = "own"
 """The history of a packed result: the node that packed it."""
+
+
+def given_back(item: Packed) -> Tensor:
+    """What hooks took over, unpacked, with the history it had."""
+    return _with_history(item.tensor(), item.edge)
 
 
 def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
@@ -315,6 +328,11 @@ def _pack(node: Node, item: Any, index: int) -> Any:
         given, edge = item, edge_of(item)
     else:
         return item
+    return taken_over(given, edge)
+
+
+def taken_over(given: Tensor, edge: Any) -> Packed:
+    """A tensor of this history, packed by the hooks in force."""
     pack, unpack_hook = thread_state.saved_hooks[-1]
     hooks, mode, version = thread_state.saved_hooks, thread_state.grad, given._version
     thread_state.saved_hooks, thread_state.grad = (), False

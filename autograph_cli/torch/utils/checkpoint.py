@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._core.interrupts import contextmanager
-from .._core.saved_tensors import version_error
+from .._core.node import edge_of
+from .._core.saved_tensors import Packed, given_back, origin, taken_over, version_error
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
@@ -296,18 +297,32 @@ def _checkpoint(
     if not thread_state.records:
         return function(*args, **kwargs)
     state, region = get_rng_state() if preserve else None, _autocast_now()
-    versions = [(x, x._version) for x in args if isinstance(x, Tensor) and not x.is_inference()]
+    kept = _kept(args)
 
     def again() -> None:
-        for x, expected in versions:
-            if x._version != expected:
-                raise version_error(x._raw, "", x._version, expected)
+        given = kept()
         with _random_numbers_of(state), region(), second:
-            function(*args, **kwargs)
+            function(*given, **kwargs)
 
     frame = _Frame(again, determinism_check == "default", early_stop if _early_stop is None else _early_stop, told)
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
         return function(*args, **kwargs)
+
+
+def _kept(args: tuple[Any, ...]) -> Callable[[], tuple[Any, ...]]:
+    """Arguments, saved as a node saves tensors: hooks around the checkpoint pack them, changes in place are found."""
+    if thread_state.saved_hooks:
+        items = [taken_over(x, edge_of(x)) if isinstance(x, Tensor) else x for x in args]
+        return lambda: tuple([given_back(x) if isinstance(x, Packed) else x for x in items])
+    versions = [(x, x._version) for x in args if isinstance(x, Tensor) and not x.is_inference()]
+
+    def unchanged() -> tuple[Any, ...]:
+        for x, expected in versions:
+            if x._version != expected:
+                raise version_error(x._raw, origin(x), x._version, expected)
+        return args
+
+    return unchanged
 
 
 def _logged(

@@ -162,7 +162,6 @@ REASONS = {
     r"silu|avg_pool|relu|ReLU|cosine_similarity|embedding|conv1d|cross_entropy|kron|jacobian\(": "PyTorch refuses what is computed here",
     r"func\.hessian": "PyTorch's forward mode writes the derivative of a power in another form",
     r"func\.jvp": "the tangent of a complex function comes in another form",
-    r"packed.*checkpoint": "PyTorch lets hooks around a checkpoint pack its inputs",
     r"as_subclass|_make_subclass": "PyTorch makes an alias more where a custom Function returns its input and that is of a subclass",
     r"kthvalue": "which of equal values is found is left open",
     r"from_numpy|as_tensor": "a view that went through NumPy keeps its storage offset",

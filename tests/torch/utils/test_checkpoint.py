@@ -124,3 +124,35 @@ def test_an_input_that_was_changed_since_is_an_error() -> None:
         y.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         z.sum().backward()
+
+
+def test_hooks_around_a_checkpoint_take_over_its_inputs() -> None:
+    told = []
+
+    def pack(x):
+        told.append("packed")
+        return x.clone()
+
+    def unpack(x):
+        told.append("unpacked")
+        return x
+
+    x = torch.arange(3.0, requires_grad=True)
+    c, plain = x * 1, torch.ones(3)
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = checkpoint(lambda a, b, n: a * a * b * n, c, plain, 2, use_reentrant=False)
+    with torch.no_grad():
+        c.zero_()
+        plain.zero_()
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 4, 8]
+    assert told == ["packed"] * 2 + ["unpacked"] * 2
+
+
+def test_an_error_names_the_operation_that_made_a_changed_input() -> None:
+    c = torch.ones(3, requires_grad=True) * 1
+    y = checkpoint(lambda a: a * a, c, use_reentrant=False)
+    with torch.no_grad():
+        c.mul_(3)
+    with pytest.raises(RuntimeError, match="which is output 0 of Mul, is at version 1; expected version 0"):
+        y.sum().backward()
