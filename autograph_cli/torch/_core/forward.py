@@ -105,7 +105,7 @@ def tangents_of(
     )
     fitted: list[Any] = []
     for i, (t, o) in enumerate(zip(found, outputs, strict=True)):
-        if not dispatch.differentiable(op, i, o):
+        if o is None or not dispatch.differentiable(op, i, o):
             fitted.append(None)
             continue
         t = zeros_like(o) if t is None else fit(t, o)
@@ -312,9 +312,9 @@ def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
 
 def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """Any operation: the `vjp` of the `vjp` by the cotangent, in which it is linear."""
-    wanted = [dispatch.differentiable(op, i, o) for i, o in enumerate(outputs)]
+    wanted = [o is not None and dispatch.differentiable(op, i, o) for i, o in enumerate(outputs)]
     if not any(w and o._raw.size for w, o in zip(wanted, outputs, strict=True)):
-        return [zeros_like(o) for o in outputs]
+        return [None if o is None else zeros_like(o) for o in outputs]
     mode, thread_state.grad = thread_state.grad, True
     try:
         seeds = [fresh(zeros_like(o)) if w and o._raw.size else None for w, o in zip(wanted, outputs, strict=True)]
@@ -336,7 +336,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         thread_state.grad = mode
     rest = iter(found)
     return [
-        next(rest) if s is not None else None if o._raw.size else zeros_like(o)
+        next(rest) if s is not None else None if o is None or o._raw.size else zeros_like(o)
         for s, o in zip(seeds, outputs, strict=True)
     ]
 
@@ -362,7 +362,7 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     node._edges = dispatch.edges_of(op, primals)
     node._extra = None
     node._seq = next_sequence_nr()
-    likes = [output_meta(o._raw) for o in outputs]
+    likes = [None if o is None else output_meta(o._raw) for o in outputs]
     node._output_meta = likes if op.multiple else likes[0]
     named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
     again = recomputed.outputs_of(op, named)
@@ -449,8 +449,13 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     target: Tensor = args[0]
     tangent: Any = None
     if follows(level):
-        found = dispatch.run(op, primals)
-        tangents = tangents_of(level, op, args, [t for _, t in pairs], primals, [found])
+        given = [t for _, t in pairs]
+        before = primals
+        if thread_state.grad and op.linear is not True:  # what the formula's nodes save must not change
+            before = (operations.clone(primals[0]), *primals[1:])
+            given[0] = None if given[0] is None else operations.clone(given[0])
+        found = dispatch.run(op, before)
+        tangents = tangents_of(level, op, args, given, before, [found])
         tangent = tangents[0] if tangents else None
     if tangent is None and not isinstance(target, Dual):
         run_inplace_(op, primals)

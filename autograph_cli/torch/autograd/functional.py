@@ -332,7 +332,7 @@ def _fresh(x: Tensor, create_graph: bool) -> Tensor:
 
 def _zeros(x: Tensor, requires_grad: bool = False) -> Tensor:
     made: Tensor = functions["zeros_like"](x)
-    return made.requires_grad_(requires_grad)
+    return made.requires_grad_() if requires_grad else made
 
 
 def _recording(create_graph: bool) -> Any:
