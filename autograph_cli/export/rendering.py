@@ -23,6 +23,7 @@ from autograph_cli.export.levels import Fold, levels
 from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.model_explorer import to_model_explorer, to_node_data
 from autograph_cli.export.modules import framed
+from autograph_cli.export.onnx import to_onnx
 from autograph_cli.export.parameters import inline, inline_if_many
 from autograph_cli.export.partition import cut_across
 from autograph_cli.export.parts import split
@@ -292,7 +293,13 @@ def _node_data(job: Job) -> str:
     return to_node_data(job.view, word, amounts(job.graph, word, job.view, job.title))
 
 
-WHOLE = ("graphml", "gexf", "cytoscape", "model-explorer", "text", "json")
+def _onnx(job: Job) -> bytes:
+    if job.view != "forward":
+        raise ExportError(f"ONNX holds what a script computed, not its derivatives: choose forward, not {job.view}.")
+    return to_onnx(job.graph, job.title)
+
+
+WHOLE = ("graphml", "gexf", "cytoscape", "model-explorer", "onnx", "text", "json")
 """Formats in which modules may be as deep in one another as they are."""
 FORMATS: dict[str, Format] = {
     "svg": Format(".svg", _svg),
@@ -306,6 +313,7 @@ FORMATS: dict[str, Format] = {
     "cytoscape": Format(".cyjs", lambda job: to_cytoscape(job.graph, data=job.data)),
     "model-explorer": Format(".explorer.json", _model_explorer),
     "model-explorer-data": Format(".data.json", _node_data),
+    "onnx": Format(".onnx", _onnx),
     "text": Format(".txt", lambda job: job.graph.to_text(shown=job.shown)),
     "latex": Format(".tex", lambda job: to_latex(job.formulas, job.title)),
     "json": Format(".json", lambda job: job.graph.to_json().encode()),
