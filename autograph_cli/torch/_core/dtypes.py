@@ -296,8 +296,10 @@ _SCALAR_NAMES = {
     "int64": "int64_t",
     "float32": "float",
     "float64": "double",
-    "float16": "at::Half",
-    "bfloat16": "at::BFloat16",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
 }
 
 

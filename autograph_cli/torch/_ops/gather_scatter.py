@@ -72,10 +72,15 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     check_index("index_fill_()", index)
     if index._raw.dtype != np.int64:
         raise refused(IndexError, "index_fill_(): Expected dtype int64 for index.")
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    is_complex = value.dtype.is_complex if isinstance(value, Tensor) else isinstance(value, complex)
+    if is_complex and not input.dtype.is_complex:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     if not isinstance(value, Tensor):
         return index_fill_scalar, input, d, index, value
-    if value.ndim:
-        raise RuntimeError(f"Only supports 0-dimension value tensor. Got a tensor with {value.ndim} dimensions.")
     return index_fill_tensor, input, d, index, value
 
 

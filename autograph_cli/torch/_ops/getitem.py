@@ -19,7 +19,7 @@ from .._core.user_warnings import warn
 from .._core.views import check_inplace
 from . import broadcasting, indexing, views
 from ._data import array_of
-from .indexing import cast_to, mask_positions, rows
+from .indexing import fitted, mask_positions, rows
 
 # ---------------------------------------------------------------- reading
 
@@ -251,7 +251,8 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         shape = value._raw.shape
         if shape and shape[0] == 1:
             value = views.view_op(value, _without_ones(shape))
-        run_inplace(indexing.index_put_op.op, (picked, indices, cast_to(value, picked), False))
+        value = fitted(value, picked, getattr(indices, "given", indices))
+        run_inplace(indexing.index_put_op.op, (picked, indices, value, False))
     else:
         _copy_to(picked, value)
 
@@ -274,7 +275,7 @@ def _picks(item: Any) -> bool:
 def _value(input: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, np.generic):
+    if isinstance(value, (np.integer, np.bool_)):
         value = value.item()
     if isinstance(value, (bool, int, float, complex)):
         dtypes.check_held(value, input._raw.dtype)

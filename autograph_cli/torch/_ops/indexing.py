@@ -6,6 +6,7 @@ fill_.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -214,7 +215,9 @@ operations.zeros_of, operations.copied = zeros_of, copied
 
 @composite(function=False, name="copy_")
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite with the values of `src`, cast and broadcast."""
+    """Overwrite with the values of `src`, cast and broadcast; with one number, everywhere."""
+    if isinstance(src, (bool, int, float, complex, np.generic)):
+        src = make(np.array(src)[()])
     if not isinstance(src, Tensor):
         raise refused(TypeError, f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     if thread_state.levels:
@@ -268,9 +271,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     against each other.
     RuntimeError if the dtypes differ, IndexError for more indices than dimensions or one out of range.
     """
-    if input._raw.dtype != values._raw.dtype:
-        cast_to(values, input)
-        raise _other_dtype(values, input)
+    values = fitted(values, input, indices, accumulate)
     if values._raw.size == 1 and values.ndim:
         _check_rank(input, indices, values)
     return index_put_op, input, _expanded_masks(input, indices, rows(values)), values, accumulate
@@ -301,12 +302,19 @@ def rows(value: Tensor) -> int:
     return value._raw.shape[0] if value.ndim else 1
 
 
-def cast_to(value: Tensor, target: Tensor) -> Tensor:
-    if value._raw.dtype != target._raw.dtype:
-        if value.ndim == 0 and not value.requires_grad and not isinstance(value, Wrapped):
-            return make(value._raw.astype(target._raw.dtype))
+def fitted(value: Tensor, target: Tensor, indices: Iterable[Any], accumulate: bool = False) -> Tensor:
+    """What is written to `indices`, in the dtype of the target: PyTorch casts only one value that fills a mask.
+
+    RuntimeError where the dtypes differ, or the one value cannot be held.
+    """
+    if value._raw.dtype == target._raw.dtype:
+        return value
+    given = [x for x in indices if x is not None]
+    if accumulate or value._raw.size != 1 or [x._raw.dtype.kind for x in given] != ["b"]:
         raise _other_dtype(value, target)
-    return value
+    if readable(value._raw):
+        dtypes.check_held(value._raw.item(), target._raw.dtype)
+    return views.view_op(operations._to_copy(value, target._raw.dtype), ())
 
 
 def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:

@@ -361,17 +361,28 @@ def normalized_batch(
     parameters_fit(input, weight, bias, running_mean, running_var)
     in_samples = any(isinstance(x, Batched) for x in (input, running_mean, running_var))
     read = (None, None) if training and in_samples else (running_mean, running_var)
-    results = run(input, weight, bias, *read, training, momentum, eps)
-    if training and (running_mean is not None or running_var is not None):
-        count = input._raw.size / max(input._raw.shape[1] if input.ndim > 1 else 1, 1)
-        if any(isinstance(x, Batched) for x in (results[0], running_mean, running_var)):
-            plain = run(input, None, None, *read, training, momentum, eps)
-            _update_samples(plain, (running_mean, running_var), momentum, eps, count)
-            return results
-        variance = results[2]._raw ** -2.0 - eps
-        _update(running_mean, results[1]._raw, momentum)
-        _update(running_var, variance * (count / max(count - 1, 1)), momentum)
+    moves = training and (running_mean is not None or running_var is not None)
+    count = input._raw.size / max(input._raw.shape[1] if input.ndim > 1 else 1, 1)
+    try:
+        results = run(input, weight, bias, *read, training, momentum, eps)
+    except Exception:
+        if moves and thread_state.saved_hooks:  # of a hook, such as that of a checkpoint which ends its second run here
+            again = run(input.detach(), None, None, *read, training, momentum, eps)
+            _update_both(again, running_mean, running_var, momentum, eps, count)
+        raise
+    if moves and any(isinstance(x, Batched) for x in (results[0], running_mean, running_var)):
+        plain = run(input, None, None, *read, training, momentum, eps)
+        _update_samples(plain, (running_mean, running_var), momentum, eps, count)
+    elif moves:
+        _update_both(results, running_mean, running_var, momentum, eps, count)
     return results
+
+
+def _update_both(results: Any, running_mean: Any, running_var: Any, momentum: float, eps: float, count: float) -> None:
+    """The statistics moved on, by what a batch normalization gives."""
+    variance = results[2]._raw ** -2.0 - eps
+    _update(running_mean, results[1]._raw, momentum)
+    _update(running_var, variance * (count / max(count - 1, 1)), momentum)
 
 
 def _empty_batch(input: Tensor, weight: Any, bias: Any) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._arrays.meta import readable
 from .._core import batching_rules, dtypes
 from .._core.device_dispatch import is_meta
 from .._core.operation import operation
@@ -100,8 +101,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
                 f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
                 "dimension(s)."
             )
-        kinds = input._raw.dtype, value._raw.dtype
-        if dtypes.CATEGORY[kinds[1]] > dtypes.CATEGORY[kinds[0]] and dtypes.CATEGORY[kinds[1]] == dtypes.COMPLEX:
-            raise RuntimeError("value cannot be converted to type " + input.dtype.name + " without overflow")
+        if readable(value._raw):
+            dtypes.check_held(value._raw.item(), input._raw.dtype)
         return masked_fill_tensor, input, mask, value
     return masked_fill_scalar, input, mask, value

@@ -149,6 +149,16 @@ def test_hooks_around_a_checkpoint_take_over_its_inputs() -> None:
     assert told == ["packed"] * 2 + ["unpacked"] * 2
 
 
+@pytest.mark.parametrize("momentum", [0.1, 0.5])
+def test_running_statistics_move_in_both_runs(momentum) -> None:
+    layer, same = (torch.nn.BatchNorm1d(2, momentum=momentum) for _ in range(2))
+    x = torch.arange(6.0).view(3, 2).requires_grad_()
+    checkpoint(layer, x, use_reentrant=False).sum().backward()
+    same(x), same(x)
+    assert layer.running_mean.tolist() == same.running_mean.tolist()
+    assert layer.running_var.tolist() == same.running_var.tolist()
+
+
 def test_an_error_names_the_operation_that_made_a_changed_input() -> None:
     c = torch.ones(3, requires_grad=True) * 1
     y = checkpoint(lambda a: a * a, c, use_reentrant=False)
