@@ -26,7 +26,7 @@ from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
 from autograph_cli.record import store
 from autograph_cli.record.store import write
 from autograph_cli.testing import files, scripts
-from autograph_cli.testing.settings import VIEWS, Settings, load
+from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 
 FORMATS = ("text", "json", *PICTURES, *REPORTS)
 
@@ -86,7 +86,7 @@ def diff(
       autograph diff --engines builtin,torch expr.py
     """
     with as_command_error():
-        settings = chosen_settings(load(), step, views, include, None)
+        settings = _settings(chosen_settings(load(), step, views, include, None), include, engines)
         format_ = _format(format_, output)
         sides = _sides(old, new, revisions, engines or ())
         one, other = (
@@ -97,6 +97,13 @@ def diff(
         found = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
         _show(found, format_, output, " - ".join(_title(*side) for side in sides), together)
     ctx.exit(1 if found else 0)
+
+
+def _settings(chosen: Settings, include: str | None, engines: tuple[str, ...] | None) -> Settings:
+    """Unless told what to compare, also what autograd did not record; of that engines know more or less."""
+    if include is not None or len(set(engines or ())) > 1:
+        return chosen
+    return replace(chosen, include=parts([*chosen.include, "untracked"]))
 
 
 def _engines(engines: tuple[str, ...] | None, settings: Settings) -> tuple[str, str]:
@@ -144,7 +151,7 @@ def _open(name: str, revision: str | None, settings: Settings, step: str | None)
         trace = store.load(Path(name))
         if step is not None:
             trace = replace(trace, steps=(choose(trace, step),))
-        sections = scripts.trace_sections(trace, settings.views)
+        sections = scripts.trace_sections(trace, settings)
         held = tuple(part for part in settings.include if part not in ("values", "formulas"))
         return Snapshot(trace.script, sections, held, trace.total_steps)
     if not Path(name).is_file() and revision is None:

@@ -185,11 +185,11 @@ class _Union:
 
     def _box(self, number: int, side: Side | None) -> Box:
         node = self.was.get(number, self.nodes[number]) if side == "before" else self.nodes[number]
-        own: Style = node.kind if node.kind != "operation" else "derivative" if node.order else "operation"
+        own: Style = "derivative" if node.kind == "operation" and node.order else node.kind
         names = [name for output in node.outputs for name in output.names]
-        title = (node.op or node.name) if node.computes else (names[0] if names else node.kind)
+        title = (node.op or node.name) if node.is_operation else (names[0] if names else node.kind)
         lines = list(self._changes(number)) if number in self.was and side is None else []
-        subtitle = "; ".join(lines) or (", ".join(dict.fromkeys(names)) if node.kind == "operation" else "")
+        subtitle = "; ".join(lines) or (", ".join(dict.fromkeys(names)) if node.is_operation else "")
         return Box(
             f"n{number}",
             self.style.get(number, own),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
-from autograph_cli.graph.arguments import arguments_text
+from autograph_cli.graph.arguments import LONGEST, arguments_text
 from autograph_cli.graph.derivatives import incoming_gradients
 from autograph_cli.graph.facts import FACTS, FEW, RECORDED, USUAL, bytes_text, facts_of, values_line
 from autograph_cli.graph.names import output_names, shown_name, visible
@@ -89,7 +89,8 @@ class Labels:
         if "arguments" not in self.shown:
             return node.op
         shapes = [self.graph.nodes[edge.node].outputs[edge.nr].type.shape for edge in node.args]
-        return f"{node.op} {arguments_text(node, shapes)}".rstrip()
+        room = min(LONGEST, LONGEST_LABEL - len(node.op) - 1)
+        return f"{node.op} {arguments_text(node, shapes, room)}".rstrip()
 
     def lines(self, node: Node) -> tuple[str, ...]:
         """What was asked for and stands at no arrow, a fact after the other."""

@@ -14,6 +14,7 @@ from autograph_cli.export.placed import Placed
 from autograph_cli.export.placed_dot import placed_dot
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene import Scene
+from autograph_cli.export.svg import to_svg
 from autograph_cli.export.svg_cleanup import clean_svg
 
 BUILT_IN = "layered"
@@ -41,15 +42,34 @@ def graphviz_svg(scene: Scene, layout: str, *, right: bool = False) -> str:
 
 
 def png(placed: Placed, layout: str | None = None) -> bytes:
-    """A placed scene as PNG, as fine as the largest image allows; only the drawing is a Graphviz program's."""
+    """A placed scene as PNG, as fine as the largest image allows; only the drawing is another program's.
+
+    graphviz-pure has letters of the West, Greek and Cyrillic only: a picture with others is drawn by rsvg-convert, with
+    the fonts of the system. Raises `ExportError` if that is not there.
+    """
     dpi = min(FINE, int(LONGEST_SIDE / (max(placed.width, placed.height) / 72)))
     if dpi < COARSE:
         raise ExportError("The graph is too big for a PNG: choose the format svg, or a smaller part with --root.")
     name = LAYOUTS[1] if layout in (None, BUILT_IN) else layout
     text = placed_dot(placed)
     if name == LAYOUTS[1]:
+        if strange := next(filter(_is_strange, text), None):
+            return _run([_rsvg(strange), f"--dpi-x={dpi}", f"--dpi-y={dpi}"], to_svg(placed))
         text = text.replace("↻", "○")  # its font lacks the arrow
     return _run([find_program(name), "-Kneato", "-n2", "-Tpng", f"-Gdpi={dpi}"], text)
+
+
+def _is_strange(character: str) -> bool:
+    return ord(character) >= 0x2E80 or 0x0590 <= ord(character) < 0x1E00
+
+
+def _rsvg(strange: str) -> str:
+    found = shutil.which("rsvg-convert")
+    if found is None:
+        raise ExportError(
+            f"The built-in PNG has no glyph for {strange!r}: install rsvg-convert (librsvg), or choose the format svg."
+        )
+    return found
 
 
 def find_program(name: str) -> str:

@@ -252,14 +252,7 @@ def _svg(job: Job) -> str:
 
 
 def _png(job: Job) -> bytes:
-    placed = job.fitted()
-    scene = placed.scene
-    if job.layout != "dot":
-        shown = scene.title + "".join("".join((box.title, *box.below)) for box in scene.boxes)
-        strange = next((c for c in shown if ord(c) >= 0x2E80 or 0x0590 <= ord(c) < 0x1E00), None)
-        if strange:
-            raise ExportError(f"The built-in PNG has no glyph for {strange!r}: choose svg, or the layout dot.")
-    return png(placed, job.layout)
+    return png(job.fitted(), job.layout)
 
 
 def _sheet(job: Job, key: str) -> Sheet:

@@ -10,11 +10,11 @@ from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style, is_code
 from autograph_cli.graph import Edge, Graph, Node
-from autograph_cli.graph.cuts import UNGRADED
 from autograph_cli.graph.derivatives import derivatives_text
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
+from autograph_cli.graph.records import UNGRADED
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
 
 LEGEND: dict[Style, str] = {

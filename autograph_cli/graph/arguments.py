@@ -37,8 +37,10 @@ _USUAL = {
 Plain = Mapping[str, Any]
 
 
-def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = ()) -> str:
+def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int = LONGEST) -> str:
     """The plain arguments of a node's operation; `shapes` are those of the tensors that it was given.
+
+    Of more than there is `room` for, in characters, the first ones.
 
     >>> from autograph_cli.graph.records import Saved
     >>> arguments_text(Node(0, "operation", "PowBackward0", "pow", (), saved=(Saved("_saved_exponent", value="2"),)))
@@ -48,7 +50,10 @@ def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = ()) -> str:
     plain |= {name: _value(value) for name, value in node.constants}
     write = _WRITTEN.get(node.op.rstrip("_"))
     text = _listed(plain) if write is None else write(plain, shapes)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip(' ,')}…"
+    if len(text) <= room:
+        return text
+    whole = text[: room - 1].rpartition(", ")[0]
+    return f"{whole}, …" if whole else ""
 
 
 @lru_cache(1 << 14)

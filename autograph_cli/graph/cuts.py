@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.paths import Position, leading_to
-from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node
 from autograph_cli.graph.views import backward_edges
 
-UNGRADED = ("input", "untracked")
-"""The kinds of what no gradient goes to."""
 LISTED = 5
 """Places that are listed at most."""
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.matching import match
-from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass, Root, TensorType
+from autograph_cli.graph.records import UNGRADED, Edge, Graph, Methods, Node, Pass, Root, TensorType
 from autograph_cli.graph.trace_writer import write_node
-from autograph_cli.graph.views import tracked
+from autograph_cli.graph.views import as_input, tracked
 
-Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules"]
-PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants", "lines", "modules")
+Part = Literal["names", "shapes", "dtypes", "constants", "lines", "modules", "untracked"]
+PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants", "lines", "modules", "untracked")
 DEFAULT_PARTS: tuple[Part, ...] = ("names", "shapes", "dtypes", "constants")
-"""What is compared, and kept in a snapshot, next to the structure."""
+"""What is compared, and kept in a snapshot, next to the structure. Without `untracked`, what autograd did not record is
+an input of what it recorded."""
 Aspect = Literal["kind", "operation", "type", "constants", "arguments", "gradients", "origin", "line", "module"]
 
 
@@ -134,7 +135,7 @@ def diff(old: Graph, new: Graph, parts: Collection[str] = DEFAULT_PARTS) -> Grap
     >>> diff(Graph(), Graph())
     <GraphDiff: the same>
     """
-    return _Comparison(tracked(old), tracked(new), frozenset(parts)).result()
+    return _Comparison(_compared(old, parts), _compared(new, parts), frozenset(parts)).result()
 
 
 Methods.diff = diff
@@ -153,8 +154,13 @@ def constants(node: Node) -> tuple[str, ...]:
         plain = saved.type is None and not saved.name.startswith("saved_tensors")
         if plain and not name.endswith(_SHAPES) and (name, saved.value) not in _DEFAULTS:
             found.append(f"{name}={saved.value}")
-    # A number in the place of a tensor is kept by no node.
-    found += [f"{name}={value.removesuffix('.0')}" for name, value in node.constants if name == "other"]
+    # A number in the place of a tensor is kept by no node, and nothing by what autograd did not record.
+    kept = [pair for pair in node.constants if node.kind == "untracked" or pair[0] == "other"]
+    found += [
+        f"{name}={value.removesuffix('.0')}"
+        for name, value in kept
+        if not name.endswith(_SHAPES) and (name, value) not in _DEFAULTS
+    ]
     return tuple(sorted(set(found)))
 
 
@@ -207,7 +213,7 @@ class _Comparison:
 
     def _fine(self, node: Node) -> Hashable:
         types = tuple(shown_type(output.type, self.parts) for output in node.outputs)
-        return types, constants(node) if "constants" in self.parts else ()
+        return types, constants(node) if "constants" in self.parts else (), node.kind
 
     def _change(self, one: int, other: int) -> Change | None:
         old, new, parts = self.old[one], self.new[other], self.parts
@@ -215,11 +221,11 @@ class _Comparison:
         positions = [node.source and (node.source.file, node.source.line) for node in (old, new)]
         found: dict[Aspect, bool] = {
             "kind": old.kind != new.kind,
-            "operation": old.kind == new.kind == "operation" and _operation(old, new),
+            "operation": old.is_operation and new.is_operation and _operation(old, new),
             "type": types[0] != types[1],
-            "constants": "constants" in parts and constants(old) != constants(new),
+            "constants": "constants" in parts and old.kind == new.kind and constants(old) != constants(new),
             "arguments": bool(old.args and new.args) and not self._same_edges(old.args, new.args),
-            "gradients": not self._same_gradients(old, new),
+            "gradients": "untracked" not in (old.kind, new.kind) and not self._same_gradients(old, new),
             "origin": not self._same_origin(old, new),
             "line": "lines" in parts and positions[0] != positions[1],
             "module": "modules" in parts and old.module != new.module,
@@ -257,12 +263,12 @@ class _Comparison:
         return True
 
     def _is_input(self, old: Edge | None, new: Edge | None) -> bool:
-        """Whether an edge went because the leaf that it led to is an input now, or came for the opposite reason."""
+        """Whether an edge went because what it led to has no gradient now, or came for the opposite reason."""
         if old is not None:
             image = self.image.get(old.node)
-            return image is not None and self.new[image].kind == "input"
+            return image is not None and self.new[image].kind in UNGRADED
         origin = self.origin.get(new.node) if new is not None else None
-        return origin is not None and self.old[origin].kind == "input"
+        return origin is not None and self.old[origin].kind in UNGRADED
 
     def _beyond(self, graph: Graph, start: int) -> set[int]:
         """The matched nodes that an unmatched one leads to, through others like it."""
@@ -332,17 +338,27 @@ class _Comparison:
         return like in edges or any(self._same_edge(*((one, edge) if back else (edge, one))) for one in edges)
 
 
+def _compared(graph: Graph, parts: Collection[str]) -> Graph:
+    """What is compared of a graph; what was drawn at random, or filled, is an input whether it has a name or not."""
+    if "untracked" not in parts:
+        return tracked(graph)
+    return replace(
+        graph, nodes=tuple([node if node.computes or not node.is_operation else as_input(node) for node in graph])
+    )
+
+
 def reached(graph: Graph, entry: Pass) -> list[int]:
     """The leaves that a backward call went to, in order."""
     return sorted({number for number in entry.ran if graph[number].kind == "leaf"})
 
 
-def results(graph: Graph) -> Graph:
+def results(graph: Graph, parts: Collection[str] = DEFAULT_PARTS) -> Graph:
     """The graph with only those roots that nothing in it uses, or that a backward call started from.
 
-    A variable in the middle of a calculation is a name, and no result. What autograd did not record is left out.
+    A variable in the middle of a calculation is a name, and no result. What autograd did not record is left out, unless
+    it is among the `parts`.
     """
-    graph = tracked(graph)
+    graph = _compared(graph, parts)
     used = {edge.node for node in graph for edge in (*node.args, *node.next) if edge is not None}
     started = {edge for entry in graph.passes for edge in entry.roots}
     kept: dict[Edge, Root] = {}

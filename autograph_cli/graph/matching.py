@@ -39,7 +39,7 @@ def match(old: Graph, new: Graph, fine: Label, *, names: bool = True) -> dict[in
 
 def coarse(node: Node) -> Hashable:
     """What must be alike for two operations to be one that was changed."""
-    return node.kind, node.op or node.name, node.order
+    return node.is_operation or node.kind, node.op or node.name, node.order
 
 
 class _Side:
@@ -128,6 +128,7 @@ class _Matcher:
             self._align(order)
         self._grow(self.old.image.items())
         self._replaced()
+        self._nameless()
         return dict(sorted(self.old.image.items()))
 
     def _exact(self) -> None:
@@ -294,8 +295,8 @@ class _Matcher:
         image, origin = self.old.image.get(one), self.new.image.get(other)
         if image is not None and origin is not None:
             return image != other
-        return (image is not None and self.new.nodes[other].kind != "operation") or (
-            origin is not None and self.old.nodes[one].kind != "operation"
+        return (image is not None and not self.new.nodes[other].is_operation) or (
+            origin is not None and not self.old.nodes[one].is_operation
         )
 
     def _evidence(self, one: int, other: int) -> int:
@@ -362,6 +363,19 @@ class _Matcher:
                 if found:
                     self.pair(one, found.pop(0))
 
+    def _nameless(self) -> None:
+        """Pair inputs that have no name and one user, such as masks, by that user: nothing else tells them apart."""
+        mine, theirs = (_nameless(side) for side in self.sides)
+        for one in mine:
+            other = self.old.image.get(one)
+            if other in theirs and self.old.image.get(mine[one][1]) != theirs[other][1]:
+                del self.old.image[one], self.new.image[other]
+        users = {user: other for other, user in theirs.items() if other not in self.new.image}
+        for one, (slot, user) in mine.items():
+            like = users.get((slot, self.old.image.get(user, -1)))
+            if one not in self.old.image and like is not None:
+                self.pair(one, like)
+
     def _position(self, side: _Side, number: int) -> Hashable:
         """What a node is given and what uses it, in numbers of the new graph; None stands for what has no like."""
         seen = side.image if side is self.old else {other: other for other in self.new.image}
@@ -369,6 +383,16 @@ class _Matcher:
         ins = tuple((slot, nr, seen.get(target)) for slot, nr, target in side.ins[number])
         outs = sorted((slot, seen[user]) for slot, _, user in side.outs[number] if user in seen)
         return node.kind, node.order, ins, tuple(outs)
+
+
+def _nameless(side: _Side) -> dict[int, tuple[int, int]]:
+    """For each input without a name that one operation uses once, at which position of which operation that is."""
+    found = {}
+    for node in side.nodes:
+        uses = side.outs[node.id]
+        if node.kind == "input" and len(uses) == 1 and not any(output.names for output in node.outputs):
+            found[node.id] = uses[0][0], uses[0][2]
+    return found
 
 
 def _marks(graph: Graph) -> list[tuple[Hashable, ...]]:
@@ -402,7 +426,7 @@ def _named(graph: Graph) -> dict[str, int | None]:
     """The leaf or input of each name; None where several have it."""
     found: dict[str, int | None] = {}
     for node in graph.nodes:
-        if node.kind != "operation":
+        if not node.is_operation:
             for name in node.outputs[0].names:
                 found[name] = node.id if name not in found else None
     return found

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from autograph_cli.graph.diff import GraphDiff
 
 Kind = Literal["operation", "leaf", "input", "untracked"]
+UNGRADED: tuple[Kind, ...] = ("input", "untracked")
+"""What no gradient goes to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,11 @@ class Node:
     """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
     constants: tuple[tuple[str, str], ...] = ()
     """What the operation was given that is no tensor and that `saved` does not have, by name: `("other", "3")`."""
+
+    @property
+    def is_operation(self) -> bool:
+        """Whether it is an operation, with a grad_fn or without."""
+        return self.kind in ("operation", "untracked")
 
     @property
     def computes(self) -> bool:

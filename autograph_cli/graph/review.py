@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from autograph_cli.graph.diff import Aspect, Change, GraphDiff, PassChange, Wording, constants, reached, shown_type
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.records import Edge, Graph, Node
+from autograph_cli.graph.records import UNGRADED, Edge, Graph, Node
 from autograph_cli.graph.views import reachable
 
 _ORDERS = ("forward", "backward", "double backward", "triple backward")
@@ -48,6 +48,7 @@ class _Review:
         yield from self._gradients()
         for entry in self.diff.passes:
             yield from self._pass(entry)
+        yield from self._recording()
         for change in self.diff.changed:
             if not change.follows:
                 yield from self._change(change)
@@ -75,7 +76,7 @@ class _Review:
             names = before[edge.nr].names if edge.nr < len(before) else ()
         if names:
             return f"`{visible(names[0])}`"
-        if node.kind != "operation":
+        if not node.is_operation:
             return f"{_article(node.kind)} {shown_type(node.outputs[0].type, self.diff.parts)}".rstrip()
         return f"`{self.word(node)}`"
 
@@ -93,7 +94,7 @@ class _Review:
         """A tensor, or an operation with its line."""
         name = self.name(graph, edge)
         node = graph[edge.node]
-        return name if node.kind != "operation" else f"{name}{self.where(node)}"
+        return f"{name}{self.where(node)}" if node.is_operation else name
 
     def module(self, graph: Graph, node: Node) -> str:
         """The module that an operation belongs to, if only by the parameters that it takes: `model.conv1`."""
@@ -135,7 +136,19 @@ class _Review:
         for aspect in change.aspects:
             yield from _TELL[aspect](self, old, new)
 
+    def _recording(self) -> Iterator[str]:
+        """Operations that autograd records no longer, and those that it records now."""
+        kinds = [(self.old[one], self.new[other]) for one, other in self.image.items()]
+        for kind, how in (("untracked", "no longer recorded by autograd"), ("operation", "recorded by autograd now")):
+            found = [new for old, new in kinds if old.is_operation and new.kind == kind != old.kind]
+            lines = list(dict.fromkeys(self.where(node).strip(" ()") for node in found))
+            if found:
+                where = f" ({', '.join(lines)})" if all(lines) and len(lines) < _FEW else ""
+                yield f"{_counted(found)}{where} {'is' if len(found) == 1 else 'are'} {how}"
+
     def _kind(self, old: Node, new: Node) -> Iterator[str]:
+        if old.is_operation and new.is_operation:
+            return
         if old.id not in self.told and new.id not in _with_gradient(self.new):
             yield f"{self._leaf(self.new, new.id)} was {_article(old.kind)} and is {_article(new.kind)}"
 
@@ -147,7 +160,7 @@ class _Review:
 
     def _type(self, old: Node, new: Node) -> Iterator[str]:
         types = [[shown_type(output.type, self.diff.parts) for output in node.outputs] for node in (old, new)]
-        if new.kind != "operation":
+        if not new.is_operation:
             what = f"{new.kind} {self._leaf(self.new, new.id)}"
         elif module := self.module(self.new, new):
             what = f"`{visible(module)}`{self.where(new)} output"
@@ -176,7 +189,8 @@ class _Review:
             yield f"{_of(new.order)}{told} takes its arguments in another order: ({before}) -> ({after})"
             return
         if len(mine) != len(theirs):
-            yield f"{_of(new.order)}{told} takes {len(theirs)} arguments, not {len(mine)}: ({before}) -> ({after})"
+            count = f"{len(theirs)} argument{'s' * (len(theirs) != 1)}"
+            yield f"{_of(new.order)}{told} takes {count}, not {len(mine)}: ({before}) -> ({after})"
             return
         for position, (one, other) in enumerate(zip(old.args, new.args, strict=True)):
             if not self._same(one, other):
@@ -185,9 +199,9 @@ class _Review:
 
     def _argument(self, told: str, position: int, one: Edge, other: Edge, new: Node) -> str:
         was, now = self.old[one.node], self.new[other.node]
-        if was.kind == "input" and now.kind != "input":
+        if was.kind in UNGRADED and now.kind not in UNGRADED:
             return f"{_of(new.order)}{told} now sends a gradient on to {self.what(self.new, other)}, which was cut off"
-        if now.kind == "input" and was.kind != "input":
+        if now.kind in UNGRADED and was.kind not in UNGRADED:
             return f"{_of(new.order)}{told} no longer sends a gradient on to {self.what(self.old, one)}: it is cut off"
         if now.kind == "leaf" and was.kind == "operation":
             return (
@@ -236,23 +250,24 @@ class _Review:
     # -- nodes that came or went
 
     def _listed(self, graph: Graph, numbers: Sequence[int], known: dict[int, int], verb: str) -> Iterator[str]:
-        groups: dict[tuple[int, int, str], list[Node]] = defaultdict(list)
+        groups: dict[tuple[int, int, str, str], list[Node]] = defaultdict(list)
         derived: Counter[int] = Counter()
         for number in numbers:
             node = graph[number]
-            if node.kind != "operation":
+            if not node.is_operation:
                 continue
             top = _top(graph, node)
             if node.order and top != number and top not in known:
                 derived[top] += 1
                 continue
             line = "" if node.order else self.where(node)
-            groups[node.order, top if node.order and top != number else -1, line].append(node)
-        for (order, top, line), nodes in sorted(groups.items(), key=lambda item: item[1][0].id):
+            unrecorded = ", not recorded by autograd" if node.kind == "untracked" else ""
+            groups[node.order, top if node.order and top != number else -1, line, unrecorded].append(node)
+        for (order, top, line, unrecorded), nodes in sorted(groups.items(), key=lambda item: item[1][0].id):
             of = f" of {self.operation(graph[top])}" if top >= 0 else ""
             more = sum(derived[node.id] for node in nodes)
             tail = f", with {more} derivative{'s' * (more > 1)}" if more else ""
-            yield f"{ordinal(order)}{of} {verb} {_counted(nodes)}{line}{self._between(graph, nodes)}{tail}"
+            yield f"{ordinal(order)}{of} {verb} {_counted(nodes)}{line}{self._between(graph, nodes)}{unrecorded}{tail}"
         yield from self._alone(graph, numbers, known, verb)
 
     def _between(self, graph: Graph, nodes: list[Node]) -> str:
@@ -275,7 +290,7 @@ class _Review:
         gradients = _with_gradient(graph)
         for number in numbers:
             node = graph[number]
-            if node.kind != "operation" and number not in used and number not in gradients:
+            if not node.is_operation and number not in used and number not in gradients:
                 yield f"{node.kind} {self._leaf(graph, number)} {'is new' if verb == 'gained' else 'is gone'}"
 
     # -- backward calls
@@ -348,7 +363,7 @@ def _of(order: int) -> str:
 
 
 def _article(kind: str) -> str:
-    return {"input": "an input", "leaf": "a leaf", "operation": "an operation"}[kind]
+    return f"{'a' if kind == 'leaf' else 'an'} {kind}"
 
 
 def _and(parts: Iterable[str]) -> str:

@@ -276,7 +276,10 @@ class _GraphReader:
             if cursor.has("  grad_fn "):
                 name = cursor.take(_WORD, "the grad_fn")[0]
                 raw.next = cursor.refs()
-        raw.node = self._details(cursor, replace(raw.node, name=name or op, op=op), raw)
+            elif cursor.has("  untracked"):
+                kind = "untracked"
+        name = name or ("" if kind == "untracked" else op)
+        raw.node = self._details(cursor, replace(raw.node, kind=kind, name=name, op=op), raw)
         if not cursor.done:
             raise _Wrong(number, f"{cursor.text[cursor.at :].strip()[:40]!r} does not belong here")
         return raw

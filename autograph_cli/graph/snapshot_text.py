@@ -58,7 +58,7 @@ def labels_of(graph: Graph, parts: Collection[str]) -> list[tuple[str, ...]]:
     used: Counter[str] = Counter()
     rows: list[tuple[str, ...]] = [()] * len(graph)
     for node in sorted(graph, key=lambda node: node.order):
-        word = "%" + (re.sub(r"\W", "_", node.op or node.name) if node.kind == "operation" else node.kind)
+        word = "%" + (re.sub(r"\W", "_", node.op or node.name) if node.is_operation else node.kind)
         names = [output.names[0] if "names" in parts and _named(output.names) else "" for output in node.outputs]
         used[word] += not all(names)
         base = word if used[word] < 2 else f"{word}_{used[word]}"
@@ -88,12 +88,13 @@ def _refs(edges: Sequence[Edge | None], labels: Labels) -> str:
 def _node(node: Node, labels: Labels, parts: Collection[str], calls: Sequence[str]) -> str:
     typed = zip(labels[node.id], [shown_type(output.type, parts) for output in node.outputs], strict=True)
     head = ", ".join([f"{label}: {kind}" if kind else label for label, kind in typed])
-    if node.kind != "operation":
+    if not node.is_operation:
         text = f"{node.kind} {head}"
     else:
         inputs = f"({_refs(node.args, labels)})" if node.args or not node.next else ""
         text = f"{head} = {visible(node.op or node.name)}{inputs}"
         text += f"  grad_fn {visible(node.name)}({_refs(node.next, labels)})" if node.next else ""
+        text += "  untracked" if node.kind == "untracked" else ""
     if node.parent is not None:
         text += f"  of {labels[node.parent][0] if labels[node.parent] else '_'}"
     if node.pass_id is not None and calls:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from autograph_cli.graph import Graph, Node, Step
-from autograph_cli.graph.cuts import LISTED, UNGRADED, behind, where
+from autograph_cli.graph.cuts import LISTED, behind, where
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.paths import Position, leading_to
+from autograph_cli.graph.records import UNGRADED
 from autograph_cli.record.bindings import Binding, Found, Lines, Script
 
 

@@ -123,18 +123,22 @@ def take(script: Path, settings: Settings, *, name: str = "", folder: Path | Non
         extras=[extra for extra in EXTRAS if extra in settings.include],
         engine=settings.engine,
     )
-    sections = trace_sections(recorded.trace, settings.views)
+    sections = trace_sections(recorded.trace, settings)
     return Snapshot(
         script.name, sections, settings.include, recorded.trace.total_steps, recorded.values, recorded.formulas
     )
 
 
-def trace_sections(trace: Trace, chosen: Sequence[str]) -> tuple[Section, ...]:
+def trace_sections(trace: Trace, settings: Settings) -> tuple[Section, ...]:
     """One section for each view of each step that was kept."""
+
+    def graph(view: str, step: Step) -> Graph:
+        return results(_VIEWS[view](step), settings.include)
+
     return tuple(
-        Section(f"step {step.number}" + (f", {view.replace('-', ' ')}" if view != "graph" else ""), _VIEWS[view](step))
+        Section(f"step {step.number}" + (f", {view.replace('-', ' ')}" if view != "graph" else ""), graph(view, step))
         for step in trace.steps
-        for view in chosen
+        for view in settings.views
     )
 
 
@@ -143,10 +147,10 @@ def _double(step: Step) -> Graph:
 
 
 _VIEWS: dict[str, Callable[[Step], Graph]] = {
-    "graph": lambda step: results(step.graph),
-    "forward": lambda step: results(views.forward(views.tracked(step.graph))),
-    "backward": lambda step: results(views.backward(step.graph)),
-    "double-backward": lambda step: results(_double(step)),
+    "graph": lambda step: step.graph,
+    "forward": lambda step: views.forward(step.graph),
+    "backward": lambda step: views.backward(step.graph),
+    "double-backward": _double,
 }
 
 

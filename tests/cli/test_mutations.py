@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from autograph_cli.graph import Snapshot, compare, read_snapshot
 from autograph_cli.record import runner
 from autograph_cli.testing.scripts import trace_sections
+from autograph_cli.testing.settings import Settings
 
 MODEL = """import torch
 
@@ -151,13 +153,74 @@ HARMLESS = {
 }
 
 
-def taken(tmp_path: Path, source: str) -> Snapshot:
+DROPOUT = """import torch
+
+torch.manual_seed(0)
+w = torch.ones(4, requires_grad=True)
+drop = torch.nn.Dropout(0.5)
+h = torch.tanh(w * 2)
+loss = (drop(h) * h).sum() + w.sum()
+loss.backward()
+"""
+
+UNRECORDED: dict[str, tuple[str, str, list[str]]] = {
+    "add a detach": (
+        "* h)",
+        "* h.detach())",
+        [
+            "`mul` (model.py:7) no longer sends a gradient to `h` (model.py:6)",
+            "forward gained a `detach` (model.py:7), on `h`, not recorded by autograd",
+        ],
+    ),
+    "compute with what was detached": (
+        "* h)",
+        "* (h.detach() + 1))",
+        [
+            "`mul` (model.py:7) no longer sends a gradient to `h` (model.py:6)",
+            "forward gained a `detach` and an `add` (model.py:7), not recorded by autograd",
+        ],
+    ),
+    "compute a target": (
+        "drop(h) * h",
+        "drop(h) * h * torch.ones(4).cos()",
+        [
+            "forward gained a `cos` (model.py:7), on an input float32[4], not recorded by autograd",
+            "forward gained a `mul` (model.py:7), on `mul` and `cos`",
+        ],
+    ),
+    "another argument": (
+        "drop(h) * h",
+        "drop(h) * h.detach().clamp(0, 1)",
+        [
+            "`mul` (model.py:7) no longer sends a gradient to `h` (model.py:6)",
+            "forward gained a `detach` and a `clamp` (model.py:7), not recorded by autograd",
+        ],
+    ),
+    "no gradients in the middle": (
+        "h = torch.tanh(w * 2)",
+        "with torch.no_grad(): h = torch.tanh(w * 2)",
+        ["3 `mul`, a `tanh` and a `sum` (model.py:6, model.py:7) are no longer recorded by autograd"],
+    ),
+    "a mask elsewhere": (
+        "drop(h) * h",
+        "drop(h) * h + drop(w)",
+        ["forward gained a `mul` and an `add` (model.py:7)"],
+    ),
+    "a second mask": (
+        "drop(h)",
+        "drop(drop(h))",
+        ["forward gained a `mul` (model.py:7), on `mul` and an input float32[4]"],
+    ),
+}
+
+
+def taken(tmp_path: Path, source: str, settings: Settings = Settings()) -> Snapshot:  # noqa: B008
     script = tmp_path / "model.py"
     script.write_text(source)
     with contextlib.redirect_stdout(io.StringIO()):
         result, trace = runner.record(runner.Target.of(str(script)))
     assert result.exit_code == 0, result.failure
-    return Snapshot("model.py", trace_sections(trace, ["graph"]), steps=trace.total_steps)
+    return Snapshot("model.py", trace_sections(trace, settings), settings.include, trace.total_steps)
 
 
 def mutated(source: str, old: str, new: str) -> str:
@@ -181,3 +244,24 @@ def test_a_harmless_change_is_none(tmp_path: Path, change: str) -> None:
     for old, new in HARMLESS[change]:
         source = mutated(source, old, new)
     assert compare(kept, taken(tmp_path, source)).sentences == []
+
+
+WHOLE = replace(Settings(), include=(*Settings().include, "untracked"))
+
+
+@pytest.mark.parametrize("mutation", UNRECORDED)
+def test_what_autograd_did_not_record_is_named(tmp_path: Path, mutation: str) -> None:
+    old, new, expected = UNRECORDED[mutation]
+    kept = read_snapshot(taken(tmp_path, DROPOUT, WHOLE).to_text())
+    found = compare(kept, taken(tmp_path, mutated(DROPOUT, old, new), WHOLE))
+    assert [line for line in found.sentences if "no longer gets" not in line and "backward" not in line] == expected
+
+
+@pytest.mark.parametrize("change", HARMLESS)
+def test_a_harmless_change_is_none_in_what_autograd_did_not_record(tmp_path: Path, change: str) -> None:
+    source = MODEL
+    for old, new in HARMLESS[change]:
+        source = mutated(source, old, new)
+    kept = read_snapshot(taken(tmp_path, MODEL, WHOLE).to_text())
+    assert "%detach: float32[2, 3] = detach(hidden)  untracked\n" in kept.to_text()
+    assert compare(kept, taken(tmp_path, source, WHOLE)).sentences == []

@@ -27,6 +27,6 @@ def test_the_graph_is_the_one_that_is_kept(script: Path) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         result, trace = runner.record(runner.Target.of(str(script), arguments), SETTINGS.steps)
     assert result.exit_code == 0
-    made = Snapshot(script.name, trace_sections(trace, SETTINGS.views), SETTINGS.include, trace.total_steps)
+    made = Snapshot(script.name, trace_sections(trace, SETTINGS), SETTINGS.include, trace.total_steps)
     found = compare(files.load(snapshot_path(script)), made, SETTINGS.tolerance)
     assert not found, "\n".join([*found.sentences, "", found.to_text()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -147,9 +148,15 @@ def test_a_png_is_a_png(traces: dict[str, Trace]) -> None:
     assert render(traces["sinh_function"].steps[0], "double-backward", "png").startswith(b"\x89PNG")
 
 
-def test_a_png_does_not_drop_characters() -> None:
-    with pytest.raises(ExportError, match="no glyph for '权'"):
+def test_a_png_does_not_drop_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout.shutil, "which", lambda name, path=None: None)
+    with pytest.raises(ExportError, match=r"no glyph for '权': install rsvg-convert \(librsvg\), or choose"):
         render(odd_graph(), format="png")
+
+
+@pytest.mark.skipif(shutil.which("rsvg-convert") is None, reason="rsvg-convert is not installed")
+def test_a_png_has_all_characters_with_rsvg_convert() -> None:
+    assert render(odd_graph(), format="png").startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograph_cli.graph import Node, Saved
-from autograph_cli.graph.arguments import LONGEST, arguments_text
+from autograph_cli.graph.arguments import arguments_text
 
 SHAPES = ((2, 3, 8, 8), (4, 3, 5, 5))
 
@@ -47,7 +47,9 @@ def test_arguments_are_told_as_a_person_would(op: str, saved: dict[str, str], te
     assert arguments_text(Node(0, "operation", "", op, (), saved=kept), SHAPES) == text
 
 
-def test_a_long_list_is_cut() -> None:
+def test_of_a_long_list_the_first_arguments_are_told_whole() -> None:
     kept = tuple(Saved(f"_saved_option{number}", value="12345") for number in range(9))
-    text = arguments_text(Node(0, "operation", "", "anything", (), saved=kept))
-    assert len(text) <= LONGEST and text.endswith("…")
+    node = Node(0, "operation", "", "anything", (), saved=kept)
+    assert arguments_text(node) == "option0 12345, …"
+    assert arguments_text(node, room=20) == "option0 12345, …"
+    assert arguments_text(node, room=5) == ""
