@@ -226,11 +226,11 @@ class EventLog:
     ) -> None:
         """An operation ran that left no node; its outputs are known by a number until the step is over.
 
-        What it was given of older steps is left out: else this step would hang on all before it.
+        What older steps computed is left out: else this step would hang on all before it.
         """
-        step = self.step
+        step, known = self.step, self.known
         first = step.events[0].number if step.events else self.count + 1
-        given, args = args, tuple([output for output in args if self.known[key_of(output)].number >= first])
+        given, args = args, tuple([output for output in args if _stays(known[key_of(output)], first)])
         base = given[0] if given and not args and self.engine.free_base(outputs[0]) is not None else None
         calls = self.engine.calls()
         call = self.modules.enter(self.thread.calls, calls) if calls else None
@@ -362,6 +362,11 @@ class EventLog:
 
 def _raise(error: Exception) -> None:
     raise error
+
+
+def _stays(event: Event, first: int) -> bool:
+    """Whether what an untracked operation is given is of this step, which begins there, or hangs on nothing before."""
+    return event.number >= first or event.kind in (LEAF, INPUT)
 
 
 def _add_name(names: Names, number: int, nr: int, name: str) -> None:
