@@ -31,6 +31,24 @@ def _kept_without_history(seen: Seen) -> Iterator[Found]:
             found = _one_kept(node, kept, text)
             if found is not None:
                 yield found
+        if text is not None and text.once is None and not node.saved and _is_constant(seen, node):
+            yield from _computed(node, text)
+
+
+def _is_constant(seen: Seen, node: Node) -> bool:
+    """Whether a gradient that was to have a graph has none at all."""
+    return any(node.id in entry.ran and entry.create_graph and None in entry.results for entry in seen.graph.passes)
+
+
+def _computed(node: Node, text: FunctionText) -> Iterator[Found]:
+    """The same, of a node that was gone before it was looked at: its class tells what forward keeps."""
+    for name, statement, _ in text.computed():
+        yield Found(
+            f"{node.op}: backward uses {name}, which has no history: the second derivative leaves it out",
+            text.source(statement),
+            (f"{name} is computed within forward, and neither an input nor an output of {node.op}",),
+            (node.id,),
+        )
 
 
 def _one_kept(node: Node, kept: Saved, text: FunctionText | None) -> Found | None:

@@ -6,7 +6,18 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from autograph_cli.findings import derivatives, failures, missing, numbers, shapes, steps
+from autograph_cli.findings import (
+    derivatives,
+    failures,
+    losses,
+    missing,
+    modes,
+    numbers,
+    over_time,
+    shapes,
+    steps,
+    waste,
+)
 from autograph_cli.findings.records import Finding, Found, Rule, Seen
 from autograph_cli.graph import Graph, Step, Trace
 from autograph_cli.record.bindings import Script
@@ -16,8 +27,13 @@ RULES: tuple[Rule, ...] = (
     *derivatives.RULES,
     *missing.RULES,
     *numbers.RULES,
+    *over_time.RULES,
     *steps.RULES,
+    *waste.RULES,
     *shapes.RULES,
+    *losses.RULES,
+    *modes.RULES,
+    *waste.MEMORY,
 )
 """By importance; the first digit of a code is its family."""
 _IGNORED = re.compile(r"#\s*autograph:\s*ignore(?:\[([\w\s,]*)\])?")
@@ -44,7 +60,7 @@ def explain(
     trace = replace(trace, steps=kept)
     found: dict[tuple[str, str, object], Finding] = {}
     for rule in RULES:
-        if not _chosen(rule.code, select, ignore):
+        if not _chosen(rule, select, ignore):
             continue
         for step in kept:
             for one in rule.find(Seen(trace, step, scripts)):
@@ -59,9 +75,9 @@ def _finding(rule: Rule, one: Found, step: Step) -> Finding:
     return Finding(rule.code, one.said, one.source, rule.reason, remedy, one.facts, one.nodes, step.number)
 
 
-def _chosen(code: str, select: Collection[str], ignore: Collection[str]) -> bool:
-    wanted = not select or code.startswith(tuple(select))
-    return wanted and not (ignore and code.startswith(tuple(ignore)))
+def _chosen(rule: Rule, select: Collection[str], ignore: Collection[str]) -> bool:
+    wanted = rule.code.startswith(tuple(select)) if select else not rule.on_request
+    return wanted and not (ignore and rule.code.startswith(tuple(ignore)))
 
 
 def _is_ignored(found: Found, code: str, scripts: Mapping[str, Script]) -> bool:

@@ -96,7 +96,8 @@ def _changed(seen: Seen) -> Iterator[Found]:
     line = first.source if first is not None else None
     if first is not None and line is not None:
         facts.append(f"{where(first)} changed it in place: {line.text}")
-    changed = _changed_in_text(seen, [node for node, _ in kept]) if first is None else []
+    savers = [node for node, _ in kept]
+    changed = (_changed_in_text(seen, savers) or _stepped(seen, savers)) if first is None else []
     facts += [f"{line_of(source)} changes {name} in place: {source.text}" for name, source in changed]
     line = changed[0][1] if changed else line
     facts.append(f"it is at version {match[5]}, and version {match[6]} was saved")
@@ -104,9 +105,29 @@ def _changed(seen: Seen) -> Iterator[Found]:
     name = seen.name(target) if target is not None else f"{match[1]} [{match[2]}]"
     name = changed[0][0] if changed else name
     nodes = (*[node.id for node, _ in kept], *([] if first is None else [first.id]))
-    yield Found(
-        f"{name}, which a backward needs, was changed in place", line or seen.trace.failed_at, tuple(facts), nodes
-    )
+    by_optimizer = changed and changed[0][1].text.endswith(".step()")
+    remedy = "Run all backward passes before the step, or compute the loss anew after it." if by_optimizer else ""
+    said = f"{name}, which a backward needs, was changed in place"
+    yield Found(said, line or seen.trace.failed_at, tuple(facts), nodes, remedy)
+
+
+def _stepped(seen: Seen, savers: Sequence[Node]) -> list[tuple[str, Source]]:
+    """The leaves that these nodes were given, and the first `optimizer.step()` after them: what an optimizer changes is
+    not recorded."""
+    at = seen.trace.failed_at
+    script = seen.scripts.get(at.file) if at is not None else None
+    lines = [node.source.line for node in savers if at is not None and node.source and node.source.file == at.file]
+    if at is None or script is None or not lines:
+        return []
+    steps = [
+        part.lineno
+        for part in ast.walk(script.tree)
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "step"
+    ]
+    between = sorted(line for line in steps if min(lines) <= line < at.line) or sorted(steps)
+    views = [seen.graph[edge.node] for node in savers for edge in node.args]
+    leaves = [seen.name(edge) for view in views for edge in view.args if seen.graph[edge.node].kind == "leaf"]
+    return [(name, Source(at.file, between[0], script.line(between[0]))) for name in leaves[:1] if between]
 
 
 def _storage(seen: Seen, edge: Edge) -> int | None:

@@ -13,6 +13,10 @@ _PIECEWISE = frozenset(
     ("sign", "sgn", "round", "floor", "ceil", "trunc", "heaviside", "eq", "ne", "lt", "le", "gt", "ge", "isnan")
 )
 """Functions whose derivative is zero wherever there is one."""
+_PLAIN = frozenset(
+    ("shape", "size", "numel", "dim", "ndim", "len", "dtype", "device", "item", "int", "float", "stride")
+)
+"""What makes a plain value of a tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +67,51 @@ class FunctionText:
         pairs = [] if statement is None else _pairs(statement)
         return next((value for target, value in pairs if ast.unparse(target).endswith(f".{name}")), None)
 
+    def computed(self) -> Iterator[tuple[str, ast.stmt, ast.expr]]:
+        """What forward keeps for backward that it has computed: the name, the statement, the value."""
+        method = self.method("forward")
+        if method is None:
+            return
+        known = {each.arg for each in method.args.args}
+        returned = [part.value for part in ast.walk(method) if isinstance(part, ast.Return) and part.value]
+        parts = [part for value in returned for part in (value.elts if isinstance(value, ast.Tuple) else [value])]
+        known |= {part.id for part in parts if isinstance(part, ast.Name)}
+        for statement in self._forward():
+            if isinstance(statement, ast.Assign):
+                kept = [
+                    (ast.unparse(target), value)
+                    for target, value in _pairs(statement)
+                    if isinstance(target, ast.Attribute)
+                ]
+            else:
+                calls = [part for part in ast.walk(statement) if isinstance(part, ast.Call)]
+                saving = [call for call in calls if _last(call.func) == "save_for_backward"]
+                kept = [(ast.unparse(argument), argument) for call in saving for argument in call.args]
+            for name, value in kept:
+                if self._is_computed(value, known) and not self.is_piecewise_constant(value):
+                    yield name, statement, value
+
+    def _is_computed(self, value: ast.expr, known: set[str]) -> bool:
+        """Whether an expression is made with operations on tensors, and is no argument or result."""
+        if isinstance(value, ast.Name):
+            return value.id not in known and any(self._is_computed(each, known) for each in self._assigned(value.id))
+        plain = any(_last(part) in _PLAIN for part in ast.walk(value) if isinstance(part, ast.expr))
+        return isinstance(value, (ast.Call, ast.BinOp, ast.UnaryOp)) and not plain
+
+    def _assigned(self, name: str) -> list[ast.expr]:
+        """The expressions that a variable of forward is assigned."""
+        return [
+            value
+            for statement in self._forward()
+            if isinstance(statement, ast.Assign)
+            for target, value in _pairs(statement)
+            if isinstance(target, ast.Name) and target.id == name
+        ]
+
     def is_piecewise_constant(self, value: ast.expr) -> bool:
         """Whether an expression is made of comparisons, signs and the like, which have no derivative to miss."""
         if isinstance(value, ast.Name):
-            made = [
-                expression
-                for statement in self._forward()
-                if isinstance(statement, ast.Assign)
-                for target, expression in _pairs(statement)
-                if isinstance(target, ast.Name) and target.id == value.id
-            ]
+            made = self._assigned(value.id)
             return bool(made) and all(map(self.is_piecewise_constant, made))
         return any(
             isinstance(part, ast.Compare) or (isinstance(part, ast.Call) and _last(part.func) in _PIECEWISE)

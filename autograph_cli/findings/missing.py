@@ -1,13 +1,17 @@
-"""Parameters that no gradient reaches."""
+"""Parameters and leaves that no gradient reaches."""
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.graph import Source
-from autograph_cli.graph.cuts import LISTED
+from autograph_cli.graph import Edge, Source
+from autograph_cli.graph.cuts import LISTED, reasons
 from autograph_cli.record.causes import causes, first_binding, unused
+
+_CUT = re.compile(r"Cut at (.+?):(\d+) `(.*?)`:")
 
 
 def _unused(seen: Seen) -> Iterator[Found]:
@@ -18,9 +22,75 @@ def _unused(seen: Seen) -> Iterator[Found]:
     for notice in seen.trace.notices:
         if notice.kind == "unused":
             facts = causes(seen.graph, starts, [], notice.name, scripts) or unused(notice.name, scripts)
-            made = first_binding(scripts, notice.name)
-            line = None if made is None else Source(made[0], made[2].line, made[2].text)
-            yield Found(f"{notice.name} never gets a gradient, and an optimizer has it", line, tuple(facts[:LISTED]))
+            yield Found(
+                f"{notice.name} never gets a gradient, and an optimizer has it",
+                _made(seen, notice.name),
+                tuple(facts[:LISTED]),
+            )
+
+
+def _made(seen: Seen, name: str) -> Source | None:
+    """The line that makes a variable, or the object that holds it."""
+    made = first_binding(dict(seen.scripts), name)
+    return None if made is None else Source(made[0], made[2].line, made[2].text)
+
+
+def _unreached(seen: Seen) -> Iterator[Found]:
+    """Leaves that operations take and no backward pass of the kept steps reaches, where an optimizer is to change them
+    or the script reads their gradient."""
+    if not seen.is_last or not seen.graph.passes or seen.trace.failure:
+        return
+    noticed = {notice.name for notice in seen.trace.notices if notice.kind == "unreached"}
+    wanted = noticed | _read_gradients(seen)
+    reached = {name for step in seen.trace.steps for name in _reached(Seen(seen.trace, step))}
+    starts = [(edge.node, edge.nr) for edge in seen.outcome()]
+    for node in seen.graph:
+        name = next((name for name in node.outputs[0].names if name in wanted), "")
+        users = seen.users.get(Edge(node.id), [])
+        if node.kind != "leaf" or not name or name in reached or not users:
+            continue
+        ends = [(node.id, 0)]
+        facts = causes(seen.graph, starts, ends, name, dict(seen.scripts)) or reasons(seen.graph, starts, ends)
+        who = "an optimizer has it" if name in noticed else "the script reads it"
+        source = _cut(facts[0]) if facts else None
+        yield Found(
+            f"{name} is used and gets no gradient, and {who}",
+            source or users[0].source or _made(seen, name),
+            tuple(facts[:LISTED]),
+            (node.id, users[0].id),
+        )
+
+
+def _cut(fact: str) -> Source | None:
+    match = _CUT.match(fact)
+    return None if match is None else Source(match[1], int(match[2]), match[3])
+
+
+def _reached(seen: Seen) -> Iterator[str]:
+    """The names of the leaves that a backward call was to differentiate by."""
+    asked = {edge.node for entry in seen.graph.passes for edge in entry.inputs}
+    for number in seen.reached | asked:
+        yield from seen.graph[number].outputs[0].names
+
+
+def _read_gradients(seen: Seen) -> set[str]:
+    """The variables whose `.grad` the script reads, other than to ask whether there is one."""
+    found: set[str] = set()
+    for script in seen.scripts.values():
+        asked = {
+            ast.unparse(part)
+            for test in ast.walk(script.tree)
+            if isinstance(test, (ast.If, ast.IfExp, ast.Assert, ast.Compare))
+            for part in ast.walk(test)
+            if isinstance(part, ast.Attribute)
+        }
+        read = [
+            part
+            for part in ast.walk(script.tree)
+            if isinstance(part, ast.Attribute) and part.attr == "grad" and isinstance(part.ctx, ast.Load)
+        ]
+        found |= {ast.unparse(part.value) for part in read if ast.unparse(part) not in asked}
+    return found
 
 
 RULES = (
@@ -30,5 +100,12 @@ RULES = (
         "No recorded operation takes it, so it stays as it was at the start.",
         "Use it in forward, outside of no_grad and detach, or give the optimizer only what is to be learned.",
         _unused,
+    ),
+    Rule(
+        "AG202",
+        "a leaf is used, and its gradient is cut",
+        "Operations take it, but none of them leads to what backward is called on, so its gradient stays None.",
+        "Detach less, or add what is computed from it to the loss; where no gradient is meant, leave it out.",
+        _unreached,
     ),
 )

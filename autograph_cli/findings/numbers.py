@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen
-from autograph_cli.graph import Edge, Node, TensorType, Values
+from autograph_cli.graph import Edge, Node, Values
 from autograph_cli.graph.cuts import where
 
 _NOT_FINITE = re.compile(r"\b(nan|inf)\b")
@@ -15,7 +15,11 @@ VANISHED, EXPLODED = 1e-7, 1e4
 """The ratio of the largest gradients of two parameters in one chain below which, or the number above which, it is
 told."""
 DEEP = 4
-"""So many parameters with a dimension there must be for their gradients to be compared."""
+"""So many layers there must be for their gradients to be compared."""
+ROUNDING = 1e-4
+"""A sum that is smaller than this part of what it is made of may be rounding."""
+MANY = 16
+"""So many numbers must be zero for a layer to be dead."""
 
 
 def not_finite(values: Values | None) -> str:
@@ -36,12 +40,13 @@ def largest(values: Values | None) -> float | None:
     return max((abs(float(text)) for text in texts if text), default=None)
 
 
-def _value(seen: Seen, edge: Edge) -> Values | None:
+def value_of(seen: Seen, edge: Edge) -> Values | None:
+    """The numbers of a tensor, where they were recorded."""
     measured = seen.graph[edge.node].measured
     return measured.values[edge.nr] if measured is not None and edge.nr < len(measured.values) else None
 
 
-def _gradient(seen: Seen, edge: Edge) -> Values | None:
+def gradient_of(seen: Seen, edge: Edge) -> Values | None:
     """What the backward of a node was given for one of its outputs."""
     measured = seen.graph[edge.node].measured
     return measured.gradients[edge.nr] if measured is not None and edge.nr < len(measured.gradients) else None
@@ -57,14 +62,14 @@ def _shown(values: Values | None) -> str:
 
 def _born_forward(seen: Seen) -> Iterator[Found]:
     """The first node on the way to a result that is not finite, or to a NaN, whose inputs are."""
-    results = {edge.node for edge in seen.outcome() if not_finite(_value(seen, edge))}
-    results |= {root.node for root in seen.graph.roots if not_finite(_value(seen, Edge(root.node, root.nr))) == "nan"}
+    results = {edge.node for edge in seen.outcome() if not_finite(value_of(seen, edge))}
+    results |= {root.node for root in seen.graph.roots if not_finite(value_of(seen, Edge(root.node, root.nr))) == "nan"}
     results |= {edge.node for node in _sick_gradients(seen) for edge in node.args}
     if not results:
         return
     for node in seen.graph:
-        kinds = [not_finite(_value(seen, Edge(node.id, nr))) for nr in range(len(node.outputs))]
-        if node.kind != "operation" or not any(kinds) or any(not_finite(_value(seen, edge)) for edge in node.args):
+        kinds = [not_finite(value_of(seen, Edge(node.id, nr))) for nr in range(len(node.outputs))]
+        if node.kind != "operation" or not any(kinds) or any(not_finite(value_of(seen, edge)) for edge in node.args):
             continue
         if node.id in results or _leads_on(seen, node, results):
             yield _birth(seen, node, "nan" if "nan" in kinds else "inf")
@@ -79,7 +84,7 @@ def _leads_on(seen: Seen, node: Node, results: set[int]) -> bool:
             for user in seen.users.get(Edge(number, nr), ()):
                 if user.id in results:
                     return True
-                if user.id not in met and not_finite(_value(seen, Edge(user.id))):
+                if user.id not in met and not_finite(value_of(seen, Edge(user.id))):
                     met.add(user.id)
                     stack.append(user.id)
     return False
@@ -87,36 +92,51 @@ def _leads_on(seen: Seen, node: Node, results: set[int]) -> bool:
 
 def _birth(seen: Seen, node: Node, kind: str) -> Found:
     word = {"nan": "NaN", "inf": "infinity"}[kind]
-    facts = tuple(f"given {seen.shown(edge)} = {_shown(_value(seen, edge))}" for edge in node.args)
-    return Found(f"the first {word} is made by {where(node)}", node.source, facts, (node.id,))
+    facts = tuple(dict.fromkeys(f"given {seen.shown(edge)} = {_shown(value_of(seen, edge))}" for edge in node.args))
+    half = kind == "inf" and node.outputs[0].type.dtype == "float16"
+    remedy = "float16 ends at 65504: compute this in float32 or bfloat16, or make the numbers smaller." if half else ""
+    return Found(f"the first {word} is made by {where(node)}", node.source, facts, (node.id,), remedy)
 
 
 def _sick_gradients(seen: Seen) -> list[Node]:
-    return [
-        node
-        for node in seen.graph
-        if node.measured is not None and any(map(not_finite, node.measured.gradients)) and node.id in seen.reached
-    ]
+    return [node for node in seen.graph if node.measured and any(map(not_finite, node.measured.gradients))]
 
 
 def _born_backward(seen: Seen) -> Iterator[Found]:
     """The first node whose backward was given finite gradients and gave some that are not."""
+    hidden = not any(_born_forward(seen))
     for entry in seen.graph.passes:
-        for number in entry.ran:
-            node = seen.graph[number]
-            given = [_gradient(seen, Edge(number, nr)) for nr in range(len(node.outputs))]
-            made = [_value(seen, Edge(number, nr)) for nr in range(len(node.outputs))]
-            if any(map(not_finite, [*given, *made])) or not _keeps_numbers(node):
-                continue
-            after = [edge for edge in node.next if edge is not None and not_finite(_gradient(seen, edge))]
-            if after:
-                facts = [f"given {seen.shown(edge)} = {_shown(_value(seen, edge))}" for edge in node.args]
-                facts.append(f"its gradient was {', '.join(map(_shown, given))}")
-                facts += [f"the gradient of {seen.name(edge)} is {_shown(_gradient(seen, edge))}" for edge in after]
-                word = "NaN" if "nan" in [not_finite(_gradient(seen, edge)) for edge in after] else "infinity"
-                said = f"the first {word} of a gradient is made by the backward of {where(node)}"
-                yield Found(said, node.source, tuple(facts), (node.id, *(edge.node for edge in after)))
-                return
+        sick = {node.id for node in seen.graph if node.measured and entry.id in node.measured.nonfinite}
+        ran = [seen.graph[number] for number in entry.ran if sick]
+        for target in [number for number in (*entry.ran, *(edge.node for edge in entry.inputs)) if number in sick]:
+            for node in ran:
+                after = [edge for edge in node.next if edge is not None and edge.node == target]
+                if after and node.id not in sick and _keeps_numbers(node) and (hidden or not _is_sick(seen, node)):
+                    yield _gradient_birth(seen, node, after)
+                    return
+
+
+def _is_sick(seen: Seen, node: Node) -> bool:
+    return any(not_finite(value_of(seen, Edge(node.id, nr))) for nr in range(len(node.outputs)))
+
+
+def _gradient_birth(seen: Seen, node: Node, after: list[Edge]) -> Found:
+    facts = [f"given {seen.shown(edge)} = {_shown(value_of(seen, edge))}" for edge in node.args]
+    gradients = [gradient_of(seen, Edge(node.id, nr)) for nr in range(len(node.outputs))]
+    if any(gradients):
+        facts.append(f"the gradient that came to it was {', '.join(map(_shown, gradients))}")
+    shown = [(edge, gradient_of(seen, edge)) for edge in after]
+    facts += [f"the gradient of {seen.name(edge)} is {_shown(found)}" for edge, found in shown if not_finite(found)]
+    word = "infinity" if [not_finite(found) for _, found in shown] == ["inf"] else "NaN"
+    said = f"the first {word} of a gradient is made by the backward of {where(node)}"
+    made_by = node
+    while made_by.parent is not None:
+        made_by = seen.graph[made_by.parent]
+    if made_by is not node:
+        facts.insert(0, f"it is a derivative, made by the backward of {where(made_by)}")
+    return Found(
+        said, made_by.source or node.source, tuple(dict.fromkeys(facts)), (node.id, *(edge.node for edge in after))
+    )
 
 
 def _keeps_numbers(node: Node) -> bool:
@@ -125,22 +145,17 @@ def _keeps_numbers(node: Node) -> bool:
 
 
 def _parameters(seen: Seen) -> list[tuple[Edge, float]]:
-    """The leaves whose gradient is known, in order of first use, each with its largest number: vectors if there are
-    enough, for the gradient of a bias is that of its layer's result; else what has more dimensions."""
-    first: dict[int, int] = {}
-    for node in seen.graph:
-        for edge in node.args:
-            first.setdefault(edge.node, node.id)
-    leaves = [node for node in seen.graph if node.kind == "leaf" and node.id in first and not node.order]
-    leaves.sort(key=lambda node: first[node.id])
-    found = [(node, largest(_gradient(seen, Edge(node.id)))) for node in leaves]
-    known = [(Edge(node.id), size) for node, size in found if size is not None and size == size]
-    vectors = [(edge, size) for edge, size in known if len(_type(seen, edge).shape) == 1]
-    return vectors if len(vectors) >= DEEP else [each for each in known if len(_type(seen, each[0]).shape) > 1]
-
-
-def _type(seen: Seen, edge: Edge) -> TensorType:
-    return seen.graph[edge.node].outputs[edge.nr].type
+    """Of each layer a leaf and the largest number of its gradient, in order of first use: the bias, whose gradient is
+    that of the layer's result, unless it is nothing but rounding, as before a normalization; else the weights."""
+    layers: dict[str | int, list[tuple[bool, Edge, float]]] = {}
+    taken = {edge: users[0] for edge, users in seen.users.items() if seen.graph[edge.node].kind == "leaf"}
+    for edge, user in sorted(taken.items(), key=lambda item: item[1].id):
+        node, size = seen.graph[edge.node], largest(gradient_of(seen, edge))
+        many = len(node.outputs[0].type.shape) > 1
+        came = largest(gradient_of(seen, Edge(user.id))) or 0.0
+        if size and size == size and not node.order and (many or (node.module and not size < ROUNDING * came)):
+            layers.setdefault(node.module or node.id, []).append((many, edge, size))
+    return [min(each, key=lambda one: one[0])[1:] for each in layers.values()]
 
 
 def _vanishing(seen: Seen) -> Iterator[Found]:
@@ -167,21 +182,38 @@ def _exploding(seen: Seen) -> Iterator[Found]:
 
 def _dead(seen: Seen) -> Iterator[Found]:
     """An operation of one tensor with nothing but zeros, whose backward passes on nothing but zeros."""
-    for node in seen.graph:
-        if len(node.args) != 1 or len(node.outputs) != 1 or node.id not in seen.reached or node.order:
+    elsewhere = [step for step in seen.trace.steps if step is not seen.step]
+    alive = {_seat(node) for step in elsewhere for node in step.graph if _is_alive(Seen(seen.trace, step), node)}
+    for node in seen.graph if seen.is_last else ():
+        if (
+            _seat(node) in alive
+            or len(node.args) != 1
+            or len(node.outputs) != 1
+            or node.id not in seen.reached
+            or node.order
+        ):
             continue
         (edge,) = node.args
-        made, given = _value(seen, Edge(node.id)), _gradient(seen, Edge(node.id))
-        passed = _gradient(seen, edge) if edge in node.next and len(seen.users[edge]) == 1 else None
-        many = made is not None and made.count > 1 and made.count == given_count(seen, edge)
-        if many and largest(made) == 0 and largest(passed) == 0 and largest(given) and largest(_value(seen, edge)):
-            facts = (f"given {seen.shown(edge)} = {_shown(_value(seen, edge))}",)
+        made, given = value_of(seen, Edge(node.id)), gradient_of(seen, Edge(node.id))
+        passed = gradient_of(seen, edge) if edge in node.next and len(seen.users[edge]) == 1 else None
+        many = made is not None and made.count >= MANY and made.count == given_count(seen, edge)
+        if many and largest(made) == 0 and largest(passed) == 0 and largest(given) and largest(value_of(seen, edge)):
+            facts = (f"given {seen.shown(edge)} = {_shown(value_of(seen, edge))}",)
             yield Found(f"{where(node)} makes zeros only, and passes on no gradient", node.source, facts, (node.id,))
+
+
+def _seat(node: Node) -> tuple[object, ...]:
+    return node.source, node.op, node.module
+
+
+def _is_alive(seen: Seen, node: Node) -> bool:
+    """Whether an operation of one tensor makes anything but zeros."""
+    return len(node.args) == 1 and bool(largest(value_of(seen, Edge(node.id))))
 
 
 def given_count(seen: Seen, edge: Edge) -> int:
     """How many numbers a tensor has, where they were recorded."""
-    values = _value(seen, edge)
+    values = value_of(seen, edge)
     return 0 if values is None else values.count
 
 

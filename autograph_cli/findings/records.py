@@ -102,6 +102,8 @@ class Rule:
     find: Callable[[Seen], Iterable[Found]]
     record: tuple[str, ...] = ()
     """What must be recorded beside the graph for it to be found."""
+    on_request: bool = False
+    """Whether it is looked for only where its code is selected: advice on what is right."""
 
 
 def line_of(source: Source | None) -> str:

@@ -13,9 +13,10 @@ def _outer(seen: Seen) -> Iterator[Found]:
     for node in seen.graph:
         if node.kind != "operation" or len(node.args) != 2 or len(node.outputs) != 1 or node.order:
             continue
-        column = next((edge for edge in node.args if _is_column(seen, edge)), None)
-        row = next((edge for edge in node.args if len(_shape(seen, edge)) == 1), None)
-        if column is None or row is None or not _comes_out_as_column(seen, column):
+        args = [_before_expanding(seen, edge) for edge in node.args]
+        column = next((edge for edge in args if _is_column(seen, edge)), None)
+        row = next((edge for edge in args if len(_shape(seen, edge)) == 1), None)
+        if column is None or row is None or not _is_meant_as_column(seen, column, row):
             continue
         (size,) = _shape(seen, row)
         # Of a pairwise table one meant to reduce one dimension; a loss is the sum or mean of everything.
@@ -29,6 +30,17 @@ def _outer(seen: Seen) -> Iterator[Found]:
             )
 
 
+def _before_expanding(seen: Seen, edge: Edge) -> Edge:
+    """What a square was broadcast from, if it was."""
+    node = seen.graph[edge.node]
+    shape = _shape(seen, edge)
+    if len(node.args) == 1 and len(shape) == 2 and shape[0] == shape[1]:
+        before = _shape(seen, node.args[0])
+        if before in ((shape[0], 1), shape[:1]):
+            return node.args[0]
+    return edge
+
+
 def _shape(seen: Seen, edge: Edge) -> tuple[int, ...]:
     return seen.graph[edge.node].outputs[edge.nr].type.shape
 
@@ -38,10 +50,13 @@ def _is_column(seen: Seen, edge: Edge) -> bool:
     return len(shape) == 2 and shape[1] == 1 and shape[0] > 1
 
 
-def _comes_out_as_column(seen: Seen, edge: Edge) -> bool:
-    """Whether it was computed as a column, not made one on purpose from a row of as many numbers."""
-    node = seen.graph[edge.node]
-    return node.kind == "operation" and not any(_shape(seen, given) == _shape(seen, edge)[:1] for given in node.args)
+def _is_meant_as_column(seen: Seen, column: Edge, row: Edge) -> bool:
+    """Whether it was computed as a column, or given as one and compared with what was computed; not made one on purpose
+    from a row of as many numbers."""
+    node, other = seen.graph[column.node], seen.graph[row.node]
+    if any(_shape(seen, given) == _shape(seen, column)[:1] for given in node.args):
+        return False
+    return node.kind == "operation" or (node.kind == "input" and other.kind == "operation")
 
 
 def _is_all_reduced(seen: Seen, edge: Edge) -> bool:

@@ -115,7 +115,7 @@ class Measured:
     values: tuple[Values | None, ...] = ()
     """Of its outputs."""
     gradients: tuple[Values | None, ...] = ()
-    """What its backward was given, in the first pass that ran it."""
+    """What its backward was given, in the first pass that ran it; or what the first `grad` call gave for it."""
     time: int | None = None
     """Nanoseconds that its operation took."""
     backward_time: int | None = None
@@ -134,6 +134,8 @@ class Measured:
     """The worst relative error of its derivatives against finite differences, at the inputs that it saw."""
     wrong: str = ""
     """Where that is more than rounding: the order, the number, and both values."""
+    nonfinite: tuple[int, ...] = ()
+    """The backward calls, by number, that gave its backward NaN or infinity, or that gave it as the gradient."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,8 +356,8 @@ class Notice:
     """Something about a parameter that was seen while the script ran and that no graph tells."""
 
     kind: str
-    """`unused`: an optimizer has it and no operation took it. `stale`: a backward call added to a gradient that was
-    there before the parameter was changed."""
+    """`unused`: an optimizer has it and no operation took it. `unreached`: operations took it, and it never had a
+    gradient. `stale`: a backward call added to a gradient that was there before the parameter was changed."""
     name: str
     source: Source | None = None
     """The line of the backward call."""

@@ -309,6 +309,7 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
             "runs": _list(_record(Run, {"began": _count, "time": _count, "flops": _count})),
             "error": _optional(_number),
             "wrong": _text,
+            "nonfinite": _list(_count),
         },
     )
     node = _record(

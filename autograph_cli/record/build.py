@@ -12,6 +12,7 @@ from autograph_cli.graph import (
     Edge,
     Graph,
     Kind,
+    Measured,
     ModuleCall,
     Node,
     Output as OutputRecord,
@@ -115,7 +116,7 @@ class _Builder:
             pass_id=None if made_by is None else self.pass_ids[made_by.number],
             source=self.sources.source(event.site),
             saved=records(self._kept(event)[0], self.log.engine.saved_type, self.versions, self.given),
-            measured=None if self.span.found is None else self.span.found.of(self.log.engine, event, len(types)),
+            measured=self._measured(event, len(types)),
             module=event.owner or ("" if call is None else call.about.path),
             call=None if call is None else self.call_ids[call.serial],
             constants=self._constants(event),
@@ -163,6 +164,10 @@ class _Builder:
         kept = {name for name, dtype, *_ in self._kept(event)[0] if dtype is None}
         given = self.log.engine.arguments(event.cls, event.plain)
         return tuple([(name, value) for name, value in given if f"_saved_{name}" not in kept])
+
+    def _measured(self, event: Event, outputs: int) -> Measured | None:
+        found = self.span.found
+        return None if found is None else found.of(self.log.engine, event, outputs, self.pass_ids)
 
     def _pass(self, entry: BackwardEvent) -> Pass:
         ran = [self.log.known[key].number for key in entry.ran if key in self.log.known]

@@ -7,17 +7,17 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograph_cli.engines.protocol import BackwardCall, Engine, Inside, key_of
+from autograph_cli.engines.protocol import BackwardCall, Engine, Inside, key_of, number_of
 from autograph_cli.graph import Graph, Measured, Profile, Run, Values
 from autograph_cli.record.allocations import Allocations, Held, placed
 from autograph_cli.record.event_log import EventLog
-from autograph_cli.record.events import INPUT, LEAF, Event
+from autograph_cli.record.events import INPUT, LEAF, BackwardEvent, Event
 from autograph_cli.record.node_checks import NodeChecks, Point
-from autograph_cli.record.values import summary
+from autograph_cli.record.values import is_finite, summary
 
 KINDS = ("values", "time", "flops", "memory", "formula", "inside", "check")
 """What can be asked for."""
@@ -55,8 +55,10 @@ class Found:
     points: dict[int, Point] = field(default_factory=dict)
     checked: dict[int, tuple[float | None, str]] = field(default_factory=dict)
     """The worst error of nodes' derivatives, and what is wrong."""
+    nonfinite: dict[int, list[int]] = field(default_factory=dict)
+    """The backward calls that gave NaN or infinity to nodes."""
 
-    def of(self, engine: Engine, event: Event, outputs: int) -> Measured | None:
+    def of(self, engine: Engine, event: Event, outputs: int, calls: Mapping[int, int]) -> Measured | None:
         """What there is of one node; None if nothing."""
         number = event.number
         values = tuple([self.values.get((number, nr)) for nr in range(outputs)])
@@ -78,8 +80,16 @@ class Found:
             tuple([Run(max(began - self.began, 0), took, flops) for began, took, flops in runs]),
             error,
             wrong,
+            tuple([calls[call] for call in self.nonfinite.get(number, ()) if call in calls]),
         )
         return None if measured == _NOTHING else measured
+
+    def received(self, number: int, arrays: Sequence[Any], entry: BackwardEvent) -> None:
+        """Note the gradients of a node's outputs in one backward call: their numbers, if it is the first."""
+        if number not in self.gradients:
+            self.gradients[number] = tuple([None if array is None else summary(array) for array in arrays])
+        if not all(map(is_finite, arrays)):
+            self.nonfinite.setdefault(number, []).append(entry.number)
 
     def profile(self) -> Profile | None:
         """What was measured of the step as a whole, once it is over and its graph is built; None: nothing."""
@@ -291,12 +301,22 @@ class Measures:
         if "flops" in self.kinds:
             call.counted = watch.counted
 
-    def ends(self, call: BackwardCall) -> None:
+    def ends(self, call: BackwardCall, entry: BackwardEvent) -> None:
         """A backward call is over."""
         if isinstance(call.watch, _Watch):
             call.watch.ended()
+            if "values" in self.kinds and call.inputs is not None and call.kind == "grad":
+                self._note_results(call, entry)
             if self.allocations is not None:
                 self._see_gradients(call)
+
+    def _note_results(self, call: BackwardCall, entry: BackwardEvent) -> None:
+        """Note the numbers of the gradients that a call gives, whose nodes it does not run."""
+        for x, grad in zip(call.inputs, call.found or (), strict=False):
+            output = None if grad is None else self.engine.root(x)
+            event = None if output is None else self.log.known.get(key_of(output))
+            if event is not None and output is not None and not number_of(output):
+                self.found.received(event.number, (self.engine.array(grad),), entry)
 
     def _see_gradients(self, call: BackwardCall) -> None:
         """Note the memory of gradients that leaves have, or that the call gives."""
@@ -342,8 +362,9 @@ class _Watch:
             self.number = self.log.known[engine.number(node)].number
         self.flops = 0
         several = grad if isinstance(grad, (list, tuple)) else [grad]
-        if "values" in measures.kinds and self.number not in found.gradients:
-            found.gradients[self.number] = tuple([None if g is None else summary(engine.array(g)) for g in several])
+        if "values" in measures.kinds:
+            arrays = [None if g is None else engine.array(g) for g in several]
+            found.received(self.number, arrays, self.log.step.running[-1])
         if measures.allocations is not None:
             measures.allocations.see(several, "gradient", self.number)
         if "inside" in measures.kinds and not engine.adds_up(node) and self.number not in found.inside:

@@ -244,7 +244,7 @@ class Recorder:
     def ends(self, call: BackwardCall, entry: BackwardEvent) -> None:
         """A backward call is over; if it freed its graph, so is the step."""
         if self.measures is not None:
-            self.measures.ends(call)
+            self.measures.ends(call, entry)
         if not (entry.failed or call.keeps_graph or self.log.step.running):
             if self.watch is not None:
                 self.watch.ends(self._given(call, entry), self.total)
@@ -315,7 +315,7 @@ class Recorder:
             self.measures.ended()
         if wanted:
             if self.total < FEW:
-                self.noticed.ends(step.leaves)
+                self.noticed.ends(step.leaves, set(entry.ran))
             roots = [(self._name_of(output), output) for output in entry.roots]
             done = _Finished(self.total, step, roots, self._memory(step.leaves))
             if self._keeps:

@@ -30,6 +30,13 @@ def summary(raw: Any) -> Values | None:
         return _of_many(array)
 
 
+def is_finite(raw: Any) -> bool:
+    """Whether none of the numbers of an array is NaN or infinite; of what has no numbers here, that is so."""
+    if not isinstance(raw, (np.ndarray, np.generic)) or raw.dtype.kind not in "fcV":
+        return True
+    return bool(np.isfinite(raw).all())
+
+
 def _of_many(array: Any) -> Values:
     numbers = np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
     known = numbers[~np.isnan(numbers)]

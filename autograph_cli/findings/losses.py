@@ -1,0 +1,111 @@
+"""Losses that are given what they are not made for, and reductions that lose digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from autograph_cli.findings.numbers import largest, value_of
+from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.graph import Edge, Node
+from autograph_cli.graph.cuts import where
+
+_SOFTMAX = ("softmax", "log_softmax", "_softmax", "_log_softmax")
+_TWICE = {
+    "log_softmax": ("softmax", "_softmax"),
+    "_log_softmax": ("softmax", "_softmax"),
+    "binary_cross_entropy_with_logits": ("sigmoid",),
+}
+"""What takes any numbers and does the same to them once more."""
+_NLL = ("nll_loss_forward", "nll_loss", "nll_loss2d_forward", "nll_loss2d", "nll_loss_nd")
+_REDUCTIONS = ("sum", "mean", "cumsum", "prod", "logsumexp", "norm", "linalg_vector_norm", "var", "std")
+_EXACT = {"float16": 2_048, "bfloat16": 256}
+"""Up to here whole numbers are exact: what is added to more is rounded to it."""
+
+
+def _over_one(seen: Seen) -> Iterator[Found]:
+    for node in seen.graph:
+        dim = next((saved.value for saved in node.saved if saved.name in ("_saved_dim", "dim")), "")
+        if node.op not in _SOFTMAX or node.order or not node.args or not dim.lstrip("-").isdigit():
+            continue
+        shape = _shape(seen, node.args[0])
+        if shape and -len(shape) <= int(dim) < len(shape) and shape[int(dim)] == 1:
+            given = seen.shown(node.args[0])
+            said = f"{where(node)} is over dimension {dim} of {given}, in which there is one number"
+            yield Found(said, node.source, ("its result is the same whatever it is given",), (node.id,))
+
+
+def _twice(seen: Seen) -> Iterator[Found]:
+    for node in seen.graph:
+        if node.order or not node.args:
+            continue
+        maker = seen.graph[node.args[0].node]
+        if maker.op in _TWICE.get(node.op, ()):
+            said = f"{where(node)} is given the result of {where(maker)}, and is to be given what that was given"
+            yield Found(said, node.source, (), (maker.id, node.id))
+        elif node.op in _NLL and (largest(value_of(seen, node.args[0])) or 0) > 0 and _is_positive(seen, node.args[0]):
+            said = f"{where(node)} is given {seen.shown(node.args[0])}, which are no logarithms of probabilities"
+            remedy = "Use log_softmax before nll_loss, or cross_entropy on what has no softmax."
+            yield Found(said, node.source, (f"they are made by {where(maker)}",), (maker.id, node.id), remedy)
+
+
+def _is_positive(seen: Seen, edge: Edge) -> bool:
+    """Whether all numbers are probabilities, or other positive ones: those of logarithms are not."""
+    values = value_of(seen, edge)
+    if values is None:
+        return False
+    return not any("-" in text.replace("e-", "") for text in (*values.whole, values.low))
+
+
+def _shape(seen: Seen, edge: Edge) -> tuple[int, ...]:
+    return seen.graph[edge.node].outputs[edge.nr].type.shape
+
+
+def _in_half(seen: Seen) -> Iterator[Found]:
+    for node in seen.graph:
+        if node.op not in _REDUCTIONS or node.order or node.kind != "operation" or not node.args:
+            continue
+        made, given = node.outputs[0].type, seen.graph[node.args[0].node].outputs[node.args[0].nr].type
+        exact = _EXACT.get(made.dtype)
+        terms = _terms(node, given.shape)
+        if exact is not None and given.dtype == made.dtype and terms > exact:
+            said = f"{where(node)} adds up {terms} numbers in {made.dtype}"
+            fact = f"{made.dtype} has every whole number up to {exact}, and from there on only some"
+            yield Found(said, node.source, (fact, f"given {seen.shown(node.args[0])}"), (node.id,))
+
+
+def _terms(node: Node, shape: tuple[int, ...]) -> int:
+    """How many numbers go into each one of the result."""
+    made = node.outputs[0].type.shape
+    dim = next((saved.value for saved in node.saved if saved.name == "_saved_dim"), "")
+    if made == shape:  # cumsum and its like
+        return shape[int(dim)] if dim.lstrip("-").isdigit() and shape else 1
+    return prod(shape) // max(prod(made), 1)
+
+
+RULES = (
+    Rule(
+        "AG502",
+        "a softmax over one number",
+        "It is 1 for one class, and its logarithm 0: the loss is a constant, and nothing is learned.",
+        "Give the model an output for each class, or use binary_cross_entropy_with_logits for two.",
+        _over_one,
+    ),
+    Rule(
+        "AG503",
+        "a loss is given what it makes itself",
+        "The probabilities are squeezed twice: the gradient is small, and the loss never gets near zero.",
+        "Take the softmax or sigmoid off the model: cross_entropy and binary_cross_entropy_with_logits have it in "
+        "them.",
+        _twice,
+        ("values",),
+    ),
+    Rule(
+        "AG504",
+        "many numbers are added up in half precision",
+        "The result has 8 or 11 bits, whatever the kernel does within: small differences are lost, and large sums "
+        "overflow.",
+        "Reduce in float32: x.float().mean(), or sum(dtype=torch.float32).",
+        _in_half,
+    ),
+)

@@ -1,0 +1,146 @@
+"""Modules in the mode that was not meant, and one module where several were meant."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.graph import Graph, Node, Source
+from autograph_cli.record.bindings import Script
+
+_MODES = ("no_grad()", "inference_mode()")
+_LISTS = ("Sequential", "ModuleList")
+
+
+def _in_training(graph: Graph) -> dict[str, Node]:
+    """The modules that do something else in training, by path, where they do it: with a node of theirs."""
+    classes = {call.path: call.cls for call in graph.calls}
+    return {
+        node.module: node
+        for node in graph
+        if node.kind == "operation" and not node.order and _trains(node, classes.get(node.module, ""))
+    }
+
+
+def _trains(node: Node, cls: str) -> bool:
+    """Whether this is dropout, which evaluation leaves out, or batch norm that keeps statistics of the batch."""
+    return "Dropout" in cls or ("BatchNorm" in cls and any(0 not in one.type.shape for one in node.outputs[1:]))
+
+
+def _tested_in_training(seen: Seen) -> Iterator[Found]:
+    """A call under `no_grad` of a module that drops out, in a script that never calls `eval`."""
+    training = _in_training(seen.graph)
+    if not seen.is_last or not training or _calls_method(seen.scripts, "eval"):
+        return
+    outer = {call.path for call in seen.graph.calls if call.parent is None}
+    targets = {node.module.partition(".")[0] for node in seen.graph if node.kind == "untracked" and node.args}
+    for path in sorted(outer - targets):
+        inside = [name for name in training if name == path or name.startswith(f"{path}.")]
+        source = _called_without_grad(seen.scripts, path) if inside else None
+        if source is not None:
+            classes = {call.path: call.cls for call in seen.graph.calls}
+            shown = ", ".join(f"{name} ({classes[name]})" for name in inside[:3])
+            fact = f"{shown} {'are' if len(inside) > 1 else 'is'} in training mode, and nothing calls eval()"
+            yield Found(f"{path} is tested in training mode", source, (fact,), tuple(training[n].id for n in inside))
+
+
+def _calls_method(scripts: Mapping[str, Script], name: str) -> bool:
+    return any(
+        isinstance(part, ast.Attribute) and part.attr == name
+        for script in scripts.values()
+        for part in ast.walk(script.tree)
+    )
+
+
+def _called_without_grad(scripts: Mapping[str, Script], path: str) -> Source | None:
+    """The statement under `no_grad` that calls this variable."""
+    for file, script in scripts.items():
+        called = {
+            part.lineno
+            for part in ast.walk(script.tree)
+            if isinstance(part, ast.Call) and ast.unparse(part.func) == path
+        }
+        for one in script.bindings:
+            quiet = any(cause.words.removeprefix("torch.") in _MODES for cause in one.causes)
+            if quiet and any(one.line <= line <= one.last_line for line in called):
+                return Source(file, one.line, one.text)
+    return None
+
+
+def _trained_in_eval(seen: Seen) -> Iterator[Found]:
+    """What is in training mode in the first kept step, and no more in the last."""
+    first = seen.trace.steps[0].graph
+    if not seen.is_last or first is seen.graph or _calls_method(seen.scripts, "train"):
+        return
+    before, now = _in_training(first), _in_training(seen.graph)
+    classes = {call.path: call.cls for call in first.calls}
+    lost = [path for path in before if path not in now and _differentiated(seen, path)]
+    if lost:
+        node = before[lost[0]]
+        fact = f"in step {seen.trace.steps[0].number} it was in training mode, and in step {seen.step.number} not"
+        shown = ", ".join(f"{path} ({classes[path]})" for path in lost[:3])
+        yield Found(f"{shown} went on in evaluation mode", node.source, (fact,))
+
+
+def _differentiated(seen: Seen, path: str) -> bool:
+    """Whether a backward pass runs the module, or what it is in: dropout in evaluation mode computes nothing."""
+    around = path.rpartition(".")[0] or path
+    return any(node.id in seen.reached and node.module.startswith(around) for node in seen.graph)
+
+
+def _listed_twice(seen: Seen) -> Iterator[Found]:
+    """A list of modules that is one module several times, and was called so."""
+    shared = [call for call in seen.graph.calls if call.turns > 1 and call.turn == 1 and call.parameters]
+    for file, script in seen.scripts.items() if shared and seen.step is seen.trace.steps[0] else ():
+        for part in ast.walk(script.tree):
+            words = _repeats(part)
+            if words:
+                source = Source(file, part.lineno, script.line(part.lineno))  # type: ignore[attr-defined]
+                facts = tuple(f"{call.path} ({call.cls}) is called {call.turns} times" for call in shared[:3])
+                yield Found(f"{words} is one module several times", source, facts)
+
+
+def _repeats(part: ast.AST) -> str:
+    """A container of modules that is given `[Linear(...)] * 3`, or `block for _ in range(3)`; empty for all else."""
+    if not isinstance(part, ast.Call) or ast.unparse(part.func).rpartition(".")[2] not in _LISTS:
+        return ""
+    for argument in part.args:
+        given = argument.value if isinstance(argument, ast.Starred) else argument
+        if isinstance(given, ast.BinOp) and isinstance(given.op, ast.Mult):
+            listed = next((side for side in (given.left, given.right) if isinstance(side, (ast.List, ast.Tuple))), None)
+            if listed is not None:
+                return ast.unparse(given)
+        if isinstance(given, (ast.ListComp, ast.GeneratorExp)) and isinstance(given.elt, ast.Name):
+            bound = {
+                name.id for each in given.generators for name in ast.walk(each.target) if isinstance(name, ast.Name)
+            }
+            if given.elt.id not in bound:
+                return ast.unparse(given)
+    return ""
+
+
+RULES = (
+    Rule(
+        "AG601",
+        "a model is tested in training mode",
+        "Dropout goes on throwing numbers away, and batch norm goes on counting, so the test is of another model.",
+        "Call eval() before the test and train() after it.",
+        _tested_in_training,
+    ),
+    Rule(
+        "AG602",
+        "a model is trained in evaluation mode",
+        "From the second turn on dropout does nothing, and batch norm keeps the statistics of the first.",
+        "Call train() at the beginning of each epoch, after the test that called eval().",
+        _trained_in_eval,
+    ),
+    Rule(
+        "AG603",
+        "one module stands where several were meant",
+        "They share their weights: each call adds to the same gradient, and there are fewer parameters than layers.",
+        "Make each anew, [Layer() for _ in range(n)], or copy.deepcopy it; to share on purpose, call one layer in a "
+        "loop.",
+        _listed_twice,
+    ),
+)
