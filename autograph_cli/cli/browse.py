@@ -11,6 +11,7 @@ from autograph_cli import export
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError
 from autograph_cli.cli.options import RECORDABLE, RecordType, StepType, choose, engine_option, open_trace, say_derived
+from autograph_cli.cli.panels import panels_of
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.render import script_texts
 from autograph_cli.export import READABLE, RenderOptions
@@ -61,7 +62,11 @@ def browse(
     chosen = choose(opened.trace, step)
     say_derived(chosen)
     options = RenderOptions(
-        max_nodes=READABLE, title=opened.trace.script, formula=formula, sources=script_texts(source, chosen)
+        max_nodes=READABLE,
+        title=opened.trace.script,
+        formula=formula,
+        sources=script_texts(source, chosen),
+        panels=panels_of(opened, source, chosen),
     )
     file = (output or Path(FOLDER, "page.html")).absolute()
     if output is None:

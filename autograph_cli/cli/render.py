@@ -28,11 +28,13 @@ from autograph_cli.cli.options import (
     slice_options,
     to_record,
 )
+from autograph_cli.cli.panels import panels_of
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.export import DIRECTIONS, FLOWS, FORMATS, PARAMETERS, READABLE, VIEWS, RenderOptions, watching
 from autograph_cli.export.colouring import COLOURS
 from autograph_cli.export.layout import LAYOUTS
+from autograph_cli.export.panels import Panels
 from autograph_cli.graph import Slice, Step
 from autograph_cli.record.store import write
 
@@ -213,6 +215,7 @@ def render(
         tracked_only=tracked_only,
         formula=formula,
         sources=script_texts(source, chosen) if position.format == "html" else {},
+        panels=panels_of(opened, source, chosen) if position.format == "html" else Panels(),
     )
     draw(chosen, options, views, position, opened)
     ctx.exit(opened.exit_code)

@@ -17,6 +17,7 @@ from autograph_cli.export.layered import size_of
 from autograph_cli.export.levels import Fold
 from autograph_cli.export.modules import shown_by
 from autograph_cli.export.node_table import told_modules, told_nodes, told_sources, told_steps
+from autograph_cli.export.panels import Panels, told_panels
 from autograph_cli.export.placed import Placed, links
 from autograph_cli.export.playback import Playback
 from autograph_cli.export.scene import Box
@@ -37,6 +38,7 @@ _SCRIPTS = (
     "play.js",
     "search.js",
     "panes.js",
+    "panels.js",
     "steps.js",
     "colour.js",
     "minimap.js",
@@ -83,6 +85,7 @@ class Page:
     sources: Mapping[str, str] = field(default_factory=dict)
     """Scripts by name, as far as they are at hand."""
     formulas: Sequence[str] = ()
+    panels: Panels = field(default_factory=Panels)
 
 
 def to_html(page: Page) -> str:
@@ -134,6 +137,7 @@ def _data(page: Page) -> dict[str, Any]:
         "roots": [[root.name, root.node] for root in page.whole.roots],
         "sources": told_sources(page.whole, page.sources),
         "formulas": list(page.formulas),
+        **told_panels(page.panels, page.ran, page.whole),
         **told_steps(page.ran),
     }
 

@@ -24,6 +24,7 @@ from autograph_cli.export.mermaid import to_mermaid
 from autograph_cli.export.model_explorer import to_model_explorer, to_node_data
 from autograph_cli.export.modules import framed
 from autograph_cli.export.onnx import to_onnx
+from autograph_cli.export.panels import Panels
 from autograph_cli.export.parameters import inline, inline_if_many
 from autograph_cli.export.partition import cut_across
 from autograph_cli.export.parts import split
@@ -361,6 +362,8 @@ class RenderOptions:
     """Write what the script computed and its derivatives beside the picture as formulas."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Scripts by their names in the graph, for a page to show."""
+    panels: Panels = field(default_factory=Panels)
+    """What a page shows of the run beside its pictures."""
 
 
 @resting()
@@ -471,7 +474,7 @@ def _page(source: Graph | Step, view: str, asked: RenderOptions) -> Page:
             if key == first:
                 raise
     formulas = [str(formula) for formula in formulas_of(whole)] if asked.formula else []
-    return Page(visible(asked.title) or "autograph", sheets, first, whole, ran, asked.sources, formulas)
+    return Page(visible(asked.title) or "autograph", sheets, first, whole, ran, asked.sources, formulas, asked.panels)
 
 
 def _tabs(graph: Graph, first: str, highest: int | None) -> Iterator[tuple[str, str, int | None, str]]:

@@ -8,6 +8,7 @@ import io
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.style import EDGE, FRAME_LINE, INK, PALE_INK, SMALL, TITLE, WRONG, text_width
@@ -21,9 +22,17 @@ KINDS = {"gradients": "gradient", "values": "values", "updates": "update / value
 """What there may be of a parameter, and how its column is headed."""
 _WIDTH, _HEIGHT, _GAP = 230.0, 46.0, 14.0
 _EDGE, _TOP = 14.0, 62.0
-_LINE, _PALE, _ZEROS = "#0072B2", "#9CC7E3", "#F6D9C3"
+_ZEROS = "#F6D9C3"
+LINES = (
+    ("norm", 'stroke="#0072B2"'),
+    ("max", 'stroke="#9CC7E3"'),
+    ("mean", 'stroke="#009E73" stroke-dasharray="2,2"'),
+)
+"""The lines of a panel, the main one first, and how each is drawn; of an update the first one is its ratio."""
 _LARGE_STEP = 1e-3
 """A usual ratio of an update to what it changes."""
+_ROOM = 1e3
+"""How much smaller than the least norm a mean may be to be seen."""
 MOST = 200
 """Parameters that are drawn."""
 
@@ -63,8 +72,10 @@ def to_svg(trace: Trace) -> str:
     width = left + len(kinds) * (_WIDTH + _GAP) - _GAP + _EDGE
     bottom = _TOP + min(len(names), MOST) * (_HEIGHT + _GAP / 2)
     notes = [f"from step 0 to {last:g}, logarithmic, one scale for each column · dark: norm, of an update its ratio"]
-    dashed = " · dashed: 0.001" if "updates" in scales and scales["updates"].has(_LARGE_STEP) else ""
-    notes += [f"pale: largest number · ground: share of zeros · red: NaN or infinity{dashed}"]
+    dashed = " · dashed grey: 0.001" if "updates" in scales and scales["updates"].has(_LARGE_STEP) else ""
+    notes += [
+        f"pale: largest number · dashed green: size of the mean · ground: zeros · red: NaN or infinity{dashed}"
+    ]
     notes += [f"{len(names) - MOST} more parameters: -f csv has all"] if len(names) > MOST else []
     parts += [_text(_EDGE, bottom + 12 + 13 * number, words, EDGE, PALE_INK) for number, words in enumerate(notes)]
     height = bottom + 12 + 13 * len(notes)
@@ -99,10 +110,13 @@ class _Scale:
     @classmethod
     def of(cls, watched: Iterable[Watched]) -> _Scale:
         """The scale that holds all that is drawn of these."""
-        sizes = [size for each in watched for row in each.rows for size in _drawn(each, row) if _can_be_drawn(size)]
+        rows = [_drawn(each, row) for each in watched for row in each.rows]
+        sizes = [size for row in rows for size in row if _can_be_drawn(size)]
         if not sizes:
             return cls(-1.0, 0.0)
-        low, high = math.log10(min(sizes)), math.log10(max(sizes))
+        # A mean may be next to nothing, and is not to take the room of the others.
+        least = min((size for row in rows for size in row[:2] if _can_be_drawn(size)), default=min(sizes))
+        low, high = math.log10(max(min(sizes), least / _ROOM)), math.log10(max(sizes))
         return cls(low, high) if high - low > 0.1 else cls(low - 0.5, high + 0.5)
 
     def words(self) -> str:
@@ -115,12 +129,34 @@ class _Scale:
 
     def part(self, size: float) -> float:
         """How high a number stands, from 0 to 1."""
-        return (math.log10(size) - self.low) / (self.high - self.low)
+        return max((math.log10(size) - self.low) / (self.high - self.low), 0.0)
 
 
 def _drawn(each: Watched, row: tuple[float, ...]) -> tuple[float, ...]:
-    """The numbers of a row that are drawn as lines, the main one first: norm and largest, or the ratio."""
-    return (row[5],) if each.kind == "updates" else (row[1], row[3])
+    """The numbers of a row that are drawn as lines, as `LINES` has them: norm, largest and mean, or the ratio."""
+    return (row[5],) if each.kind == "updates" else (row[1], row[3], abs(row[2]))
+
+
+def curves(watched: Sequence[Watched], width: float, height: float) -> dict[tuple[str, str], dict[str, Any]]:
+    """The lines of each parameter and kind in a box of this size, by name and kind; each kind has one scale."""
+    known = [each for each in watched if each.rows]
+    last = max((row[0] for each in known for row in each.rows), default=0)
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for each in known:
+        scale = _Scale.of([other for other in known if other.kind == each.kind])
+        lines = {}
+        for number, (name, _) in enumerate(LINES):
+            points = [
+                (width * (row[0] / last if last else 0.5), height * (1 - scale.part(_drawn(each, row)[number])))
+                for row in each.rows
+                if number < len(_drawn(each, row)) and _can_be_drawn(_drawn(each, row)[number])
+            ]
+            if points:
+                lines[name] = _points(points if len(points) > 1 else [points[0], (points[0][0] + 1, points[0][1])])
+        sick = [round(width * row[0] / (last or 1), 1) for row in each.rows if not all(map(math.isfinite, row))]
+        words = f"{_drawn(each, each.rows[-1])[0]:g} in step {each.rows[-1][0]:g}; the scale is {scale.words()}"
+        found[each.name, each.kind] = {"lines": lines, "sick": sick, "words": words}
+    return found
 
 
 def _can_be_drawn(size: float) -> bool:
@@ -146,7 +182,7 @@ def _panel(each: Watched, scale: _Scale, last: float, x: float, y: float) -> str
         parts.append(
             f'<path d="M{x:.1f},{at:.1f}h{_WIDTH:.0f}" stroke="{FRAME_LINE}" stroke-dasharray="3,3" fill="none"/>'
         )
-    for number, colour in reversed(list(enumerate((_LINE, _PALE)))):
+    for number, (_, style) in reversed(list(enumerate(LINES))):
         rows = [(row[0], _drawn(each, row)) for row in each.rows]
         points = [
             (across(step), down(scale.part(sizes[number])))
@@ -154,9 +190,9 @@ def _panel(each: Watched, scale: _Scale, last: float, x: float, y: float) -> str
             if number < len(sizes) and _can_be_drawn(sizes[number])
         ]
         if len(points) > 1:
-            parts.append(f'<polyline points="{_points(points)}" fill="none" stroke="{colour}" stroke-width="1.2"/>')
+            parts.append(f'<polyline points="{_points(points)}" fill="none" {style} stroke-width="1.2"/>')
         elif points:
-            parts.append(f'<circle cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="1.6" fill="{colour}"/>')
+            parts.append(f'<circle cx="{points[0][0]:.1f}" cy="{points[0][1]:.1f}" r="1.6" fill="none" {style}/>')
     for row in each.rows:
         if not all(map(math.isfinite, row)):
             parts.append(f'<path d="M{across(row[0]):.1f},{y:.1f}v{_HEIGHT:.0f}" stroke="{WRONG}" fill="none"/>')

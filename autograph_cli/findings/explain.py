@@ -36,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     *waste.MEMORY,
 )
 """By importance; the first digit of a code is its family."""
+_NUMBERED = re.compile(r"%\d+")
 _IGNORED = re.compile(r"#\s*autograph:\s*ignore(?:\[([\w\s,]*)\])?")
 
 
@@ -45,8 +46,11 @@ def explain(
     *,
     select: Collection[str] = (),
     ignore: Collection[str] = (),
+    at: int | None = None,
 ) -> list[Finding]:
     """What is found in a trace; `select` and `ignore` are codes or beginnings of codes, such as `AG1`.
+
+    What is found in several steps is told of the first, or of step `at`.
 
     A line with the comment `# autograph: ignore[AG101]` is passed over by that rule, one with `# autograph: ignore` by
     all of them.
@@ -66,7 +70,10 @@ def explain(
             for one in rule.find(Seen(trace, step, scripts)):
                 if not _is_ignored(one, rule.code, scripts):
                     where = (one.source.file, one.source.line) if one.source else None
-                    found.setdefault((rule.code, one.said, where), _finding(rule, one, step))
+                    # What has no name has another number in each step.
+                    key = rule.code, _NUMBERED.sub("%", one.said), where
+                    if key not in found or step.number == at:
+                        found[key] = _finding(rule, one, step)
     return list(found.values())
 
 

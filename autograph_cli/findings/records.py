@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from autograph_cli.graph import Edge, Graph, Node, Pass, Source, Step, Trace
@@ -26,6 +26,10 @@ class Finding:
     nodes: tuple[int, ...] = ()
     """The nodes that it is about, in the graph of `step`."""
     step: int | None = None
+
+    def elsewhere(self) -> Finding:
+        """The same, where the graph of another step is shown."""
+        return replace(self, nodes=())
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,9 @@ def test_a_row_for_each_parameter_and_a_column_for_each_kind() -> None:
 def test_lines_are_on_one_scale_and_what_is_no_number_is_red() -> None:
     first, second, third = drawn(TRACE).iter(f"{_SVG}g")
     lines = [line.get("points", "").split() for line in first.iter(f"{_SVG}polyline")]
-    pale, dark = [[tuple(map(float, point.split(","))) for point in line] for line in lines]
-    assert len(pale) == 3 and len(dark) == 2 and dark[0][1] > dark[1][1]
-    assert len(list(second.iter(f"{_SVG}circle"))) == 2 and not list(second.iter(f"{_SVG}polyline"))
+    mean, pale, dark = [[tuple(map(float, point.split(","))) for point in line] for line in lines]
+    assert len(mean) == len(pale) == 3 and len(dark) == 2 and dark[0][1] > dark[1][1]
+    assert len(list(second.iter(f"{_SVG}circle"))) == 3 and not list(second.iter(f"{_SVG}polyline"))
     red = [path for path in first.iter(f"{_SVG}path") if path.get("stroke") == "#C62828"]
     assert len(red) == 1
     assert [path.get("stroke-dasharray") for path in third.iter(f"{_SVG}path")] == ["3,3"]

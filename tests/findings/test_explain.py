@@ -34,7 +34,7 @@ WRONG = {"13_sinh_wrong.py": ["AG101", "AG101"]}
 Explain = Callable[..., list[Finding]]
 
 
-def of_file(path: Path, *args: str, engine: Connect | None = None, **options: list[str]) -> list[Finding]:
+def of_file(path: Path, *args: str, engine: str = "builtin", **options: list[str]) -> list[Finding]:
     """What is found in a run of a script with its numbers."""
     quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
     with quiet[0], quiet[1], warnings.catch_warnings():

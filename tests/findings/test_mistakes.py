@@ -6,6 +6,7 @@ code behind `# wrong` or `# found` is that of the finding on this line.
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -56,6 +57,17 @@ def test_nothing_is_found_once_it_is_mended(path: Path, script: Path) -> None:
 def test_nothing_is_found_in_usual_training_loops(path: Path, script: Path) -> None:
     script.write_text(path.read_text("utf-8"))
     assert of_file(script) == []
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+@pytest.mark.parametrize("path", MISTAKES, ids=lambda path: path.stem)
+def test_the_same_is_found_with_pytorch(path: Path, script: Path) -> None:
+    text = path.read_text("utf-8")
+    script.write_text(variant(text, "right"))
+    found = {
+        (finding.code, finding.source.line if finding.source else 0) for finding in of_file(script, engine="torch")
+    }
+    assert sorted(found) == expected(text)
 
 
 def test_every_code_has_a_mistake() -> None:

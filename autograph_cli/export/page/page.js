@@ -112,6 +112,7 @@
     else if (numbers.length) get("hangs").textContent = absent(numbers[0]);
     panes.choose(numbers, kin);
     steps.choose(numbers, kin);
+    panels.choose(numbers);
     if (go && numbers.length && current !== STEPS && !(own.length && view.folds.shown(own[0]))) {
       view.folds.reveal(numbers[0]).then((found) => { if (found) { arrange(); page.choose(numbers, true); } });
     } else if (go && own.length && current !== STEPS) {
@@ -207,7 +208,7 @@
 
   // ---------------------------------------------------------------- buttons and keys
 
-  const panes = panesOf(page), steps = stepsOf(page), search = searchOf(page), play = playOf(page), colour = colourOf(page), map = minimapOf(page);
+  const panes = panesOf(page), panels = panelsOf(page), steps = stepsOf(page), search = searchOf(page), play = playOf(page), colour = colourOf(page), map = minimapOf(page);
   copyOf(page);
   page.sourceAt = panes.at;
   page.camera.onmove = map.moved;
