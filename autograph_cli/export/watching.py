@@ -73,9 +73,7 @@ def to_svg(trace: Trace) -> str:
     bottom = _TOP + min(len(names), MOST) * (_HEIGHT + _GAP / 2)
     notes = [f"from step 0 to {last:g}, logarithmic, one scale for each column · dark: norm, of an update its ratio"]
     dashed = " · dashed grey: 0.001" if "updates" in scales and scales["updates"].has(_LARGE_STEP) else ""
-    notes += [
-        f"pale: largest number · dashed green: size of the mean · ground: zeros · red: NaN or infinity{dashed}"
-    ]
+    notes += [f"pale: largest number · dashed green: size of the mean · ground: zeros · red: NaN or infinity{dashed}"]
     notes += [f"{len(names) - MOST} more parameters: -f csv has all"] if len(names) > MOST else []
     parts += [_text(_EDGE, bottom + 12 + 13 * number, words, EDGE, PALE_INK) for number, words in enumerate(notes)]
     height = bottom + 12 + 13 * len(notes)
