@@ -50,6 +50,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that stands first, or what was meant by what is none."""
+        if args[0] in _REFUSED:
+            raise click.UsageError(_REFUSED[args[0]], ctx)
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -86,6 +88,13 @@ _COMMANDS = (
     "info",
 )
 """In the order in which help lists them; each is a file beside this one."""
+
+
+_REFUSED = {
+    "import": "There is no import: a graph is recorded while a script runs, and a model file (ONNX, TorchScript) tells "
+    "nothing of its derivatives. Load the model in a script, and give that to `autograph run`."
+}
+"""What is no command and will not be, and why."""
 
 
 def _refuse(sentence: str, code: int) -> int:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from autograph_cli import AutographError
 from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli import completion
 from autograph_cli.cli.options import StepType, choose, engine_option, open_trace
@@ -22,6 +21,10 @@ from autograph_cli.graph.facts import bars, bytes_text, flops_text, nanoseconds_
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.profile import GROUPS, SORTS, Cost, Sum, alive_by, costs, peak, sums, timeline, whole
 from autograph_cli.record.store import write
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
 
 MEASURED = ("time", "flops", "memory")
 """What is recorded for a profile."""
@@ -104,6 +107,11 @@ def profile(
 
 
 def _tables(step: Step, trace: Trace, groups: tuple[str, ...], sort: str, limit: int) -> str:
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ModuleNotFoundError:
+        raise AutographError("The tables of profile need rich: pip install rich. -f json needs nothing.") from None
     found, graph, measured = costs(step), step.graph, step.profile
     assert measured is not None
     width = max(shutil.get_terminal_size((140, 24)).columns, NUMBERS + 20)
@@ -134,6 +142,8 @@ def _title(step: Step, trace: Trace, measured: Profile, found: list[Cost]) -> st
 
 
 def _table(by: str, rows: list[Sum], total: Sum, limit: int, widest: int) -> Table:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(f"by {by}", no_wrap=True, max_width=widest, overflow="ellipsis")
     for name, width in zip(("count", "forward", "backward", "%", "FLOP", "made", "kept"), WIDTHS, strict=True):
@@ -141,13 +151,15 @@ def _table(by: str, rows: list[Sum], total: Sum, limit: int, widest: int) -> Tab
     for row in rows[:limit]:
         table.add_row(*_cells(row, total))
     if len(rows) > limit:
-        table.add_row(Text("..."))
+        table.add_row("...")
     table.add_section()
     table.add_row(*_cells(total, total, "all"))
     return table
 
 
 def _cells(row: Sum, total: Sum, name: str = "") -> list[Text]:
+    from rich.text import Text
+
     share = f"{100 * row.time / total.time:.1f}" if total.time else ""
     words = [
         visible(name or row.name),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import Progress
 
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
@@ -110,10 +109,9 @@ def chosen_settings(
 @contextmanager
 def _progress(count: int) -> Iterator[Callable[[], None]]:
     """A bar on stderr, in a terminal, where several scripts run; gives what moves it on."""
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=count < 2 or not console.is_terminal) as bar:
-        task = bar.add_task("snapshots", total=count)
-        yield lambda: bar.advance(task)
+    hidden = count < 2 or not sys.stderr.isatty()
+    with click.progressbar(length=count, label="snapshots", file=sys.stderr, hidden=hidden) as bar:
+        yield lambda: bar.update(1)
 
 
 def _tell(result: Result) -> None:

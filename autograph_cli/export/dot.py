@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import graphviz
-
+from autograph_cli.export.errors import ExportError
 from autograph_cli.export.scene import Band, Box, Frame, Scene
 from autograph_cli.export.style import (
     BANDS,
@@ -30,9 +30,21 @@ from autograph_cli.export.style import (
     text_width,
 )
 
+if TYPE_CHECKING:
+    import graphviz
+
 LEGEND_WIDTH = 300.0
 """Points that a row of the legend may take, if the graph is narrower."""
 _PLAIN = re.compile(r"[\w .,:#@*+=%\[\]-]*", re.ASCII)
+
+
+def digraph(name: str | None = None) -> graphviz.Digraph:
+    """An empty graph; raises `ExportError` without the package graphviz, which only these formats need."""
+    try:
+        import graphviz
+    except ModuleNotFoundError:
+        raise ExportError("The formats dot and png need the package graphviz: pip install graphviz") from None
+    return graphviz.Digraph(name)
 
 
 def to_dot(
@@ -44,7 +56,7 @@ def to_dot(
 ) -> str:
     """Write the scene as DOT, for a layout program to place; `labels` are those of the edges; it runs down, or
     to the `right`."""
-    dot = graphviz.Digraph("autograph")
+    dot = digraph("autograph")
     dot.attr(
         "graph",
         rankdir="LR" if right else "TB",
@@ -98,7 +110,7 @@ def _line_look(label: str, back: bool, dashed: bool, banded: bool, keeps: bool, 
 
 def _band(band: Band) -> graphviz.Digraph:
     fill, line = BANDS[band.order % len(BANDS)]
-    part = graphviz.Digraph(f"cluster_{band.number}")
+    part = digraph(f"cluster_{band.number}")
     part.attr(
         label=label_of(band.title, *band.beside),
         labeljust="l",
@@ -171,7 +183,7 @@ def _box_look(style: Style, title: str, subtitle: str, lines: tuple[str, ...], s
 
 def legend_nodes(scene: Scene, left: float, bottom: float, right: float) -> str:
     """Samples of what is in the scene, in rows below this box, as lines of DOT with their positions."""
-    legend = graphviz.Digraph()
+    legend = digraph()
     x, y = left, bottom - 26
     samples = [(f"legend_{style}", words, node_attributes(style, words, size=EDGE)) for style, words in scene.legend]
     if scene.notes:

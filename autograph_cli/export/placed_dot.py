@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import graphviz
-
-from autograph_cli.export.dot import label_of, node_statement, statement
+from autograph_cli.export.dot import digraph, label_of, node_statement, statement
 from autograph_cli.export.drawing import Area, Primitive, Role, Text, Way, primitives
 from autograph_cli.export.pdf import helvetica_width
 from autograph_cli.export.placed import Placed, Point
@@ -29,7 +27,7 @@ class _Writer:
         self.of: dict[Role, list[Primitive]] = {}
         for primitive in primitives(placed):
             self.of.setdefault(primitive.role, []).append(primitive)
-        self.dot = graphviz.Digraph("autograph")
+        self.dot = digraph("autograph")
         self.dot.attr(
             "graph",
             bgcolor="white",
@@ -69,7 +67,7 @@ class _Writer:
         position = area.position
         low = position.x - position.width / 2, position.y + position.height / 2
         high = position.x + position.width / 2, position.y - position.height / 2
-        part = graphviz.Digraph(f"cluster_{primitive.key.removeprefix('band_')}")
+        part = digraph(f"cluster_{primitive.key.removeprefix('band_')}")
         corners = f"{self.at(low)},{self.at(high)}"
         part.attr("graph", bb=corners, style="filled,rounded", fillcolor=area.fill, color=area.line)
         self.dot.subgraph(part)

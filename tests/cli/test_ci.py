@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -60,6 +61,35 @@ def test_the_commands_of_the_workflow_pass_and_fail_as_they_should(project: Path
     assert failed.returncode == 1
     assert "::error file=expr.py,line=3,title=autograph snapshot::`tanh` became `sigmoid` (expr.py:3)" in failed.stdout
     assert 'failures="1"' in (project / "graphs.xml").read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script here")
+def test_the_commands_of_the_gitlab_job_pass_and_fail_as_they_should(project: Path) -> None:
+    text = (ROOT / "samples" / "ci" / "gitlab.yml").read_text()
+    (command,) = [line.split() for line in re.findall(r"- (autograph .*)", text)]
+    assert run(project, *command, CI="true").returncode == 0
+    (project / "expr.py").write_text(SCRIPT.replace("tanh", "sigmoid"))
+    assert run(project, *command, CI="true").returncode == 1
+    assert 'failures="1"' in (project / re.search(r"junit: (\S+)", text)[1]).read_text()  # type: ignore[index]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script here")
+def test_the_tasks_of_vs_code_run_and_their_matcher_finds_the_line(project: Path) -> None:
+    tasks = json.loads((ROOT / "samples" / "ci" / "vscode-tasks.json").read_text())["tasks"]
+    names = {"${file}": str(project / "expr.py"), "${fileDirname}/": f"{project}/"}
+    commands = [[task["command"], *(names.get(word, word) for word in task["args"])] for task in tasks]
+    assert [run(project, *command).returncode for command in commands] == [0, 0, 0]
+    assert sorted(path.name for path in project.glob("*.svg")) == [
+        "expr.backward.svg",
+        "expr.double-backward.svg",
+        "expr.forward.svg",
+    ]
+    (project / "expr.py").write_text(SCRIPT.replace("tanh", "sigmoid"))
+    failed = run(project, *commands[-1])
+    pattern = tasks[-1]["problemMatcher"]["pattern"]
+    found = re.search(pattern["regexp"], failed.stdout, re.MULTILINE)
+    assert found
+    assert found[pattern["file"]] == "expr.py" and found[pattern["line"]] == "3"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script here")

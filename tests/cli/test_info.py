@@ -9,6 +9,7 @@ import pytest
 from click.testing import Result
 
 from autograph_cli import __version__
+from autograph_cli.cli.main import _REFUSED
 
 Cli = Callable[..., Result]
 
@@ -29,6 +30,7 @@ def test_version(cli: Cli) -> None:
     [
         ("rendr", "No such command 'rendr'. Did you mean 'render'?"),
         ("expr.py", "No such command 'expr.py'. Did you mean 'run expr.py'?"),
+        ("import", _REFUSED["import"]),
         ("xyz", "No such command 'xyz'."),
     ],
 )
