@@ -44,6 +44,7 @@ from autograph_cli.engines.pytorch_saved import (
     saved,
     saved_constants,
     saved_type,
+    shape_of,
     storages,
 )
 
@@ -63,6 +64,9 @@ class Note:
     def __init__(self, number: int, node_type: NodeType, like: Like) -> None:
         self.number, self.node_type, self.like = number, node_type, like
         self.looked: Looked | None = None
+
+    def __repr__(self) -> str:
+        return "noted"
 
 
 class _Thread(threading.local):
@@ -306,7 +310,7 @@ class PyTorch:
         return base if base is not None and not base.requires_grad else None
 
     def like(self, tensor: Any) -> Like:
-        return ((tensor.dtype, tuple(tensor.shape), tensor.device),)
+        return ((tensor.dtype, shape_of(tensor), tensor.device),)
 
     def refresh(self, tensor: Any) -> None:
         with untouched():

@@ -165,6 +165,7 @@ def calls() -> list[ModuleCall]:
 # -- what happens
 
 
+@private.uncounted
 def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs an operation, and tells of the node that it made."""
     private.intercepted(False)
@@ -178,6 +179,7 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
             private.intercepted(True)
 
 
+@private.uncounted
 def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     changes = changes_argument(operation) and torch.is_grad_enabled()
     before = engine.tell(_histories, args, kwargs) if changes else None
@@ -257,6 +259,7 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
             yield from tensors_in(value)
 
 
+@private.uncounted
 def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Applies a custom Function, and tells of its node."""
     engine = None if private.is_compiling() else here()
@@ -268,6 +271,7 @@ def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
+@private.uncounted
 def _call(module: Any, *args: Any, **kwargs: Any) -> Any:
     """Calls a module, and notes that it is being called."""
     if _is_compiling():

@@ -11,7 +11,7 @@ import torch
 
 from autograph_cli.engines.protocol import shown
 from autograph_cli.engines.pytorch_private import FACTORIES
-from autograph_cli.engines.pytorch_saved import plain as as_plain
+from autograph_cli.engines.pytorch_saved import plain as as_plain, shape_of, sides
 from autograph_cli.graph import TensorType
 
 _NO_DERIVATIVE = "NotImplemented"
@@ -125,17 +125,20 @@ def formula_of(node_type: NodeType) -> tuple[str, ...]:
 
 def like_of(node: Any) -> Like:
     """What the outputs of a node are."""
-    return tuple([(like.dtype, tuple(like.shape), like.device) for like in node._input_metadata])
+    return tuple([(like.dtype, shape_of(like), like.device) for like in node._input_metadata])
 
 
 def like_all(result: Any, node: Any) -> Like | None:
-    """What the results of an operation are that has several, as the table has them: those without history as well."""
+    """What the results of an operation are where its node does not tell: nested, or several as the table has them, some
+    of which have no history."""
+    if isinstance(result, torch.Tensor):
+        return ((result.dtype, shape_of(result), result.device),) if result.is_nested else None
     record = _records().get(node.name())
     if record is None or not isinstance(result, tuple) or not 1 < len(record.schema.outputs) <= len(result):
         return None
     like = like_of(node)
     more = result[len(like) : len(record.schema.outputs)]
-    return like + tuple([(x.dtype, tuple(x.shape), x.device) for x in more if x is not None])
+    return like + tuple([(x.dtype, shape_of(x), x.device) for x in more if x is not None])
 
 
 def types(node_type: NodeType | None, like: Like) -> list[TensorType]:
@@ -145,7 +148,7 @@ def types(node_type: NodeType | None, like: Like) -> list[TensorType]:
 
 @functools.lru_cache(1024)
 def _type(dtype: Any, shape: tuple[Any, ...], device: Any) -> TensorType:
-    return TensorType(str(dtype).removeprefix("torch."), tuple(map(int, shape)), str(device))
+    return TensorType(str(dtype).removeprefix("torch."), sides(shape), str(device))
 
 
 def flops(operation: Any, args: Any, outputs: Any) -> int:

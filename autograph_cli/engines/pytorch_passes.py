@@ -86,6 +86,7 @@ def _end(engine: Any, call: BackwardCall) -> None:
         listening.tell(listening.listener.passed)
 
 
+@private.uncounted
 def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass, and tells of it."""
     if private.is_compiling() or hooks.is_checking():
@@ -98,12 +99,9 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             engine.tell(engine.listener.begins, call)
             call.ran = engine.tell(engine.will_run, call.roots, call.inputs, call.kind) or []
     _thread.depth += 1
-    plain = False
     handles = [] if call.watch is None else _watched(call.ran, call.watch)
     try:
-        # Without another frame in between: warnings are told of the line so many frames above.
-        plain = private.enter_pass()
-        result = (private.run if plain else _original)(roots, *args, **kwargs)
+        result = _original(roots, *args, **kwargs)
         call.found = result if call.kind == "grad" else None
         return result
     except BaseException:
@@ -113,8 +111,6 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
         call.failed = True
         raise
     finally:
-        if plain:
-            private.leave_pass()
         _thread.depth -= 1
         for handle in handles:
             handle.remove()

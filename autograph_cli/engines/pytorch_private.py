@@ -8,18 +8,18 @@ whether a mode is on, such as the choice between derivatives in place and out of
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import functools
-import logging
+import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 import torch._guards as guards
 from torch.autograd import function as functions, graph as graphs
 from torch.nn.modules import module as modules
+from torch.utils._python_dispatch import _disable_current_modes
 
 from autograph_cli.engines import EngineError
 
@@ -43,6 +43,7 @@ _NEEDED = (
     (torch, "_C._autograd._pop_saved_tensors_default_hooks"),
     (torch, "library.Library.impl"),
     (torch, "_C.DisableTorchFunction"),
+    (torch, "_C._len_torch_dispatch_stack"),
     (guards, "_TLS"),
     (graphs, "_engine_run_backward"),
     (functions, "_SingleLevelFunction"),
@@ -114,6 +115,16 @@ _libraries: dict[str, Any] = {}
 _SPACES = ("aten", "quantized", "mkldnn", "mkl", "torchvision")
 
 
+def uncounted(function: Any) -> Any:
+    """Let warnings and logging pass over a function that stands between those of the script and of PyTorch.
+
+    They know the frames that they do not count, those of the import system, by the name of the file.
+    """
+    folder, file = os.path.split(function.__code__.co_filename)
+    function.__code__ = function.__code__.replace(co_filename=os.path.join(folder, "importlib._bootstrap", file))
+    return function
+
+
 def intercept(handler: Callable[..., Any]) -> None:
     """Have this called as `handler(operation, *args, **kwargs)` instead of operations, where they are `intercepted`.
 
@@ -140,6 +151,7 @@ def intercept(handler: Callable[..., Any]) -> None:
         _libraries["_"].fallback(handler, _KEY_NAME)
 
 
+@uncounted
 def _call(handler: Callable[..., Any], space: str, base: str, overload: str, *args: Any, **kwargs: Any) -> Any:
     return handler(_operation(space, base, overload), *args, **kwargs)
 
@@ -149,6 +161,7 @@ def _operation(space: str, base: str, overload: str) -> Any:
     return getattr(getattr(getattr(torch.ops, space), base), overload)
 
 
+@uncounted
 def compute(operation: Any, args: Any, kwargs: Any) -> Any:
     """Run an operation that came to the handler, as it would have run."""
     try:
@@ -183,27 +196,6 @@ def run_backward() -> Callable[..., Any]:
     return graphs._engine_run_backward  # type: ignore[no-any-return]
 
 
-run: Callable[..., Any] = torch.autograd.Variable._execution_engine.run_backward
-"""The pass itself."""
-_stashes = "_stash_obj_in_tls" in graphs._engine_run_backward.__code__.co_names
-"""Whether PyTorch hands its context variables to the threads of a pass."""
-
-
-def enter_pass() -> bool:
-    """Do what PyTorch does before a pass; false where it wants to log it, which it does itself."""
-    if graphs.log.getEffectiveLevel() <= logging.DEBUG:
-        return False
-    if _stashes:
-        torch._C._stash_obj_in_tls("context", contextvars.copy_context())
-    return True
-
-
-def leave_pass() -> None:
-    """Do what PyTorch does after it."""
-    if _stashes:
-        torch._C._remove_obj_from_tls("context")
-
-
 def in_pass() -> bool:
     """Whether a backward pass is running in this thread."""
     return _pass_number() != -1
@@ -214,8 +206,18 @@ def is_compiling() -> bool:
     return getattr(guards._TLS, "tracing_context", None) is not None or torch.compiler.is_compiling()
 
 
-untouched = torch._C.DisableTorchFunction
-"""Within such a block, no class and no mode of the script's is asked about what is read of tensors."""
+_modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
+
+
+def untouched() -> contextlib.AbstractContextManager[Any]:
+    """Within such a block, no class and no mode of the script's is asked about what is read of tensors and nodes."""
+    return _without_modes() if _modes_on() else torch._C.DisableTorchFunction()
+
+
+@contextlib.contextmanager
+def _without_modes() -> Iterator[None]:
+    with _disable_current_modes(), torch._C.DisableTorchFunction():
+        yield
 
 
 def replace_run_backward(function: Callable[..., Any]) -> None:
@@ -228,6 +230,7 @@ _applies_in_c = not isinstance(_own_apply, classmethod)
 """From 2.15 on, `Function.apply` is not written in Python."""
 
 
+@uncounted
 def apply_function(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """What `Function.apply` comes down to: makes the node, and runs `forward`."""
     if _applies_in_c:
@@ -267,6 +270,7 @@ def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any
 
 def _noticing(method: Any, noticed: Callable[[], None]) -> Any:
     @functools.wraps(method)
+    @uncounted
     def hooked(tensor: Any, *args: Any, **kwargs: Any) -> Any:
         noticed()
         return method(tensor, *args, **kwargs)
@@ -276,6 +280,7 @@ def _noticing(method: Any, noticed: Callable[[], None]) -> Any:
 
 def _telling(method: Any, operation: str, told: Callable[[str, Any, Any], None]) -> Any:
     @functools.wraps(method)
+    @uncounted
     def alias(tensor: Any, *args: Any, **kwargs: Any) -> Any:
         result = method(tensor, *args, **kwargs)
         told(operation, tensor, result)
@@ -293,6 +298,7 @@ def replace_delayed_error(made: Callable[[Any, Any], None] | None) -> None:
     def delayed_error(*about: Any) -> Any:
         error = _delayed_error(*about)
 
+        @uncounted
         def apply(*args: Any) -> Any:
             results = error(*args)
             made(args, results)  # type: ignore[misc]
@@ -315,6 +321,7 @@ def replace_checks(around: Callable[[], contextlib.AbstractContextManager[None]]
             setattr(owner, name, made)
 
 
+@uncounted
 def _within(around: Callable[[], contextlib.AbstractContextManager[None]], function: Any, *args: Any, **kw: Any) -> Any:
     with around():
         return function(*args, **kw)

@@ -77,7 +77,7 @@ def _note(found: Looked, name: str, item: Any, output_of: Callable[[Any], Output
     if isinstance(item, torch.Tensor):
         dtype = str(item.dtype).removeprefix("torch."), str(item.device)
         version = 0 if item.is_inference() else item._version
-        found.append((name, dtype, tuple(item.shape), storage_of(item), size_of(item), version, output_of(item)))
+        found.append((name, dtype, shape_of(item), storage_of(item), size_of(item), version, output_of(item)))
     else:
         found.append((name, None, plain(item), 0, 0, 0, None))
 
@@ -130,7 +130,20 @@ def saved_constants(cls: Any, looked: Looked) -> tuple[Saved, ...]:
 @functools.lru_cache(1024)
 def saved_type(dtype: tuple[str, str], shape: tuple[int, ...]) -> TensorType:
     """The type of a tensor that is kept."""
-    return TensorType(dtype[0], shape, dtype[1])
+    return TensorType(dtype[0], sides(shape), dtype[1])
+
+
+def shape_of(x: Any) -> tuple[Any, ...]:
+    """The shape of a tensor or of a node's output; a nested tensor has sides that are no numbers, or no shape."""
+    try:
+        return tuple(x.shape)
+    except RuntimeError:
+        return (-1,) * x.dim() if isinstance(x, torch.Tensor) else (-1,)
+
+
+def sides(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape in numbers: -1 for a side that has no one length."""
+    return tuple([side if side.__class__ is int else -1 for side in shape])
 
 
 def storage_of(tensor: Any) -> int:

@@ -112,7 +112,7 @@ class Labels:
         """The label of an arrow for an output with the numbers that go along it: all instead of a shape if few."""
         node = self.graph.nodes[used]
         numbers, shape = self.flow(node, nr), node.outputs[nr].type.shape
-        if not numbers or math.prod(shape) > FEW:
+        if not numbers or math.prod(map(abs, shape)) > FEW:
             return numbers and f"{label} {numbers}".lstrip()
         words = label.removesuffix(_shape_text(shape))
         return f"{words}{' ' if words and words[-1] != ' ' and numbers[0] != '[' else ''}{numbers}"

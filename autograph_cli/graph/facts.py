@@ -247,7 +247,7 @@ def _numbers(found: tuple[Values | None, ...]) -> list[str]:
 
 
 def bytes_of(type_: TensorType) -> int:
-    """The bytes that the elements of such a tensor take; 0 where the dtype does not tell.
+    """The bytes that the elements of such a tensor take; 0 where the dtype or the shape does not tell.
 
     >>> bytes_of(TensorType("bfloat16", (2, 3))), bytes_of(TensorType("bool", ()))
     (12, 1)
@@ -255,7 +255,7 @@ def bytes_of(type_: TensorType) -> int:
     digits = _DIGITS.search(type_.dtype)
     one = 1 if type_.dtype == "bool" or "8_" in type_.dtype else int(digits[1]) // 8 if digits else 0
     for side in type_.shape:
-        one *= side
+        one *= max(side, 0)
     return one
 
 

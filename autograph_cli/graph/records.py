@@ -21,6 +21,7 @@ class TensorType:
 
     dtype: str
     shape: tuple[int, ...]
+    """A side of -1 has no one length, as that of a nested tensor."""
     device: str = "cpu"
 
     def __str__(self) -> str:

@@ -13,7 +13,9 @@ from autograph_cli.graph.snapshot import EXTRAS, FORMAT, HOLDS, VERSION, Section
 from autograph_cli.graph.verifier import verify
 
 _LABEL = re.compile(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|%?\w[\w.\[\]]*)(?:~\d+)?'*""")
-_TYPE = re.compile(r"([A-Za-z_]\w*)?(?:\[((?:\d{1,18}(?:, \d{1,18}){0,63})?)\])?(?:@([\w:.-]+))?", re.ASCII)
+_TYPE = re.compile(
+    r"([A-Za-z_]\w*)?(?:\[((?:(?:-1|\d{1,18})(?:, (?:-1|\d{1,18})){0,63})?)\])?(?:@([\w:.-]+))?", re.ASCII
+)
 _WORD = re.compile(r"[^\s(),]+")
 _CONFLICT = re.compile(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)")
 _TITLE = re.compile(r"\[([^\[\]]+)\](?: as \[([^\[\]]+)\])?")

@@ -36,7 +36,7 @@ from autograph_cli.graph.records import (
 from autograph_cli.graph.trace_writer import FORMAT, HEADER, VERSION
 from autograph_cli.graph.verifier import KINDS, verify
 
-_TYPE = re.compile(r"([A-Za-z_]\w*)\[((?:\d{1,18}(?:, \d{1,18}){0,63})?)\](?:@([\w:.-]+))?", re.ASCII)
+_TYPE = re.compile(r"([A-Za-z_]\w*)\[((?:(?:-1|\d{1,18})(?:, (?:-1|\d{1,18})){0,63})?)\](?:@([\w:.-]+))?", re.ASCII)
 T = TypeVar("T")
 
 Reader = Callable[[Any], T]

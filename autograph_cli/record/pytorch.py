@@ -98,7 +98,8 @@ def _operation(name: str) -> str:
 
 
 def _type(dtype: Any, shape: Any, device: Any) -> TensorType:
-    return TensorType(str(dtype).removeprefix("torch."), tuple(map(int, shape)), str(device))
+    sides = tuple([side if side.__class__ is int else -1 for side in shape])
+    return TensorType(str(dtype).removeprefix("torch."), sides, str(device))
 
 
 def _saved(node: Any) -> Iterator[Saved]:
