@@ -201,7 +201,7 @@ class Pointwise:
 
     def acos(self, a: Array) -> Any:
         found = self.xp.arccos(a)
-        return found + self.number(0, found) if found.dtype.kind == "c" else found
+        return found + self.number(0, found) if found.dtype.char == "D" else found
 
     def rsqrt(self, a: Array) -> Any:
         return self.number(1, a) / self.xp.sqrt(a)
@@ -218,6 +218,8 @@ class Pointwise:
         if a.dtype.kind in "fcV" and a.dtype.char != "e" and exponent in (0.5, -0.5, -1):
             return self.xp.sqrt(a) if exponent == 0.5 else self.rsqrt(a) if exponent == -0.5 else self.reciprocal(a)
         if a.dtype.kind == "c":
+            if exponent == 1:
+                return a.copy()
             return self._complex_pow(a, self.number(exponent, a)) if exponent != 0 else self.xp.ones_like(a)
         if exponent < 0 if a.dtype.kind in "iu" else False:
             raise RuntimeError("Integers to negative integer powers are not allowed.")

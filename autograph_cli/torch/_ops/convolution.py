@@ -249,8 +249,11 @@ def _of_numbers(input: Tensor, weight: Tensor, bias: Tensor | None, geometry: An
     (x, xi), (w, wi) = _parts(input), _parts(weight)
     b, bi = (None, None) if bias is None else _parts(bias)
     real, imaginary = convolution(x, w, b, *geometry), convolution(xi, wi, None, *geometry)
-    both = convolution(x + xi, w + wi, None if b is None else b + bi, *geometry)
-    return real - imaginary + mul_scalar(both - real - imaginary, 1j)
+    biases = None if b is None else b + bi  # C++ works out the last argument first
+    weights = w + wi
+    both = convolution(x + xi, weights, biases, *geometry)
+    beside = mul_scalar(both - real - imaginary, 1j)
+    return real - imaginary + beside
 
 
 def _parts(x: Tensor) -> tuple[Tensor, Tensor]:

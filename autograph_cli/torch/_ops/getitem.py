@@ -175,11 +175,16 @@ def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[A
     return result, dim + 1
 
 
+_POSITIONS = "".join(np.dtype(kind).char for kind in (np.int64, np.int32, np.uint8, np.bool_))
+"""What tensors with dimensions may hold that pick elements, by NumPy's letters."""
+
+
 def _index_tensor(item: Any) -> tuple[Tensor, Tensor]:
     """An index as a tensor of positions or booleans; and as it was given."""
     if not isinstance(item, Tensor):
         item = make(_index_array(item))
-    if item._raw.dtype.kind not in "biu":
+    kind = item._raw.dtype
+    if kind.kind not in "biu" or (item._raw.ndim and kind.char not in _POSITIONS):
         raise refused(IndexError, "tensors used as indices must be long, int, byte or bool tensors")
     given: Tensor = item
     if item._raw.dtype == np.uint8:

@@ -19,7 +19,7 @@ from .._core.tensor import Tensor, make
 from .._core.transforms import top_level
 from .._core.user_warnings import warn
 from .function_once import once_differentiable as once_differentiable
-from .function_outputs import among, finish, tensors_of
+from .function_outputs import among, finish, tensors_of, wants_grad
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
 
@@ -293,7 +293,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node.to_save = node.dirty_tensors = node.non_differentiable = node.saved_for_forward = None
         node.materialize_grads, node._in_jvp, node._constant = True, False, ()
         node._takes_grad = tuple(isinstance(x, Tensor) for x in args)
-        node.needs_input_grad = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)
+        node.needs_input_grad = tuple(isinstance(x, Tensor) and wants_grad(x) for x in args)
         return node
 
     @classmethod

@@ -8,13 +8,19 @@ from .._core import dtypes
 from .._core.dispatch import annotate
 from .._core.node import Edge, View, has_no_history, output_meta
 from .._core.saved_tensors import SavedResult, save
-from .._core.state import process_state
+from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, counter, make, materialize
 from .._core.user_warnings import warn
 from .._core.views import CUSTOM, MULTIPLE, NO_GRAD, bump, check_inplace, make_view, move_retained, rebase
 
 if TYPE_CHECKING:
     from .function import BackwardCFunction
+
+
+def wants_grad(x: Tensor) -> bool:
+    """`x.requires_grad`, for which a subclass is not asked."""
+    edge = x._edge
+    return edge is not None if edge.__class__ is not View else edge.edge is not None or wants_grad(edge.base)
 
 
 def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: bool) -> Any:
@@ -77,7 +83,7 @@ def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ..
                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
                 "should be passed to ctx.mark_dirty()."
             )
-        if record and x.requires_grad and has_no_history(x):
+        if record and wants_grad(x) and has_no_history(x):
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if record and x._edge.__class__ is View and sum(isinstance(y, Tensor) for y in outputs) > 1:
             raise RuntimeError(
@@ -92,7 +98,7 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
     """Output `number` on its node: changed in place, an input returned as it is, a view, or new."""
     edge: Edge | None = (node, number) if number in node._differentiable else None
     if edge is None:
-        return x if among(x, dirty) and not x.requires_grad else _outside(x, args, bool(node._edges))
+        return x if among(x, dirty) and not wants_grad(x) else _outside(x, args, bool(node._edges))
     if among(x, dirty):
         if x._meta is not None:
             x._meta.grad = None
@@ -102,7 +108,7 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
         return x
     creation = MULTIPLE if len(node._differentiable) > 1 else CUSTOM
     if among(x, args):
-        alias = make(materialize(x))
+        alias = make(materialize(x)) if x.__class__ is Tensor else _viewed(x)
         make_view(alias, x, edge)
         if alias._edge.__class__ is View:
             alias._edge.creation = creation
@@ -114,10 +120,20 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
     return x
 
 
+def _viewed(x: Tensor) -> Tensor:
+    """The same memory as another tensor, for which a subclass is asked."""
+    before, thread_state.grad = thread_state.grad, False
+    try:
+        alias: Tensor = x.view_as(x)
+    finally:
+        thread_state.grad = before
+    return alias
+
+
 def _outside(x: Tensor, args: tuple[Any, ...], recorded: bool) -> Tensor:
     """An output without a gradient: an input that asks for one is left as it is."""
     given = among(x, args)
-    if not x.requires_grad:
+    if not wants_grad(x):
         if not given or recorded:
             return x
         alias: Tensor = x.view_as(x)

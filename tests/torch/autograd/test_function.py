@@ -559,3 +559,32 @@ def test_once_differentiable_ends_in_an_error_node(x, once):
 def test_once_differentiable_records_nothing_when_its_gradient_is_constant(x, once):
     (g,) = torch.autograd.grad(once(x).sum(), x, create_graph=True)
     assert g.grad_fn is None
+
+
+def test_an_input_returned_as_it_is_stays_of_its_class_and_the_class_is_asked_once():
+    asked = []
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    x = torch.ones(2, requires_grad=True).as_subclass(Told)
+    asked.clear()
+    y = Same.apply(x)
+    assert asked == ["view_as"]
+    assert type(y) is Told
+    assert y.grad_fn.name() == "SameBackward"
+    module = torch.nn.Identity()
+    module.register_full_backward_hook(lambda *given: None)
+    assert type(module(x)) is Told
