@@ -14,7 +14,7 @@ from . import anomalies, hooks as hooks_module
 from .device_dispatch import kernels
 from .flops import Counted
 from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, output_meta_at, retain
-from .node import AccumulateGrad, Edge, Extra, Node, marks_leaf
+from .node import AccumulateGrad, Edge, Extra, Node, Versions, marks_leaf
 from .operation import operations
 from .roots import root_edge
 from .saved_tensors import PackedItems, check_versions, freed, opened
@@ -73,6 +73,7 @@ class Pass:
         """AccumulateGrad -> how many gradients it still waits for."""
         self.given: list[Any] = []
         """The gradients of the roots, which the caller still holds."""
+        self.given_ids: set[int] = set()
         self.root: Any = None
         """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not
         needed."""
@@ -92,6 +93,7 @@ class Pass:
         thread_state.grad, thread_state.walk = self.call.create_graph, self
         try:
             self.given = [g._raw for g in grads]
+            self.given_ids = set(map(id, self.given))
             for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
                 self._deliver(edge[0], edge[1], given)
             self._walk(order)
@@ -151,8 +153,11 @@ class Pass:
         pending, only, keep = self.pending, self.only, self.call.keeps_graph
         captures, leaves, kernels = self.captures, self.leaves, self.kernels
         ndarray = np.ndarray
-        plain = not (self.recorded or thread_state.anomaly or _all_by_operations())
-        quick = plain and only is None and not any(g.__class__ in _ASKING for g in self.given)
+        recorded = self.recorded
+        f = operations if recorded else kernels
+        plain = not (recorded or thread_state.anomaly or _all_by_operations())
+        # Whether nodes without hooks run in the straight way.
+        quick = not thread_state.anomaly if recorded else plain and not any(g.__class__ in _ASKING for g in self.given)
         ran, watch = None if process_state.observer is None else self.call.ran, self.call.watch
         for node in order:
             g = pending.pop(node)
@@ -172,8 +177,20 @@ class Pass:
                 thread_state.current = node
                 if watch is not None:
                     watch(node, g)
-            if quick and node._extra is None:
-                grads = node._run_raw(kernels, g)
+            extra = node._extra
+            if quick and (extra is None or extra.__class__ is Versions):
+                run: Any = node._run_recorded if recorded else node._run_raw
+                wanted = None if only is None else self._wanted_edges(node)
+                grads = run(f, g) if wanted is None else run(f, g, wanted)
+                if recorded:
+                    for edge, t in zip(node._edges, grads, strict=False):
+                        if t is not None and edge is not None:
+                            like, raw = edge[0]._output_meta, t._raw
+                            if raw.__class__ is not like and (
+                                raw.__class__ is not ndarray or (raw.shape, raw.dtype) != like
+                            ):
+                                grads = self._fitted(node, grads)  # all of them before any is added up
+                                break
             else:
                 grads = self._run_watched(node, g) if thread_state.anomaly else self._run_node(node, g)
             if not keep and (frees := node._frees):
@@ -308,14 +325,16 @@ class Pass:
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             return
         if not self.recorded:
-            g = self._fitting(leaf, g)
+            like = leaf._output_meta
+            if g.__class__ is not like and (g.__class__ is not np.ndarray or (g.shape, g.dtype) != like):
+                g = self._fitting(leaf, g)
         extra: Extra | None = leaf._extra
         if extra is not None and extra.pre_hooks:
             g = self._unwrap(hooks_module.pre_hooks(extra, [self._wrap(g)])[0])
         if self.recorded:
             accumulate_recorded(variable, g)
         else:
-            accumulate(variable, g, shared or any(g is root for root in self.given))
+            accumulate(variable, g, shared or id(g) in self.given_ids)
         if meta is not None and meta.post_hooks:
             hooks_module.accumulated_hooks(meta.post_hooks, variable)
         if extra is not None and extra.hooks:
@@ -355,6 +374,10 @@ class Pass:
             anomalies.check_nan(node, grads)
         if extra is not None and extra.hooks:
             grads = self._after(extra, grads, g)
+        return self._fitted(node, grads)
+
+    def _fitted(self, node: Node, grads: Any) -> list[Any]:
+        """Gradients with the shapes and dtypes of what they belong to."""
         fitting = fit_recorded if self.recorded else fit
         try:
             return [
@@ -368,15 +391,23 @@ class Pass:
         """What a node's formulas give: on tensors, by operations, or on raw arrays."""
         run: Any = node._run_recorded if recorded else node._run_raw
         f = operations if recorded else self.kernels
-        edges = None
-        if self.only is not None and node._operation is not None:
-            check_versions(node)
-            # A gradient that leads to none of the inputs is not computed.
-            edges = tuple(e if e is not None and self._wants(e[0]) else None for e in node._edges)
+        edges = None if self.only is None else self._wanted_edges(node)
         if node._saved.__class__ is PackedItems and node._operation is not None:
             with opened(node):
                 return run(f, g, edges)
         return run(f, g) if edges is None else run(f, g, edges)
+
+    def _wanted_edges(self, node: Node) -> tuple[Edge | None, ...] | None:
+        """The edges that lead to one of the inputs: no other gradient is computed; None stands for all."""
+        if node._operation is None:
+            return None
+        only, captures, edges = self.only, self.captures, node._edges
+        assert only is not None
+        wanted = tuple([e if e is not None and (e[0] in only or e[0] in captures) else None for e in edges])
+        if wanted == edges:
+            return None
+        check_versions(node)  # of what the others need, too
+        return wanted
 
     def _cast_formulas(self, node: Node, g: Any) -> Any:
         """The same as operations that are not recorded (see `_by_operations`)."""

@@ -78,4 +78,5 @@ def _open(op: Operation, mode: str, name: str) -> tuple[list[str], str]:
     optional = any(p.name == name and p.type == "Tensor?" for p in op.tensors)
     absent = f"None if saved[{index}] is None else " if optional else ""
     one = f"saved[{index}]"
-    return [], f"({absent}{one}._raw if {one}._counter is None else opened_raw(node, {index}))"
+    unchanged = f"node._extra is None and not {one}._counter[0] and {one}._raw.__class__ is not Lazy"
+    return [], f"({absent}{one}._raw if {one}._counter is None or {unchanged} else opened_raw(node, {index}))"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.lazy import Lazy
 from .._arrays.unusual import UNUSUAL
 from . import device_dispatch, dispatch
 from .backward_source import backward_source
@@ -21,7 +22,7 @@ from .dtype_checks import refusing
 from .dtypes import CATEGORY, FLOATING
 from .forward_source import arguments_text, dispatched_source, forward_source, shown_signature, signature_text
 from .memory_format import arranged, in_float32, settled, strides_of
-from .node import INFERENCE, edge_of, extra_of, output_meta
+from .node import INFERENCE, Versions, edge_of, output_meta
 from .overrides import unasked, unknown_operand
 from .saved_tensors import SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
 from .schema import REQUIRED
@@ -82,6 +83,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "new": new,
         "ndarray": np.ndarray,
         "UNUSUAL": UNUSUAL,
+        "Lazy": Lazy,
         "FLOATS": _FLOATS,
         "kernel": op.kernel_function,
         "dispatch": dispatch.run,
@@ -122,10 +124,12 @@ def _expect(node: Any, index: int, tensor: Tensor) -> None:
     """Remember that a tensor was saved at a version other than 0."""
     if tensor._counter is INFERENCE:
         raise inference_saved()
-    if tensor._counter and tensor._counter[0]:
-        extra = extra_of(node)
-        extra.versions = {} if extra.versions is None else extra.versions
-        extra.versions[index] = tensor._counter[0]
+    version = tensor._counter[0]
+    if version:
+        if node._extra is None:
+            node._extra = Versions({index: version})
+        else:
+            node._extra.versions[index] = version
 
 
 def _evaluate(source: str, scope: dict[str, Any], name: str, use: str = "") -> Any:

@@ -70,6 +70,18 @@ class Extra:
         return bool(self.tensor_hooks or self.retained or self.pre_hooks or self.hooks)
 
 
+class Versions(Extra):
+    """What a node has beside nothing else: the versions, other than 0, of what it saved. Such a node runs as any
+    other."""
+
+    __slots__ = ()
+    metadata = tensor_hooks = retained = pre_hooks = hooks = None
+    by_operations = False
+
+    def __init__(self, versions: dict[int, int]) -> None:
+        self.versions = versions
+
+
 class NodeType(type):
     """`isinstance(fn, torch.autograd.graph.Node)` asks this class; nodes of operations belong to no module, as in
     PyTorch."""
@@ -208,9 +220,12 @@ def shown(edge: Edge) -> Edge:
 
 def extra_of(node: Node) -> Extra:
     """The node's `Extra`, made at first need."""
-    if node._extra is None:
-        node._extra = Extra()
-    return node._extra
+    extra = node._extra
+    if extra is None or extra.__class__ is Versions:
+        node._extra = made = Extra()
+        made.versions = None if extra is None else extra.versions
+        return made
+    return extra
 
 
 class Handle:

@@ -12,7 +12,7 @@ from .._arrays.lazy import Lazy, resolved
 from .dtypes import FROM_NUMPY, type_name
 from .errors import refused
 from .interrupts import contextmanager
-from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, edge_of, extra_of, marks_leaf
+from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, Versions, edge_of, extra_of, marks_leaf
 from .state import thread_state
 from .tensor import Tensor, make
 from .wrapped_numbers import is_wrapped_number
@@ -145,8 +145,12 @@ def check_version(node: Node, index: int) -> None:
 
 def opened_raw(node: Node, index: int) -> Any:
     """The elements of the tensor saved at `index`; PyTorch's error if it was changed in place since."""
-    check_version(node, index)
-    return resolved(node._saved[index]._raw)
+    item, extra = node._saved[index], node._extra
+    versions = None if extra is None else extra.versions
+    if item._counter is not None and item._counter[0] != (versions.get(index, 0) if versions else 0):
+        check_version(node, index)
+    raw = item._raw
+    return raw if raw.__class__ is np.ndarray else resolved(raw)
 
 
 def check_versions(node: Node, opens: bool = False) -> None:
@@ -215,7 +219,8 @@ def unpack(node: Node, index: int) -> Any:
     if item.__class__ is Packed:
         edge: Any = item.edge if item.edge is not OWN else (node, node._item_results[index])
         return _with_history(item.tensor(), edge)
-    check_version(node, index)
+    if item._counter is not None:
+        check_version(node, index)
     if isinstance(item, SavedResult):
         number = node._item_results[index]
         history = item._seen_from() if item.__class__ is SavedView else None
@@ -271,7 +276,10 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
         if getattr(item, "_counter", None) is not None and item._counter[0]
     }
     if versions:
-        extra_of(node).versions = versions
+        if node._extra is None:
+            node._extra = Versions(versions)
+        else:
+            node._extra.versions = versions
     return tuple(items)
 
 
