@@ -89,7 +89,9 @@ def held() -> int:
 
 def compared(row: str, now: dict[str, int], functions: dict[str, int], kept: dict[str, Any]) -> list[str]:
     """What is to be said of a row that does more than it did."""
-    grown = [f"{row}: {now[what]:,} {what}, {kept[what]:,} are committed" for what in now if now[what] > kept[what] * ALLOWED]
+    grown = [
+        f"{row}: {now[what]:,} {what}, {kept[what]:,} are committed" for what in now if now[what] > kept[what] * ALLOWED
+    ]
     if not grown:
         return []
     more = {name: n - kept["functions"].get(name, 0) for name, n in functions.items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from autograph_cli import engines
-from autograph_cli.cli import completion, lacking, live
+from autograph_cli.cli import completion, lacking, live, tuning
 from autograph_cli.cli.options import RECORDABLE, WATCHABLE, RecordType, StepsType, WatchType, engine_of, engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
@@ -56,6 +56,12 @@ FAILURES = ("AG0",)
 @engine_option
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
 @click.option(
+    "--tune/--no-tune",
+    default=True,
+    show_default=True,
+    help="Keep the memory of large arrays for the next ones, up to 256 MiB, instead of giving it back (glibc only).",
+)
+@click.option(
     "--check-only",
     is_flag=True,
     help="Run nothing: list what FILE uses and the engine lacks. Ends with 1 if something is missing.",
@@ -70,6 +76,7 @@ def run(
     watch: tuple[str, ...],
     engine: str | None,
     quiet: bool,
+    tune: bool,
     check_only: bool,
     file: str,
     args: tuple[str, ...],
@@ -97,8 +104,11 @@ def run(
         return lacking.tell_all(target, quiet)
     target = replace(target, source=runner.read(target))
     engine = engine_of(engine)
-    if not quiet and engine == "builtin":
-        lacking.warn(target)
+    if engine == "builtin":
+        if tune:
+            tuning.keep_memory()
+        if not quiet:
+            lacking.warn(target)
     # Relative to where the command was given: the script may go elsewhere.
     output = None if output is None else folder / output
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without

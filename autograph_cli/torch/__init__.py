@@ -5,14 +5,19 @@
 >>> torch.autograd.grad(x**2, x)
 (tensor(6.),)
 """
-# ruff: noqa: F401  (names are here to be found)
+# ruff: noqa: F401, E402  (names are here to be found; the collector pauses before the rest is imported)
 
 from __future__ import annotations
 
 import builtins
+import gc as _gc
 import importlib
 import math
 from typing import Any
+
+# What an import makes stays: the collector would walk all of it again and again.
+_collects = _gc.isenabled()
+_gc.disable()
 
 from . import (
     _C,
@@ -161,3 +166,5 @@ def __getattr__(name: str) -> Any:
 
 _missing.speak_for_parts(__name__)
 _missing.speak_for(_C)
+if _collects:
+    _gc.enable()

@@ -18,6 +18,8 @@ from types import CodeType
 from ...atomic_files import atomic_write
 
 _FOLDER = os.path.dirname(__file__)
+COPIES = "__copies__"
+"""Where the globals of a generated function list all that share its code: they get it when it is first called."""
 _HEAD = b"autograph" + importlib.util.MAGIC_NUMBER
 
 

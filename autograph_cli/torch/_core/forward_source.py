@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING
 
 from .schema import REQUIRED, Parameter
@@ -31,17 +30,6 @@ def signature_text(op: Operation) -> str:
     return ", ".join(parts)
 
 
-def shown_signature(op: Operation) -> inspect.Signature:
-    """What `help` shows, before the function is compiled too."""
-    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    empty = inspect.Parameter.empty
-    parameters = [
-        inspect.Parameter(_argument(p), kinds[p.keyword_only], default=empty if p.default is REQUIRED else p.default)
-        for p in op.schema.parameters
-    ]
-    return inspect.Signature(parameters if op.view else [*parameters, inspect.Parameter("out", kinds[1], default=None)])
-
-
 def arguments_text(op: Operation) -> str:
     return ", ".join(_argument(p) for p in op.schema.parameters)
 
@@ -51,6 +39,11 @@ def dispatched_source(op: Operation) -> str:
     if not op.view:
         lines += ["    if out is not None:", f"        return write_out(OP, ({arguments_text(op)},), out)"]
     return "\n".join([*lines, f"    return dispatch(OP, ({arguments_text(op)},))", ""])
+
+
+def bound_source(op: Operation) -> str:
+    """A function that returns all arguments in order, of a call with some of them left out or given by name."""
+    return f"def run({signature_text(op)}):\n    return ({arguments_text(op)},)\n"
 
 
 def forward_source(op: Operation, operator: bool = False) -> str:

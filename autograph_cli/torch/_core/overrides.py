@@ -15,6 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from . import tensor
+from .code_cache import COPIES
 from .errors import refused
 from .state import thread_state
 from .tensor import Tensor, disabled, subclassed
@@ -128,6 +129,7 @@ def _copied(function: FunctionType) -> FunctionType:
     made.__kwdefaults__ = function.__kwdefaults__
     made.__dict__.update(function.__dict__)
     made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
+    function.__globals__.get(COPIES, []).append(made)
     return made
 
 

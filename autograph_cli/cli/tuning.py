@@ -1,0 +1,25 @@
+"""Settings of memory for the process that `autograph run` has for a script of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+
+# glibc's names for them, from malloc.h.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+KEPT_BLOCK = 64 << 20
+"""Blocks up to this size are taken from memory that the process keeps."""
+KEPT = 256 << 20
+"""Free memory beyond this goes back to the system."""
+
+
+def keep_memory() -> bool:
+    """Have the process keep the memory of large arrays for the next ones; whether its allocator can.
+
+    Unless told so, glibc gives blocks beyond some size back at once, and the system hands them out again page by page,
+    filled with zeros: for arrays of some MiB that takes longer than to compute them.
+    """
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        setting = ctypes.CDLL(None).mallopt
+        return bool(setting(_MMAP_THRESHOLD, KEPT_BLOCK) and setting(_TRIM_THRESHOLD, KEPT))
+    return False

@@ -1,0 +1,53 @@
+"""What `autograph run` sets for the process of a script."""
+
+import ctypes
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from autograph_cli.cli import tuning
+from autograph_cli.cli.main import main
+
+
+class Allocator:
+    """Stands for the C library, and notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: dict[int, int] = {}
+
+    def mallopt(self, name: int, value: int) -> int:
+        self.told[name] = value
+        return 1
+
+
+@pytest.fixture
+def allocator(monkeypatch: pytest.MonkeyPatch) -> Allocator:
+    made = Allocator()
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: made)
+    return made
+
+
+@pytest.mark.parametrize(("flags", "settings"), [((), 2), (("--tune",), 2), (("--no-tune",), 0)])
+def test_memory_is_kept_unless_told_otherwise(
+    flags: tuple[str, ...], settings: int, allocator: Allocator, tmp_path: Path
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import torch\ntorch.ones(2, requires_grad=True).sum().backward()\n")
+    done = CliRunner().invoke(main, ["run", "-q", *flags, "-o", str(tmp_path / "trace.json"), str(script)])
+    assert done.exit_code == 0
+    assert len(allocator.told) == settings
+
+
+def test_an_allocator_without_settings_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    assert not tuning.keep_memory()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has these settings")
+def test_glibc_takes_the_settings() -> None:
+    code = "from autograph_cli.cli import tuning; print(tuning.keep_memory())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
