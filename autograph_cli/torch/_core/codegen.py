@@ -148,6 +148,7 @@ def _late(op: Operation, source: Callable[[], str], scope: dict[str, Any], use: 
         return made
 
     late = FunctionType(before := _first_code(signature_text(op)), scope, op.identifier)
+    late.__qualname__ = op.identifier
     given = [p for p in op.schema.parameters if p.default is not REQUIRED]
     late.__defaults__ = tuple(p.default for p in given if not p.keyword_only) or None
     late.__kwdefaults__ = {p.name: p.default for p in given if p.keyword_only} | ({} if op.view else {"out": None})

@@ -1,5 +1,5 @@
-"""LU factors and triangular systems over batches, which NumPy's LAPACK does not offer: by blocks, so that products do
-the work."""
+"""LU factors and triangular systems over batches: by LAPACK where it can be had, or by blocks, so that products do the
+work."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from . import lapack
 
 _SOLVED, _FACTORED = 64, 32
 """Rows of a block of a triangular system, and columns of one of an LU factorization."""
@@ -25,6 +26,8 @@ class LU:
     def linalg_solve_triangular(
         self, a: Array, b: Array, upper: bool, left: bool = True, unitriangular: bool = False
     ) -> Any:
+        if left and lapack.has(a, b):
+            return lapack.substituted(a, b, upper, unitriangular)
         if left:
             return self.column_major(self._substituted(a, b, upper, unitriangular))
         flip = self.xp.swapaxes
@@ -33,6 +36,8 @@ class LU:
         )
 
     def _substituted(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
+        if lapack.has(a, b):
+            return lapack.substituted(a, b, upper, unitriangular)
         batch = self.xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         x = self.xp.array(self.xp.broadcast_to(b, (*batch, *b.shape[-2:])))
         n = a.shape[-1]
@@ -97,6 +102,8 @@ class LU:
     def lu_factor(self, a: Array) -> tuple[Any, Any, Any]:
         """L and U in one matrix, the row that was swapped with each one (from 1), and the first zero pivot (0:
         none)."""
+        if lapack.has(a):
+            return lapack.factored(a)
         xp = self.xp
         lu = xp.array(a, order="C")
         m, n = lu.shape[-2:]

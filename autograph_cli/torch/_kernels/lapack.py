@@ -1,0 +1,89 @@
+"""Two routines of the LAPACK that NumPy's wheels bring and `numpy.linalg` does not offer: LU factors and triangular
+systems. Where there is none, as on a NumPy built with another one, `lu.py` computes them itself."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array
+
+_LETTERS = {np.dtype(kind): letter for kind, letter in (("f4", "s"), ("f8", "d"), ("c8", "c"), ("c16", "z"))}
+_Number = ctypes.c_int64
+
+
+@functools.cache
+def _library() -> ctypes.CDLL | None:
+    """OpenBLAS with integers of 64 bits, as NumPy has loaded it from beside itself."""
+    beside = Path(np.__file__).parent
+    for folder in (beside.parent / "numpy.libs", beside / ".dylibs"):
+        for path in sorted(folder.glob("libscipy_openblas64_*")):
+            try:
+                library = ctypes.CDLL(str(path))
+                if all(hasattr(library, f"scipy_{x}{name}_64_") for x in "sdcz" for name in ("getrf", "trsm")):
+                    return library
+            except OSError:
+                continue
+    return None
+
+
+def has(*arrays: Array) -> bool:
+    """Whether LAPACK is here, and these arrays are such as it takes: of one of its dtypes, all of the same."""
+    kind = arrays[0].dtype
+    same = all(a.__class__ is np.ndarray and a.dtype == kind and a.size for a in arrays)
+    return same and kind in _LETTERS and _library() is not None
+
+
+def _routine(name: str, like: Array) -> Any:
+    return getattr(_library(), f"scipy_{_LETTERS[like.dtype]}{name}_64_")
+
+
+def _number(n: int) -> Any:
+    return ctypes.byref(_Number(n))
+
+
+def _matrices(a: Array) -> range:
+    """The address of each of the matrices, which lie one behind the other."""
+    size = a.itemsize * math.prod(a.shape[-2:])
+    start = a.ctypes.data
+    return range(start, start + a.nbytes, size)
+
+
+def factored(a: Array) -> tuple[Array, Array, Array]:
+    """L and U in one matrix, column by column; the row swapped with each one, from 1; the first zero pivot, or 0."""
+    m, n = a.shape[-2:]
+    turned = np.array(np.swapaxes(a, -1, -2), order="C")
+    count = math.prod(a.shape[:-2])
+    pivots = np.empty((count, min(m, n)), np.int64)
+    info = np.zeros(count, np.int64)
+    run, rows, columns = _routine("getrf", a), _number(m), _number(n)
+    at, found = pivots.ctypes.data, info.ctypes.data
+    for i, matrix in enumerate(_matrices(turned)):
+        swaps, zero = at + i * pivots.strides[0], found + i * info.itemsize
+        run(rows, columns, ctypes.c_void_p(matrix), rows, ctypes.c_void_p(swaps), ctypes.c_void_p(zero))
+    batch = a.shape[:-2]
+    swapped = pivots.astype(np.int32).reshape(*batch, min(m, n))
+    return np.swapaxes(turned, -1, -2), swapped, info.astype(np.int32).reshape(batch)[()]
+
+
+def substituted(a: Array, b: Array, upper: bool, unitriangular: bool) -> Array:
+    """X with a X = b for triangular matrices, over batches; column by column."""
+    n, k = b.shape[-2:]
+    places: Any = _matrices(a := np.ascontiguousarray(a))
+    if a.ndim > 2 or b.ndim > 2:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        b = np.broadcast_to(b, (*batch, n, k))
+        places = np.broadcast_to(np.array(places).reshape(a.shape[:-2]), batch).ravel().tolist()
+    turned = np.array(b.swapaxes(-1, -2), order="C")
+    one = np.ones((), a.dtype)
+    # Row by row is the transpose column by column: what is above its diagonal is below it there.
+    marks = [ctypes.c_char_p(x) for x in (b"L", b"L" if upper else b"U", b"T", b"U" if unitriangular else b"N")]
+    run, rows, columns, scale = _routine("trsm", a), _number(n), _number(k), ctypes.c_void_p(one.ctypes.data)
+    for matrix, x in zip(places, _matrices(turned), strict=True):
+        run(*marks, rows, columns, scale, ctypes.c_void_p(matrix), rows, ctypes.c_void_p(x), rows)
+    return np.swapaxes(turned, -1, -2)
