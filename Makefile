@@ -9,7 +9,7 @@ COMPARE ?= .venv-conformance
 COMPARED := build/conformance.json
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo pictures gallery snapshots test test-pythons lint bench conformance conformance-update clean
+.PHONY: help venv demo pictures gallery snapshots test test-pythons lint bench bench-guard conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -53,6 +53,9 @@ lint: venv  ## check style, types and the import rules
 
 bench: $(COMPARE)/.installed  ## time the engine beside PyTorch, and put the table into docs/performance.md
 	$(COMPARE)/bin/python benchmarks/bench.py --write
+
+bench-guard: venv  ## count what small steps do; fails where one does 5 % more than the committed figures
+	$(BIN)/python benchmarks/guard.py
 
 $(COMPARE)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(COMPARE)
