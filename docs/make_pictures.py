@@ -87,8 +87,8 @@ ARGUMENTS = {
 """What makes the run of a script short."""
 WITH_FORMULAS = ("samples/first.py", "samples/fourth_derivative.py", "samples/penalty.py")
 """Of which scripts the picture of all orders has formulas."""
-ORDERS = {"tests/programs/22_higher_order.py": 2}
-"""The highest order that is drawn of a script."""
+ROOTS = {"tests/programs/22_higher_order.py": ("penalty",)}
+"""Of which scripts the picture of all orders has one root only."""
 FIRST = ("samples/wgan_gp.py",)
 """Of which scripts the first step is shown, not the last."""
 
@@ -111,7 +111,7 @@ def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
             "title": trace.script,
             "total_steps": trace.total_steps,
             "max_nodes": READABLE,
-            "order": ORDERS.get(script),
+            "roots": ROOTS.get(script) if view == "double-backward" else None,
         }
         how["formula"] = view == "double-backward" and script in WITH_FORMULAS
         yield f"{Path(script).stem}.{view}.svg", export.render(trace.steps[0 if script in FIRST else -1], view, **how)

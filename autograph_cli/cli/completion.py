@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, FishComplete, add_completion_class
 
 from autograph_cli import AutographError
 from autograph_cli.graph import Node
@@ -16,6 +16,13 @@ from autograph_cli.record import store
 LARGEST = 20_000_000
 """Bytes of a trace that is read before the next key is pressed."""
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+@add_completion_class
+class Fish(FishComplete):
+    """click's own would cut what it offers at the first comma, and so offer nothing after `values,`."""
+
+    source_template = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
 
 
 def one_of(*words: str) -> Complete:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from autograph_cli import AutographError, __version__
+from autograph_cli.cli import completion as completion  # what shells are offered
 from autograph_cli.cli.exit_codes import os_sentence
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import GraphError, TraceError

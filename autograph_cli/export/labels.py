@@ -19,7 +19,7 @@ from autograph_cli.graph.saved_memory import Kept, origin_words
 from autograph_cli.graph.text import saved_text
 from autograph_cli.graph.views import CUT, is_cut, what_was_cut
 
-LONGEST_LABEL = 44
+LONGEST_LABEL = 48
 
 
 class Label(NamedTuple):

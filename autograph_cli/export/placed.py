@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 from autograph_cli.export.scene import Arrow, Band, Box, Frame, Scene
 from autograph_cli.export.style import (
@@ -28,6 +28,11 @@ HEAD, _TIP = 8.0, 3.2
 """The length of an arrow's head, and half its width."""
 BOW = 46.0
 """How far the curve of a thin line reaches to the side."""
+BOWS = (BOW / 4, BOW, 1.5 * BOW, 2 * BOW, 4 * BOW)
+"""The same where it has to keep clear of boxes."""
+Side = tuple[int, int]
+"""A side of a box, as the way from its middle: across and down."""
+SIDES: tuple[Side, ...] = ((1, 0), (-1, 0), (0, -1), (0, 1))
 SPACE = SUBTITLE * 0.42
 """The width of a space that sets code in."""
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
@@ -184,17 +189,46 @@ def bars_of(line: str, corner: Point, width: float, height: float) -> Iterator[R
 
 
 def links(placed: Placed) -> Iterator[tuple[tuple[str, str], Point, Stroke]]:
-    """The thin lines between derivatives and what they differentiate: from the side of a box to that of another."""
+    """The thin lines between derivatives and what they differentiate: from the side of a box to that of another.
+
+    A line that would run behind boxes goes by the sides where it runs behind the fewest.
+    """
     index = {box.id: number for number, box in enumerate(placed.scene.boxes)}
     for tail, head in placed.scene.links:
         if tail in index and head in index:
             a, b = placed.positions[index[tail]], placed.positions[index[head]]
             side = 1 if b.x >= a.x else -1
             apart = abs(b.x - a.x) > (a.width + b.width) / 2
-            start, end = (a.x + side * a.width / 2, a.y), (b.x + (-side if apart else side) * b.width / 2, b.y)
-            bow = BOW * side
-            second = end[0] - bow if apart else end[0] + bow
-            yield (tail, head), start, ((_within(start[0] + bow, placed), a.y), (_within(second, placed), b.y), end)
+            way = _bow(placed, a, b, (side, 0), (-side if apart else side, 0), BOW)
+            if _hidden(placed, *way):
+                others = (_bow(placed, a, b, *chosen) for chosen in product(SIDES, SIDES, BOWS))
+                way = min((way, *others), key=lambda each: _hidden(placed, *each))
+            yield (tail, head), *way
+
+
+def _bow(placed: Placed, a: Rectangle, b: Rectangle, leaving: Side, coming: Side, bow: float) -> tuple[Point, Stroke]:
+    """A curve that leaves one box and comes to the other at these sides, and reaches so far out there."""
+    (start, first), (end, second) = (
+        (
+            (box.x + across * box.width / 2, box.y + down * box.height / 2),
+            (_within(box.x + across * (box.width / 2 + bow), placed), box.y + down * (box.height / 2 + bow)),
+        )
+        for box, (across, down) in ((a, leaving), (b, coming))
+    )
+    return start, (first, second, end)
+
+
+def _hidden(placed: Placed, start: Point, curve: Stroke) -> int:
+    """How many points of a curve lie behind boxes."""
+    points = list(Line(start, (curve,)).points(24))[1:-1]
+    (left, right), (top, bottom) = ((min(each), max(each)) for each in zip(*points, strict=True))
+    near = [
+        box
+        for box in placed.positions
+        if abs(2 * box.x - left - right) < box.width + right - left
+        and abs(2 * box.y - top - bottom) < box.height + bottom - top
+    ]
+    return sum(abs(x - box.x) < box.width / 2 and abs(y - box.y) < box.height / 2 for x, y in points for box in near)
 
 
 def _within(x: float, placed: Placed) -> float:

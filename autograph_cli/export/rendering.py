@@ -403,7 +403,7 @@ def render(
         return to_html(_page(source, view, asked)).encode()
     job = _job(_graph_of(source, view, asked), view, format, asked)
     if job.title:
-        title = title_of(job.title, "" if job.inside else job.view, source, asked.total_steps)
+        title = title_of(job.title, "" if job.inside else job.view, source, asked.total_steps, asked.roots)
         job = replace(job, title=title)
     return FORMATS[format].of(job)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from autograph_cli.export.labels import short
 from autograph_cli.graph import Graph, Step
 from autograph_cli.graph.names import output_names, shown_name
@@ -10,24 +12,29 @@ LISTED = 3
 """Names of roots at most."""
 
 
-def title_of(title: str, view: str, source: Graph | Step, total_steps: int) -> str:
+def title_of(title: str, view: str, source: Graph | Step, total_steps: int, chosen: Iterable[str] | None = None) -> str:
     """The script, the view, what was differentiated, the step of how many, and which part of it is drawn.
 
-    `title` is the script, with the part after it; without a view, what a node ran is drawn.
+    `title` is the script, with the part after it; without a view, what a node ran is drawn. Roots that were chosen
+    stand in the place of what was differentiated.
 
     >>> title_of("expr.py", "forward", Graph(), 1)
     'expr.py · forward'
     """
     script, _, part = title.partition(" · ")
-    parts = [script, view, _roots(source.graph if isinstance(source, Step) else source) if view else ""]
+    roots = _differentiated(source.graph if isinstance(source, Step) else source) if chosen is None else chosen
+    parts = [script, view, _listed(roots) if view else ""]
     if isinstance(source, Step) and total_steps > 1:
         parts.append(f"step {source.number} of {total_steps}")
     return " · ".join(filter(None, [*parts, part]))
 
 
-def _roots(graph: Graph) -> str:
+def _differentiated(graph: Graph) -> list[str]:
     names = output_names(graph)
     called = [names[edge.node][edge.nr] for entry in graph.passes for edge in entry.roots]
-    found = [name for name in called or [root.name for root in graph.roots] if name and not name.startswith("%")]
-    listed = [short(shown_name(name)) for name in dict.fromkeys(found)]
+    return [name for name in called or [root.name for root in graph.roots] if name and not name.startswith("%")]
+
+
+def _listed(names: Iterable[str]) -> str:
+    listed = [short(shown_name(name)) for name in dict.fromkeys(names)]
     return ", ".join(listed[:LISTED]) + (", …" if len(listed) > LISTED else "")

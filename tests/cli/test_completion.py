@@ -71,25 +71,44 @@ def test_without_a_trace_no_name_is_offered(cli: Cli) -> None:
     assert offered(cli, "bash", "autograph render --root l") == []
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_itself_completes_values(trace: Trace, tmp_path: Path) -> None:
+ZSH = """
+autoload -Uz compinit && compinit -u -D
+eval "$(_AUTOGRAPH_COMPLETE=zsh_source autograph)"
+compadd() { print -r -- "${completions[@]}" }
+words=(autograph render --show values,gr); CURRENT=4
+_autograph_completion
+"""
+BASH = """
+eval "$(_AUTOGRAPH_COMPLETE=bash_source autograph)"
+COMP_WORDS=(autograph render --show values,gr); COMP_CWORD=3
+_autograph_completion autograph; echo "${COMPREPLY[@]}"
+"""
+FISH = """
+_AUTOGRAPH_COMPLETE=fish_source autograph | source
+complete --do-complete "autograph render --show values,gr"
+"""
+
+
+@pytest.mark.parametrize(
+    ("shell", "script"),
+    [(("bash",), BASH), (("zsh", "-f"), ZSH), (("fish", "--no-config"), FISH)],
+    ids=lambda it: it[0],
+)
+def test_the_shell_itself_completes_values(trace: Trace, tmp_path: Path, shell: tuple[str, ...], script: str) -> None:
+    if shutil.which(shell[0]) is None:
+        pytest.skip(f"{shell[0]} is not installed")
     store.keep(trace, tmp_path)
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin" / "autograph"
     command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m autograph_cli "$@"\n')
     command.chmod(0o755)
-    script = (
-        'eval "$(_AUTOGRAPH_COMPLETE=bash_source autograph)"\n'
-        "COMP_WORDS=(autograph render --show values,gr); COMP_CWORD=3\n"
-        '_autograph_completion autograph; echo "${COMPREPLY[@]}"\n'
-    )
     path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", script],
+        [*shell, "-c", script],
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "HOME": str(tmp_path)},
         check=True,
     )
     assert done.stdout == "values,gradients\n"

@@ -144,6 +144,13 @@ def test_big_graphs_come_out_as_text() -> None:
         assert render(graph, "backward", format).count(b"MulBackward0") >= 4_999
 
 
+def test_a_title_names_the_roots_that_were_chosen(traces: dict[str, Trace]) -> None:
+    step = traces["higher_order"].steps[0]
+    assert "a.py · double-backward · penalty" in texts(
+        render(step, "double-backward", roots=("penalty",), title="a.py", total_steps=1)
+    )
+
+
 def test_a_png_is_a_png(traces: dict[str, Trace]) -> None:
     assert render(traces["sinh_function"].steps[0], "double-backward", "png").startswith(b"\x89PNG")
 
