@@ -94,12 +94,14 @@ class Builtin:
         finally:
             process_state.observer = before
 
-    def watch_operations(self, watcher: Callable[..., None] | None) -> None:
+    def watch_operations(
+        self, watcher: Callable[..., None] | None, changing: Callable[..., None] | None = None
+    ) -> None:
         if watcher is not None:
             process_state.special += 1
         elif process_state.op_hook is not None:
             process_state.special -= 1
-        process_state.op_hook = watcher
+        process_state.op_hook, process_state.change_hook = watcher, changing
 
     # -- the engine's slot
 

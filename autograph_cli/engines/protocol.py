@@ -311,9 +311,12 @@ class Engine(Protocol):
         With `custom`, code of the script may run once more. Raises `CannotDerive`.
         """
 
-    def watch_operations(self, watcher: Callable[..., None] | None) -> None:
-        """Call this with each operation, its arguments, its outputs, the nanoseconds that it took, and the arguments
-        that it was given by name, if there are; None ends it."""
+    def watch_operations(
+        self, watcher: Callable[..., None] | None, changing: Callable[..., None] | None = None
+    ) -> None:
+        """Call `watcher` with each operation, its arguments, its outputs, the nanoseconds that it took, and the
+        arguments that it was given by name, if there are; None ends it. Call `changing` with an operation in place, its
+        arguments and those by name, before it changes them."""
 
     def operation_of(self, node: Any) -> Any:
         """The operation that such nodes are of, as a watcher is given it; None for a custom Function. Of what left no

@@ -101,6 +101,7 @@ class PyTorch:
         self.listener, self.known = listener, listener.known
         self.measured = False
         self.watcher: Callable[..., None] | None = None
+        self.changing: Callable[..., None] | None = None
         self._thread = _Thread()
         self._operation: Any = None
         """The operation that is being told."""
@@ -138,8 +139,10 @@ class PyTorch:
         """Of what this thread makes from now on nobody is told."""
         self._thread.since = sys.maxsize
 
-    def watch_operations(self, watcher: Callable[..., None] | None) -> None:
-        self.watcher = watcher
+    def watch_operations(
+        self, watcher: Callable[..., None] | None, changing: Callable[..., None] | None = None
+    ) -> None:
+        self.watcher, self.changing = watcher, changing
 
     def tell(self, event: Callable[..., Any], *about: Any) -> Any:
         """Tell under the lock; an error of the listener's own is not the script's."""

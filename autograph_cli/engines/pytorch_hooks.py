@@ -183,6 +183,8 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
 def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     changes = changes_argument(operation) and torch.is_grad_enabled()
     before = engine.tell(_histories, args, kwargs) if changes else None
+    if changes and engine.changing is not None:
+        engine.tell(engine.changing, operation, args, kwargs)
     number = private.sequence_number()
     if engine.watcher is None:
         result = private.compute(operation, args, kwargs)

@@ -172,7 +172,7 @@ class Measures:
         """See every operation from now on, if that is needed."""
         if not self._hooked:
             return
-        self.engine.watch_operations(self.computed)
+        self.engine.watch_operations(self.computed, None if self.checks is None else self._changing)
         if self.checks is not None:
             self._listening.enter_context(self.checks.listening())
         if "time" in self.kinds:
@@ -196,6 +196,15 @@ class Measures:
             self._hooked = False
 
     # -- events
+
+    def _changing(self, op: Any, args: tuple[Any, ...], words: dict[str, Any] | None = None) -> None:
+        """An operation is about to change what it is given."""
+        with self.here.stop(_now()):
+            try:
+                assert self.checks is not None
+                self.checks.changing(op, args, words or {})
+            except Exception as error:
+                self.log.failed(error)
 
     def computed(
         self, op: Any, args: tuple[Any, ...], outputs: list[Any], nanoseconds: int, words: dict[str, Any] | None = None

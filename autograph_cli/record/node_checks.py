@@ -33,9 +33,16 @@ class Point:
 class _Here(threading.local):
     last: tuple[Any, tuple[Any, ...], dict[str, Any]] | None = None
     """The operation that was computed last, unless it changed what it was given."""
+    changing: tuple[Any, Given] | None = None
+    """The operation in place that was computed last, and what it was given."""
     applied: tuple[Any, Given] | None = None
     """The custom Function that is being applied."""
     copying: bool = False
+
+
+def _out_of_place(engine: Engine, operation: Any, changed: Any, *args: Any, **words: Any) -> Any:
+    """What an operation makes of its first argument, which stays as it is."""
+    return engine.call(operation, changed.clone(), *args, **words)
 
 
 class NodeChecks:
@@ -57,6 +64,11 @@ class NodeChecks:
         finally:
             self._here.applied = before
 
+    def changing(self, op: Any, args: tuple[Any, ...], words: dict[str, Any]) -> None:
+        """An operation is about to change its first argument."""
+        if not self._here.copying:
+            self._here.changing = op, self._copied(args, words, leaves=False)
+
     def computed(self, op: Any, args: tuple[Any, ...], words: dict[str, Any], outputs: Any) -> None:
         """An operation was computed."""
         changed = any(output is x for output in self.engine.tensors_in((outputs,)) for x in args)
@@ -65,10 +77,14 @@ class NodeChecks:
     def made(self, node: Any) -> Point | None:
         """A node was made, of the operation that was computed last or of the Function that is being applied."""
         last, self._here.last = self._here.last, None
+        changing = self._here.changing
         operation = self.engine.operation_of(node)
         if operation is not None and last is not None and last[0] is operation:
             given = self._copied(last[1], last[2], leaves=False)
             return Point(functools.partial(self.engine.call, operation), given, False)
+        if operation is not None and changing is not None and changing[0] is operation:
+            self._here.changing = None
+            return Point(functools.partial(_out_of_place, self.engine, operation), changing[1], False)
         if self._here.applied is not None and getattr(node, "_forward_cls", None) is self._here.applied[0]:
             cls, given = self._here.applied
             return Point(applying(cls), given, True)

@@ -45,7 +45,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         check_mode(target)
     number = next_sequence_nr()
     edges = dispatch.edges_of(op, args) if thread_state.records else ()
-    begun = 0 if process_state.op_hook is None else time.perf_counter_ns()
+    begun = 0 if process_state.op_hook is None else _begun(op, args)
     wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
     if not op.complex_inplace and target._raw.dtype.kind == "c":
         raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
@@ -85,6 +85,13 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     elif process_state.observer is not None and target._edge is None:
         process_state.observer.untracked(f"{op.name.rstrip('_')}_", op, args, (target._base or target,))
     return target
+
+
+def _begun(op: Operation, args: tuple[Any, ...]) -> int:
+    """Show what is about to be changed; the time at which it begins."""
+    if process_state.change_hook is not None:
+        process_state.change_hook(op, args)
+    return time.perf_counter_ns()
 
 
 def _saves_first(op: Operation, edges: tuple[Edge | None, ...]) -> bool:

@@ -66,6 +66,7 @@ class ProcessState:
 
     __slots__ = (
         "anomaly",
+        "change_hook",
         "check_nan",
         "default_device",
         "default_dtype",
@@ -92,6 +93,8 @@ class ProcessState:
         self.observer: Observer | None = None
         self.op_hook: OpHook | None = None
         """Sees every operation, in full dispatch only: who sets it counts `special` up as well."""
+        self.change_hook: Callable[[Any, tuple[Any, ...]], None] | None = None
+        """Sees what an in-place operation is given before it is changed, where there is an `op_hook`."""
         self.default_dtype = np.dtype(np.float32)
         self.default_device: Any = None
 
