@@ -9,7 +9,9 @@ COMPARE ?= .venv-conformance
 COMPARED := build/conformance.json
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo pictures gallery snapshots test test-pythons lint bench bench-guard conformance conformance-update clean
+SITE_ENV ?= build/venv-docs
+
+.PHONY: docs man package release help venv demo pictures gallery snapshots test test-pythons lint bench bench-guard conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -31,6 +33,31 @@ pictures: venv  ## draw the pictures of the docs anew
 
 gallery: venv  ## draw the gallery of the docs anew
 	$(BIN)/python docs/make_pictures.py gallery
+
+$(SITE_ENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(SITE_ENV)
+	$(SITE_ENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: $(SITE_ENV)/.installed  ## make the site in build/site, with the course as notebooks in build/notebooks
+	$(SITE_ENV)/bin/python -m sphinx -W --keep-going -q docs build/site
+	$(SITE_ENV)/bin/python -m jupytext --quiet --to ipynb docs/course/*.md
+	@mkdir -p build/notebooks && mv docs/course/*.ipynb build/notebooks/
+
+man: $(SITE_ENV)/.installed  ## write the man pages in build/man
+	$(SITE_ENV)/bin/click-man --target build/man autograph
+
+package: $(SITE_ENV)/.installed  ## build the wheel and the source archive, install the wheel into an empty environment and try it
+	rm -rf dist build/empty
+	$(SITE_ENV)/bin/python -m build --outdir dist .
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	build/empty/bin/autograph --version
+	cd build && empty/bin/autograph render ../samples/first.py --double-backward -o empty/first.svg
+
+release: package  ## tag the version of autograph_cli/__init__.py, with its notes from CHANGELOG.md
+	$(PYTHON) packaging/notes.py > build/notes.md
+	git tag --annotate --file build/notes.md --cleanup=verbatim "v$$($(PYTHON) packaging/notes.py --version)"
 
 test: venv  ## run all tests, on all cores; SEED=7 shuffles them
 	AUTOGRAPH_SHUFFLE=$(SEED) $(BIN)/python -m pytest -q -n auto --dist worksteal

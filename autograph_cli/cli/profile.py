@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
+import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from autograph_cli import AutographError
 from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli import completion
 from autograph_cli.cli.options import StepType, choose, engine_option, open_trace
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.export.profiles import FORMATS
-from autograph_cli.graph import Graph, Profile, Step, Trace
-from autograph_cli.graph.facts import bars, bytes_text, flops_text, nanoseconds_text
-from autograph_cli.graph.names import visible
-from autograph_cli.graph.profile import GROUPS, SORTS, Cost, Sum, alive_by, costs, peak, sums, timeline, whole
+from autograph_cli.graph.extras import extra
+from autograph_cli.graph.profile import GROUPS, SORTS
 from autograph_cli.record.store import write
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
 
 MEASURED = ("time", "flops", "memory")
 """What is recorded for a profile."""
-COLUMNS = 60
-"""The bars of the memory's timeline."""
-WIDTHS = (5, 8, 8, 5, 6, 9, 9)
-NUMBERS = sum(WIDTHS) + 2 * len(WIDTHS) + 2
-"""Characters that the columns of numbers take."""
 
 
 @click.command(
@@ -95,7 +81,9 @@ def profile(
     chosen = choose(opened.trace, step)
     format_ = "json" if as_json else format_
     if format_ == "table":
-        content = _tables(chosen, opened.trace, groups, sort, limit)
+        extra("rich", "The table of profile", "rich")
+        printed = importlib.import_module("autograph_cli.cli.profile_tables")
+        content = printed.tables(chosen, opened.trace, groups, sort, limit)
     else:
         content = FORMATS[format_](chosen, opened.trace.script)
     if target is None or output == "-" or is_stream(output or ""):
@@ -104,117 +92,3 @@ def profile(
         write(target, content.encode("utf-8", "backslashreplace"))
         say(output, err=True)
     ctx.exit(opened.exit_code)
-
-
-def _tables(step: Step, trace: Trace, groups: tuple[str, ...], sort: str, limit: int) -> str:
-    try:
-        from rich.console import Console
-        from rich.text import Text
-    except ModuleNotFoundError:
-        raise AutographError("The tables of profile need rich: pip install rich. -f json needs nothing.") from None
-    found, graph, measured = costs(step), step.graph, step.profile
-    assert measured is not None
-    width = max(shutil.get_terminal_size((140, 24)).columns, NUMBERS + 20)
-    console = Console(width=width, force_terminal=sys.stdout.isatty(), highlight=False)
-    with console.capture() as capture:
-        console.print(Text(_title(step, trace, measured, found)), soft_wrap=True)
-        total = whole(graph, found)
-        for by in groups or [by for by in GROUPS if by != "node" and (by != "module" or graph.calls)]:
-            console.print()
-            console.print(_table(by, sums(graph, found, by, sort)[: limit + 1], total, limit, width - NUMBERS))
-        console.print()
-        for line in _memory(graph, measured, found, limit):
-            console.print(Text(line), soft_wrap=True)
-    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
-
-
-def _title(step: Step, trace: Trace, measured: Profile, found: list[Cost]) -> str:
-    total = whole(step.graph, found)
-    forward, backward, rest, wall, measuring = map(
-        nanoseconds_text,
-        (total.forward, total.backward, max(measured.wall - total.time, 0), measured.wall, measured.measuring),
-    )
-    title = f"{trace.script}, step {step.number} of {trace.total_steps}"
-    return visible(
-        f"{title}: {wall}: operations {forward}, backward {backward}, the rest (Python, and what is not in the graph) "
-        f"{rest}; recording and measuring took {measuring} more, which is taken off."
-    )
-
-
-def _table(by: str, rows: list[Sum], total: Sum, limit: int, widest: int) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(f"by {by}", no_wrap=True, max_width=widest, overflow="ellipsis")
-    for name, width in zip(("count", "forward", "backward", "%", "FLOP", "made", "kept"), WIDTHS, strict=True):
-        table.add_column(name, justify="right", no_wrap=True, min_width=width)
-    for row in rows[:limit]:
-        table.add_row(*_cells(row, total))
-    if len(rows) > limit:
-        table.add_row("...")
-    table.add_section()
-    table.add_row(*_cells(total, total, "all"))
-    return table
-
-
-def _cells(row: Sum, total: Sum, name: str = "") -> list[Text]:
-    from rich.text import Text
-
-    share = f"{100 * row.time / total.time:.1f}" if total.time else ""
-    words = [
-        visible(name or row.name),
-        str(row.count),
-        nanoseconds_text(row.forward) if row.forward else "",
-        nanoseconds_text(row.backward) if row.backward else "",
-        share,
-        flops_text(row.flops).replace("FLOP", "").strip() if row.flops else "",
-        bytes_text(row.made) if row.made else "",
-        bytes_text(row.kept) if row.kept else "",
-    ]
-    return list(map(Text, words))
-
-
-def _memory(graph: Graph, measured: Profile, found: list[Cost], limit: int) -> list[str]:
-    """The lines that tell the memory over the step."""
-    most = peak(measured.allocations)
-    if not most.bytes:
-        return ["memory: no tensor with memory of its own was seen"]
-    lines = [
-        f"memory: at most {bytes_text(most.bytes)}, {nanoseconds_text(most.moment)} after the step began",
-        f"  |{bars(_heights(timeline(measured.allocations), measured.wall))}|",
-        f"  |{_directions(found, measured.wall)}|  f: operations, b: backward",
-    ]
-    for by in ("kind", "module", "line"):
-        rows = alive_by(graph, most.alive, by)
-        if by == "module" and not graph.calls:
-            continue
-        lines.append(f"  alive there, by {by}")
-        lines += [f"    {bytes_text(size):>10}  {visible(name)}" for name, size in rows[:limit]]
-        if len(rows) > limit:
-            lines.append(f"    {bytes_text(sum(size for _, size in rows[limit:])):>10}  in {len(rows) - limit} more")
-    return lines
-
-
-def _heights(points: list[tuple[int, int]], wall: int) -> list[int]:
-    """The most bytes in each of the equal parts of a step."""
-    heights = [0] * COLUMNS
-    for position, (moment, size) in enumerate(points):
-        following = points[position + 1][0] if position + 1 < len(points) else wall
-        for column in _columns(moment, following - 1, wall):
-            heights[column] = max(heights[column], size)
-    return heights
-
-
-def _directions(found: list[Cost], wall: int) -> str:
-    """What runs in each part of a step."""
-    letters = [" "] * COLUMNS
-    for cost in found:
-        for column in _columns(cost.began, cost.began + cost.time, wall):
-            letters[column] = "b" if cost.backward else "f"
-    return "".join(letters)
-
-
-def _columns(first: int, last: int, wall: int) -> range:
-    """The parts of a step that a time goes over."""
-    begin, end = (min(COLUMNS - 1, COLUMNS * at // max(wall, 1)) for at in (first, max(first, last)))
-    return range(begin, end + 1)

@@ -7,7 +7,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from autograph_cli.export.errors import ExportError
 from autograph_cli.export.scene import Band, Box, Frame, Scene
 from autograph_cli.export.style import (
     BANDS,
@@ -29,6 +28,7 @@ from autograph_cli.export.style import (
     shaded,
     text_width,
 )
+from autograph_cli.graph.extras import extra
 
 if TYPE_CHECKING:
     import graphviz
@@ -39,12 +39,9 @@ _PLAIN = re.compile(r"[\w .,:#@*+=%\[\]-]*", re.ASCII)
 
 
 def digraph(name: str | None = None) -> graphviz.Digraph:
-    """An empty graph; raises `ExportError` without the package graphviz, which only these formats need."""
-    try:
-        import graphviz
-    except ModuleNotFoundError:
-        raise ExportError("The formats dot and png need the package graphviz: pip install graphviz") from None
-    return graphviz.Digraph(name)
+    """An empty graph; raises `GraphError` without the package graphviz, which only these formats need."""
+    made: graphviz.Digraph = extra("graphviz", "The drawing of DOT and PNG", "graphviz").Digraph(name)
+    return made
 
 
 def to_dot(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograph_cli.export.onnx import Call, Unsupported, Writer
+from autograph_cli.export.onnx_model import Call, Unsupported, Writer
 
 
 def _addmm(c: Call) -> list[str]:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from autograph_cli.export.onnx import Call, Unsupported, Writer
 from autograph_cli.export.onnx_layers import LAYERS
+from autograph_cli.export.onnx_model import Call, Unsupported, Writer
 
 
 def _one(write: Callable[[Call], str]) -> Writer:

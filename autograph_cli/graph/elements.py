@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from autograph_cli.graph.errors import GraphError
+from autograph_cli.graph.extras import extra
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.records import Graph, Methods, Node
 
@@ -60,12 +60,7 @@ def to_networkx(graph: Graph, *, data: bool = True) -> Any:
     Its edges lead along the data, or, if `data` is false, along the gradient; `NODE_KEYS` and `EDGE_KEYS` are the
     attributes. Raises `GraphError` without networkx.
     """
-    try:
-        import networkx
-    except ModuleNotFoundError as error:
-        if error.name != "networkx":
-            raise
-        raise GraphError("to_networkx needs networkx: pip install networkx") from None
+    networkx = extra("networkx", "to_networkx", "networkx")
     made = networkx.MultiDiGraph()
     made.add_nodes_from((int(key[1:]), attributes) for key, attributes in node_rows(graph))
     for link in edge_rows(graph, data=data):

@@ -49,9 +49,9 @@ def test_the_core_commands_work(told: str) -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Error: The tables of profile need rich: pip install rich. -f json needs nothing.",
-        "Error: The formats dot and png need the package graphviz: pip install graphviz",
-        "Error: The format onnx needs the package onnx: pip install onnx",
+        "Error: The table of profile needs rich: pip install rich",
+        "Error: The drawing of DOT and PNG needs graphviz: pip install graphviz",
+        "Error: The format onnx needs onnx: pip install onnx",
     ],
 )
 def test_what_needs_more_says_what(told: str, sentence: str) -> None:

@@ -1,0 +1,34 @@
+"""The site: `make docs`. The course is executed, the reference is made from the code; nothing is fetched."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import make_reference  # noqa: E402
+
+from autograph_cli import __version__  # noqa: E402
+
+project = "autograph"
+author = copyright = "autograph authors"
+version = release = __version__
+extensions = ["myst_nb"]
+html_theme = "furo"
+html_title = f"autograph {version}"
+exclude_patterns = ["_build", "conformance-graphs.md"]
+myst_heading_anchors = 4
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+# Links to files outside of docs/ are right on the forge, and nothing here.
+suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure", "myst.header"]
+
+
+def setup(app: Sphinx) -> None:
+    """Write the reference before the pages are read."""
+    app.connect("builder-inited", lambda _: make_reference.write(HERE / "reference"))

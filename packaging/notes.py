@@ -1,0 +1,31 @@
+"""The notes of a release: what CHANGELOG.md has under the version of the package, or with `--version` that alone."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def version() -> str:
+    """The version that autograph_cli/__init__.py has."""
+    found = re.search(r'^__version__ = "(.+)"$', (ROOT / "autograph_cli" / "__init__.py").read_text("utf-8"), re.M)
+    assert found
+    return found[1]
+
+
+def notes(changelog: str, wanted: str) -> str:
+    """What stands below `## VERSION`, up to the next version; raises `SystemExit` if nothing does."""
+    parts = re.split(r"^## \[?([^\]\s]+)\]?.*\n", changelog, flags=re.MULTILINE)
+    found = dict(zip(parts[1::2], parts[2::2], strict=True)).get(wanted, "").strip()
+    if not found:
+        raise SystemExit(f"CHANGELOG.md has nothing under `## {wanted}`: rename `## Unreleased` and commit that first.")
+    return f"autograph {wanted}\n\n{found}\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(
+        f"{version()}\n" if "--version" in sys.argv else notes((ROOT / "CHANGELOG.md").read_text("utf-8"), version())
+    )

@@ -1,0 +1,63 @@
+"""docs/trace.schema.json is that of the records, and what is written, now and by earlier versions, keeps to it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograph_cli.graph import from_json, read_snapshot, to_json
+from autograph_cli.graph.trace_writer import VERSION
+from autograph_cli.record.runner import Target, record
+from tests.conftest import ROOT
+
+KEPT = sorted((ROOT / "tests" / "data" / "versions").glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def schema() -> Any:
+    return json.loads((ROOT / "docs" / "trace.schema.json").read_text("utf-8"))
+
+
+def test_the_schema_is_that_of_the_records() -> None:
+    spec = importlib.util.spec_from_file_location("make_schema", ROOT / "docs" / "make_schema.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (ROOT / "docs" / "trace.schema.json").read_text("utf-8") == module.text(), "run python docs/make_schema.py"
+
+
+@pytest.mark.parametrize("recorded", [set(), {"values", "time", "flops", "memory", "formula", "inside"}])
+def test_what_a_run_writes_keeps_to_the_schema(schema: Any, recorded: set[str], capsys: Any) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    trace = record(Target.of(str(ROOT / "samples" / "penalty.py")), record=recorded)[1]
+    jsonschema.Draft202012Validator(schema).validate(json.loads(to_json(trace)))
+
+
+def test_the_schema_refuses_what_the_reader_refuses(schema: Any) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    plain = json.loads(KEPT[-1].read_text("utf-8"))
+    node = plain["steps"][0]["graph"]["nodes"][0]
+    for change in ({"kind": "other"}, {"strange": 1}, {"outputs": [{"type": "float32"}]}, {"order": -1}):
+        broken = json.loads(json.dumps(plain))
+        broken["steps"][0]["graph"]["nodes"][0] = node | change
+        assert not jsonschema.Draft202012Validator(schema).is_valid(broken), change
+
+
+@pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)
+def test_a_trace_of_each_version_is_read(file: Path) -> None:
+    trace = from_json(file.read_text("utf-8"), file.name)
+    assert trace.steps[0].graph.roots
+    assert from_json(to_json(trace)) == trace
+
+
+def test_there_is_a_trace_of_this_version() -> None:
+    assert KEPT[-1].stem == f"trace-{VERSION}"
+
+
+def test_a_snapshot_of_each_version_is_read() -> None:
+    for file in sorted((ROOT / "tests" / "data" / "versions").glob("*.graph.txt")):
+        assert read_snapshot(file.read_text("utf-8"), file.name).sections
