@@ -13,9 +13,10 @@ import numpy as np
 from autograph_cli.engines.protocol import Output, Saved, Text, shown
 from autograph_cli.graph import TensorType
 from autograph_cli.torch._arrays import storages as memory
+from autograph_cli.torch._arrays.backends import ELSEWHERE, device_of
 from autograph_cli.torch._arrays.meta import Meta
 from autograph_cli.torch._core.dims import Given, GivenSizes
-from autograph_cli.torch._core.node import LEAF, MetaLike, Node, shape_dtype
+from autograph_cli.torch._core.node import LEAF, Node, device_of_like, likes_on, shape_dtype
 from autograph_cli.torch._core.saved_attributes import attribute, needs
 from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult
 from autograph_cli.torch._core.tensor import Tensor
@@ -145,7 +146,7 @@ def _seen(item: Any) -> Any:
     kind = item.__class__
     if kind is not Packed and hasattr(item, "_raw"):
         raw = item._raw
-        shape = MetaLike(raw.shape) if raw.__class__ is Meta else raw.shape
+        shape = likes_on(device_of(raw))(raw.shape) if raw.__class__ in ELSEWHERE else raw.shape
         return [raw.dtype, shape, id(owner(raw)), raw.nbytes]
     if kind in _PLAIN or isinstance(item, np.dtype) or (issubclass(kind, tuple) and _PLAIN.issuperset(map(type, item))):
         return item
@@ -247,12 +248,12 @@ def types(cls: type[Node] | None, like: Any) -> list[TensorType]:
 @functools.lru_cache(1024)
 def saved_type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
     """The type of a tensor that is kept."""
-    return TensorType(dtype.name, tuple(shape), "meta" if shape.__class__ is MetaLike else "cpu")
+    return TensorType(dtype.name, tuple(shape), str(device_of_like(shape)))
 
 
 def _type(like: Any) -> TensorType:
     shape, dtype = shape_dtype(like)
-    return TensorType(dtype.name, tuple(shape), "meta" if like.__class__ is MetaLike else "cpu")
+    return TensorType(dtype.name, tuple(shape), str(device_of_like(like)))
 
 
 def storages(tensors: Iterable[Tensor]) -> list[int]:

@@ -9,12 +9,15 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _kernels
-from ._core import device_dispatch, fp_warnings
+from ._arrays import backends, cuda
+from ._core import device as devices, device_dispatch, fp_warnings
+from ._kernels.cuda_kernels import CudaKernels
 from ._kernels.meta_kernels import meta
 from ._kernels.sparse import computed
 
-device_dispatch.kernels_by_device["cpu"] = _kernels.cpu
-device_dispatch.kernels_by_device["meta"] = meta
+backends.NUMPY.kernels = _kernels.cpu
+backends.WITHOUT_MEMORY.kernels = meta
+cuda.kernels_of, devices.gpu_by_number = CudaKernels, cuda.place
 device_dispatch.sparse_computed = computed
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.

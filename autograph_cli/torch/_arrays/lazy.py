@@ -72,8 +72,8 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 
     def _read(self, a: Array) -> Any:
         conj, neg = self.bits
-        a = np.conjugate(a) if conj else a
-        return np.negative(a) if neg else a
+        a = a.conj() if conj else a
+        return -a if neg else a
 
     # -- views
 
@@ -91,10 +91,10 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __getitem__(self, index: Any) -> Any:
         found = self._geometry[index]
-        return self._view(found) if isinstance(found, np.ndarray) else self._read(found)
+        return self._read(found) if isinstance(found, np.generic) else self._view(found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._geometry[index] = self._read(np.asarray(resolved(value)).astype(self.dtype, copy=False))
+        self._geometry[index] = self._read(_array(resolved(value)).astype(self.dtype, copy=False))
 
     # -- reading
 
@@ -128,6 +128,13 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
             return None
         return function(*map(_deep, args), **{name: _deep(x) for name, x in options.items()})
 
+    def __add__(self, other: Any) -> Any:
+        """The sum of two gradients, also where they are not NumPy's."""
+        return self.resolved() + resolved(other)
+
+    def __radd__(self, other: Any) -> Any:
+        return resolved(other) + self.resolved()
+
     def __len__(self) -> int:
         return len(self._geometry)
 
@@ -151,6 +158,10 @@ class Lazy(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __repr__(self) -> str:
         return f"Lazy({self._geometry!r}, {self.bits})"
+
+
+def _array(x: Any) -> Any:
+    return x if hasattr(x, "astype") else np.asarray(x)
 
 
 _WRITE = frozenset((np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal))

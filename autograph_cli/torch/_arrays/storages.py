@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import Array
+from .backends import ELSEWHERE, NUMPY, backend_of, dense_strides
 from .lazy import Lazy, memory_of
 from .meta import Meta
 from .stand_in import StandIn, whole
@@ -16,24 +17,13 @@ from .stand_in import StandIn, whole
 def owner(raw: Array) -> Any:
     """The array that owns the memory of `raw`."""
     raw = memory_of(whole(raw))
-    if raw.__class__ is Meta:
-        return raw.whole()
-    while True:
-        base = getattr(raw, "base", None)
-        while base is not None and not isinstance(base, np.ndarray) and hasattr(base, "base"):
-            base = base.base
-        if not isinstance(base, np.ndarray):
-            return raw
-        raw = base
+    return ELSEWHERE.get(raw.__class__, NUMPY).owner(raw)
 
 
 def address(raw: Array) -> int:
     """Where the first element is."""
-    if raw.__class__ is Meta:
-        return int(raw.address)
-    interface = memory_of(raw._geometry if isinstance(raw, StandIn) else raw).__array_interface__
-    found: int = interface["data"][0]
-    return found
+    raw = memory_of(raw._geometry if isinstance(raw, StandIn) else raw)
+    return ELSEWHERE.get(raw.__class__, NUMPY).address(raw)
 
 
 def offset_in(raw: Array) -> int:
@@ -46,11 +36,9 @@ def capacity(raw: Array) -> int:
     return int(owner(raw).nbytes) // int(raw.itemsize)
 
 
-def strided(array: Any, shape: tuple[int, ...], strides: Any, xp: Any = np) -> Any:
-    """A window into an array, strides in bytes; NumPy's own takes float8_e5m2 for a float that it has."""
-    if array.itemsize == 1:
-        return xp.lib.stride_tricks.as_strided(array.view(np.uint8), shape, strides).view(array.dtype)
-    return xp.lib.stride_tricks.as_strided(array, shape, strides)
+def strided(array: Any, shape: tuple[int, ...], strides: Any) -> Any:
+    """A window that begins at the first element of an array, strides in bytes."""
+    return ELSEWHERE.get(array.__class__, NUMPY).strided(array, shape, strides)
 
 
 def window(raw: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None) -> Any:
@@ -59,21 +47,7 @@ def window(raw: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset:
     kind = raw.dtype if dtype is None else np.dtype(dtype)
     if raw.__class__ is Lazy:
         return Lazy(window(raw.memory, shape, strides, offset, dtype), raw.bits)
-    if raw.__class__ is Meta:
-        return raw.window(shape, [s * kind.itemsize for s in strides], offset * kind.itemsize, dtype)
-    if not all(shape):
-        return np.empty(shape, kind)
-    root = owner(raw)
-    start = address(raw) - address(root) + offset * kind.itemsize
-    needed = start + (1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))) * kind.itemsize
-    if start < 0 or needed > root.nbytes:
-        raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize "
-            f"{kind.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {root.nbytes}"
-        )
-    flat = strided(root, (root.size,), (root.itemsize,)).view(np.uint8)[start:]
-    flat = flat[: flat.size // kind.itemsize * kind.itemsize].view(kind)
-    return strided(flat, shape, [s * kind.itemsize for s in strides])
+    return ELSEWHERE.get(raw.__class__, NUMPY).window(raw, shape, strides, offset, kind)
 
 
 def resized(raw: Array, shape: tuple[int, ...]) -> Any:
@@ -86,14 +60,9 @@ def resized(raw: Array, shape: tuple[int, ...]) -> Any:
     if offset_in(raw) + count <= capacity(raw):
         return window(raw, shape, dense_strides(shape), 0)
     kept = window(raw, (capacity(raw) - offset_in(raw),), (1,), 0)
-    new = np.empty(count, raw.dtype)
+    new = backend_of(raw).empty(count, raw.dtype)
     new[: kept.size] = kept
     return new.reshape(shape)
-
-
-def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a row-major array."""
-    return tuple(math.prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))
 
 
 NEVER_SET = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5)
@@ -120,11 +89,6 @@ def spanned(shape: Any, strides: Any, offset: int = 0) -> int:
     return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if all(shape) else 0
 
 
-def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, on_meta: bool = False) -> Any:
-    """New memory with the given strides (in elements)."""
-    if on_meta:
-        return Meta(shape, dtype, [s * np.dtype(dtype).itemsize for s in strides])
-    if not all(shape):
-        return np.empty(shape, dtype)
-    flat = np.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
-    return strided(flat, shape, [s * flat.itemsize for s in strides])
+def empty_strided(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any, beside: Any = None) -> Any:
+    """New memory with the given strides (in elements), on the device of `beside`."""
+    return backend_of(beside).empty_strided(shape, strides, dtype)

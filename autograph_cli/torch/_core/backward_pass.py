@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.backends import ELSEWHERE
 from .._arrays.lazy import Lazy
 from .._arrays.unusual import BY_OPERATIONS
 from . import anomalies, hooks as hooks_module
@@ -63,6 +64,8 @@ class Pass:
         self.call = call
         self.recorded = call.create_graph or wrapped
         self.kernels: Any = None
+        self.elsewhere = False
+        """Whether gradients were met that are not NumPy's arrays."""
         self.captures: dict[Node, dict[int, list[int]]] = {}
         """For `grad` calls: node -> output number -> positions in the result."""
         self.found: list[Any] = [None] * len(call.inputs or ())
@@ -208,8 +211,9 @@ class Pass:
                 if plain:
                     like = target._output_meta
                     if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
-                        if g.__class__ in _ASKING:
+                        if g.__class__ in _ASKING or g.__class__ in ELSEWHERE:
                             quick = False  # the nodes that follow look at what they are given
+                            self.elsewhere = True
                         try:
                             g = fit(g, like[edge[1]] if target._multiple else like)
                         except Misfit as misfit:
@@ -390,7 +394,7 @@ class Pass:
     def _formulas(self, node: Node, g: Any, recorded: bool) -> Any:
         """What a node's formulas give: on tensors, by operations, or on raw arrays."""
         run: Any = node._run_recorded if recorded else node._run_raw
-        f = operations if recorded else self.kernels
+        f = operations if recorded else self.kernels if not self.elsewhere else self._kernels_of(g)
         edges = None if self.only is None else self._wanted_edges(node)
         if node._saved.__class__ is PackedItems and node._operation is not None:
             with opened(node):
@@ -408,6 +412,11 @@ class Pass:
             return None
         check_versions(node)  # of what the others need, too
         return wanted
+
+    def _kernels_of(self, g: Any) -> Any:
+        """The kernels of the device that a gradient is on, where a pass goes from one to another."""
+        found = kernels(*(x for x in (g if isinstance(g, list) else (g,)) if x is not None))
+        return found if self.call.counted is None else Counted(found, self.call.counted)
 
     def _cast_formulas(self, node: Node, g: Any) -> Any:
         """The same as operations that are not recorded (see `_by_operations`)."""

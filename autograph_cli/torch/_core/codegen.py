@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.backends import device_of
 from .._arrays.lazy import Lazy
 from .._arrays.unusual import UNUSUAL
 from . import device_dispatch, dispatch
 from .backward_source import backward_source
 from .code_cache import COPIES, compiled
-from .dtype_checks import refusing
 from .dtypes import CATEGORY, FLOATING
 from .forward_source import bound_source, dispatched_source, forward_source, signature_text
-from .memory_format import arranged, in_float32, settled, strides_of
+from .memory_format import settled, strides_of
 from .node import INFERENCE, Versions, edge_of, output_meta
 from .overrides import unasked, unknown_operand
 from .saved_tensors import SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 def install(op: Operation) -> None:
     """Give `op` its kernel, its function and its node's `_run_raw` and `_run_recorded`."""
-    op.kernel_function = _bind(op)
+    op.kernel_function = device_dispatch.bound(op, device_dispatch.kernels())
     scope = _scope(op)
     written = not op.list_result and op.has_derivative
-    simple = written and not op.multiple and not op.takes_lists
-    casts = op.promotes or op.floating or op.view
+    simple = written and not op.multiple and not op.takes_lists and not op.moves
+    casts = op.promotes or op.floating or op.view or op.moves
     source = forward_source if written and (simple or not casts) else dispatched_source
     op.function = _late(op, lambda: source(op), {**scope})
     op.function.op = op
@@ -58,15 +58,6 @@ def install(op: Operation) -> None:
 
 _FLOATS = frozenset(t.type for t, kind in CATEGORY.items() if kind >= FLOATING)
 """The classes of NumPy's scalars that `floating` operations take as they are."""
-
-
-def _bind(op: Operation) -> Callable[..., Any]:
-    kernel = device_dispatch.kernel_of(op, device_dispatch.kernels())
-    if op.refuses:
-        kernel = refusing(op.refuses, kernel)
-    if op.opmath:
-        kernel = in_float32(kernel)
-    return arranged(op.memory_format, kernel)
 
 
 def _scope(op: Operation) -> dict[str, Any]:
@@ -97,6 +88,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "expect": _expect,
         "make_view": make_view,
         "strides_of": strides_of,
+        "device_of": device_of,
         "materialize": materialize,
         "unpack": unpack,
         "opened_raw": opened_raw,

@@ -87,15 +87,18 @@ def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
 
 
 _entered: tuple[Any, ...] = ()
+gpu_by_number: Any = None
+"""Finds a GPU, with its number (see _arrays/cuda.py)."""
 CPU = device("cpu")
 META = device("meta")
 
 
 def check(where: Any) -> device:
-    """The device, if the engine has it; an error that names it otherwise (PyTorch's AssertionError for CUDA)."""
+    """The device, if the engine has it; an error that names it otherwise. A GPU comes with its number."""
     found: device = where if isinstance(where, device) else device(where)
     if found.type in ("cpu", "meta"):
-        return found
+        return CPU if found.type == "cpu" else META
     if found.type == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled")
+        gpu: device = gpu_by_number(found)
+        return gpu
     raise RuntimeError(f"device {str(found)!r} is not available in autograph's engine")

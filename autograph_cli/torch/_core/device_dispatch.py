@@ -1,17 +1,24 @@
-"""Where operations compute: on the CPU, or on `meta`, where arrays have a shape and no memory (see
-_arrays/meta.py)."""
+"""Where operations compute: by the class of their arrays on the CPU, on a GPU, or on `meta`, where arrays have a shape
+and no memory (see _arrays/backends.py)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays.meta import NO_DATA, Meta, refuses, without_memory
+from .._arrays import cuda
+from .._arrays.backends import ELSEWHERE, NUMPY, WITHOUT_MEMORY, device_of
+from .._arrays.cuda import moved
+from .._arrays.lazy import memory_of
+from .._arrays.meta import Meta, refuses, without_memory
 from .._arrays.sparse import Sparse
-from .device import CPU, META
-from .dtype_checks import check_float8
-from .node import MetaLike, shape_dtype
+from .device import CPU, META, device
+from .dtype_checks import check_float8, refusing
+from .errors import is_refusal
+from .memory_format import arranged, in_float32
+from .node import Like, device_of_like, shape_dtype
 from .state import process_state, thread_state
 
 if TYPE_CHECKING:
@@ -19,17 +26,19 @@ if TYPE_CHECKING:
 
 sparse_computed: Any = None
 """What computes with sparse arrays (see _kernels/sparse.py)."""
-kernels_by_device: dict[str, Any] = {}
-"""The kernels of each device type that can compute."""
 
 
 def kernels(*raws: Any) -> Any:
     """The kernels of the device that raw arrays are on; without any, of the one that tensors are now made on."""
     for raw in raws:
-        if raw.__class__ is Meta:
-            return kernels_by_device[META.type]
-    on_meta = not raws and process_state.special and thread_state.on_meta
-    return kernels_by_device[META.type if on_meta else CPU.type]
+        found = ELSEWHERE.get(memory_of(raw).__class__)
+        if found is not None:
+            return found.kernels
+    if raws or not process_state.special:
+        return NUMPY.kernels
+    if thread_state.on_meta:
+        return WITHOUT_MEMORY.kernels
+    return NUMPY.kernels if thread_state.place is None else cuda.opened().kernels
 
 
 def formula_kernels(*args: Any) -> Any:
@@ -46,20 +55,20 @@ def is_meta(x: Any) -> bool:
     return getattr(x, "_raw", x).__class__ is Meta
 
 
-def like_is_meta(like: Any) -> bool:
-    """Whether what looks as `like` (see `output_meta`) has no memory."""
-    return like.__class__ is MetaLike
-
-
 def beside(raw: Any, like: Any) -> Any:
     """A raw array on the device of another."""
-    return without_memory(raw) if like.__class__ is Meta else raw
+    return moved(raw, device_of(like))
 
 
 def filled(like: Any, number: int) -> Any:
     """A raw array full of `number` that looks as `like` (see `output_meta`)."""
     shape, dtype = shape_dtype(like)
-    return Meta(shape, dtype) if like.__class__ is MetaLike else np.full(shape, number, dtype)[()]
+    where = device_of_like(like)
+    if where == META:
+        return Meta(shape, dtype)
+    if where == CPU:
+        return np.full(shape, number, dtype)[()]
+    return cuda.opened().full(shape, number, dtype, where.index)
 
 
 # ---------------------------------------------------------------- one operation
@@ -72,14 +81,19 @@ def compute(op: Operation, raws: list[Any]) -> Any:
     """
     given = [raw for i, p in op.positions for raw in (raws[i] if p.is_list else (raws[i],)) if raw is not None]
     if any(isinstance(raw, Sparse) for raw in given):
-        return sparse_computed(op, kernels_by_device["cpu"], op.kernel_function, raws)
+        return sparse_computed(op, NUMPY.kernels, op.kernel_function, raws)
     if process_state.float8:
         check_float8(op, given)
-    if not any(raw.__class__ is Meta for raw in given):
+    if op.overwrites:
+        given[1] = raws[1] = _beside_target(raws[1], raws[0])
+    backends = {ELSEWHERE[raw.__class__] for raw in given if raw.__class__ in ELSEWHERE}
+    if not backends:
         return op.kernel_function(*raws)
+    if WITHOUT_MEMORY not in backends:
+        return on_gpu(op, raws, given)
     check_devices(op, given)
     try:
-        found = kernel_of(op, kernels_by_device[META.type])(*raws)
+        found = kernel_of(op, WITHOUT_MEMORY.kernels)(*raws)
         return tuple(map(without_memory, found)) if op.multiple else found
     except RuntimeError as error:
         if not refuses(error):
@@ -93,6 +107,84 @@ def kernel_of(op: Operation, kernels: Any) -> Any:
         return getattr(kernels, op.kernel)
     kernel = op.kernel
     return lambda *args: kernel(kernels, *args)
+
+
+def _beside_target(raw: Any, target: Any) -> Any:
+    """What is to be copied into `target`, on its device; without memory only where that has none."""
+    there = device_of(target)
+    return raw if raw.__class__ is Meta or there == META else moved(raw, there)
+
+
+def bound(op: Operation, kernels: Any) -> Callable[..., Any]:
+    """The kernel of `op` among those of a device, with what its record says of its dtypes and its layout."""
+    kernel = kernel_of(op, kernels)
+    if op.refuses:
+        kernel = refusing(op.refuses, kernel)
+    if op.opmath:
+        kernel = in_float32(kernel)
+    return arranged(op.memory_format, kernel)
+
+
+def on_gpu(op: Operation, raws: list[Any], given: list[Any]) -> Any:
+    """What the kernel of `op` makes of arrays of a GPU, beside which there may be numbers of the CPU.
+
+    RuntimeError where devices differ; NotImplementedError where CuPy, or the kernel, has no such computation.
+    """
+    where = gpu_of(op, given)
+    if op.random:
+        return _placed(op.kernel_function(*(_moved(raw, CPU) for raw in raws)), where)
+    backend: cuda.Cuda = cuda.opened()
+    kernel = backend.bound.get(op)
+    if kernel is None:
+        kernel = backend.bound[op] = bound(op, backend.kernels)
+    for i, p in op.positions:
+        raw = raws[i]
+        if raw.__class__ is np.ndarray:
+            raws[i] = backend.from_host(raw, where.index) if raw.ndim else raw[()]
+        elif p.is_list and raw is not None:
+            raws[i] = [backend.from_host(x, where.index) if x.__class__ is np.ndarray else x for x in raw]
+    with backend.computing(where, op.name):
+        try:
+            return kernel(*raws) if op.moves else _placed(kernel(*raws), where)
+        except (TypeError, AttributeError, ValueError) as error:
+            if is_refusal(error) or "broadcast" in str(error):
+                raise
+            raise NotImplementedError(
+                f"{op.name}() is not available on the device 'cuda' in autograph's engine: {error}. Move its arguments "
+                "to the CPU, by `.cpu()`"
+            ) from error
+
+
+def _moved(x: Any, where: device) -> Any:
+    """An argument of a kernel on a device; what is no array stays."""
+    if isinstance(x, (tuple, list)):
+        return type(x)([_moved(each, where) for each in x])
+    return moved(x, where) if memory_of(x).__class__ in ELSEWHERE else x
+
+
+def _placed(found: Any, where: device) -> Any:
+    """What a kernel gave on a GPU, numbers too."""
+    if isinstance(found, (tuple, list)):
+        return [_placed(x, where) for x in found]
+    return moved(found, where) if isinstance(found, (np.generic, np.ndarray)) else found
+
+
+def gpu_of(op: Operation, given: list[Any]) -> device:
+    """The GPU that the arrays of an operation are on; RuntimeError where they are on several devices.
+
+    As in PyTorch, a 0-d tensor of the CPU may stand beside others in arithmetic.
+    """
+    places = [device_of(raw) for raw in given]
+    where = next(place for place in places if place != CPU)
+    for raw, place in zip(given, places, strict=True):
+        if place == where:
+            continue
+        if place != CPU or raw.ndim or not (op.promotes or op.pointwise or op.from_cpu):
+            pair = dict.fromkeys(map(str, [where, place] if places[0] == where else [place, where]))
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {' and '.join(pair)}!"
+            )
+    return where
 
 
 def missing(name: str) -> NotImplementedError:
@@ -118,8 +210,8 @@ def check_devices(op: Operation, given: list[Any]) -> None:
 
 def check_out(raw: Any, target: Any) -> None:
     """RuntimeError where the result and the memory for it are on different devices."""
-    if (raw.__class__ is Meta) is not (target.__class__ is Meta):
-        here, there = ("meta", "cpu") if raw.__class__ is Meta else ("cpu", "meta")
+    here, there = device_of(raw), device_of(target)
+    if here != there:
         raise RuntimeError(
             f"Attempting to copy from device {here} to device {there}, but cross-device copies are not allowed!"
         )
@@ -127,10 +219,14 @@ def check_out(raw: Any, target: Any) -> None:
 
 def copied(raw: Any, beside: Any) -> Any:
     """A copy of a raw array that others may share, on the device of `beside`."""
-    return Meta(raw.shape, raw.dtype) if beside.__class__ is Meta else np.array(raw)
+    if beside.__class__ is Meta:
+        return Meta(raw.shape, raw.dtype)
+    return raw.copy() if raw.__class__ in ELSEWHERE else np.array(raw)
 
 
-def check_device(g: Any, like: Any) -> None:
-    """PyTorch's error where a gradient without memory is to go to a tensor that has some."""
-    if g.__class__ is Meta and like.__class__ is not MetaLike:
-        raise NotImplementedError(NO_DATA)
+def fit_device(g: Any, like: Any) -> Any:
+    """A raw gradient on the device of the tensor that it is to go to; PyTorch's errors where that cannot be."""
+    if not isinstance(like, Like) and memory_of(g).__class__ not in ELSEWHERE:
+        return g
+    there = device_of_like(like)
+    return g if there == META else moved(g, there)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import dispatched
+from .._arrays.backends import DENSE, device_of
 from .._arrays.dispatched import Dispatched
 from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
 from .._arrays.meta import Meta
@@ -118,7 +119,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> lis
         return [flip(raw, *bits) for raw in (result if op.multiple else [result])]
     if op.multiple:
         return list(result)
-    if op.elementwise and result.__class__ is np.ndarray and result.ndim > 1:
+    if op.elementwise and result.__class__ in DENSE and result.ndim > 1:
         operands = [raws[i] for i, _ in op.positions]
         if not op.takes_lists and not operands[0].flags.c_contiguous:
             result = settled(result, *operands)
@@ -221,7 +222,7 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     for target, raw in zip(targets, compute(op, args), strict=True):
         resizes = op.elementwise and raw.shape != target._raw.shape
         put(target, raw)
-        if resizes and raw.__class__ is np.ndarray and raw.size and not raw.flags.c_contiguous:
+        if resizes and raw.__class__ in DENSE and raw.size and not raw.flags.c_contiguous:
             target._raw = window(target._raw, raw.shape, strides_of(raw), 0)
             target._raw[...] = raw
     return out
@@ -432,6 +433,7 @@ _PROPERTIES: dict[str, Any] = {
     "sizes": lambda raw: raw.shape,
     "dtype": lambda raw: raw.dtype,
     "strides": strides_of,
+    "device": device_of,
 }
 
 

@@ -332,7 +332,7 @@ def cast_number(number: Any, wanted: np.dtype[Any]) -> Any:
     """A NumPy scalar of dtype `wanted`; integers wrap around as they do in C, and complex numbers lose their imaginary
     part."""
     category = CATEGORY[wanted]
-    if isinstance(number, (np.ndarray, np.generic)):
+    if hasattr(number, "item"):
         number = number.item()
     if category == BOOLEAN:
         return wanted.type(bool(number))

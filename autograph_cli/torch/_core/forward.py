@@ -160,7 +160,7 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = make(empty_strided(wanted.shape, strides, t._raw.dtype, t._raw.__class__ is Meta))
+    made = make(empty_strided(wanted.shape, strides, t._raw.dtype, t._raw))
     return made.copy_(t)
 
 
@@ -203,7 +203,7 @@ def _apart_in_memory(tangent: Tensor) -> Tensor:
     raw = tangent._raw
     if raw.__class__ is Meta:
         return operations.clone(tangent)
-    made = empty_strided(raw.shape, strides_of(raw), raw.dtype) if raw.ndim and not repeats(raw) else raw.copy()
+    made = empty_strided(raw.shape, strides_of(raw), raw.dtype, raw) if raw.ndim and not repeats(raw) else raw.copy()
     if made.ndim:
         made[...] = raw
     return make(made, edge_of(tangent))
@@ -435,7 +435,7 @@ def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
     if size != x._raw.shape or not size:
         return make(kernels(x._raw).zeros(size, x._raw.dtype)[()])
-    made = empty_strided(size, strides_of(x._raw), x._raw.dtype, x._raw.__class__ is Meta)
+    made = empty_strided(size, strides_of(x._raw), x._raw.dtype, x._raw)
     made[...] = 0
     return make(made)
 

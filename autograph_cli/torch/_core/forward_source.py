@@ -343,7 +343,12 @@ def _saved(op: Operation, name: str) -> str:
         return {"sizes": "raw.shape", "dtype": "raw.dtype"}[tail]
     each = any(p.name == head and p.is_list for p in op.tensors)
     one = "t" if each else shown
-    value = {"sizes": f"{one}._raw.shape", "dtype": f"{one}._raw.dtype", "strides": f"strides_of({one}._raw)"}[tail]
+    value = {
+        "sizes": f"{one}._raw.shape",
+        "dtype": f"{one}._raw.dtype",
+        "strides": f"strides_of({one}._raw)",
+        "device": f"device_of({one}._raw)",
+    }[tail]
     guard = op.saving[op.saved_names.index(name)][0]
     if guard is not None:
         value = f"{value} if edge{guard} is not None else ()"

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.backends import device_of
 from .._arrays.dispatched import Dispatched
-from .._arrays.lazy import Lazy
+from .._arrays.lazy import Lazy, resolved
 from . import dtypes
-from .device_dispatch import check_device, kernels
-from .node import Edge, Node, shape_dtype
+from .device_dispatch import fit_device, kernels
+from .node import Edge, Node, device_of_like, shape_dtype
 from .op_namespace import operations
 from .tensor import Tensor, make
 from .views import is_dense
@@ -33,9 +34,9 @@ def output_meta_at(edge: Edge) -> Any:
 def fit(g: Any, like: Any) -> Any:
     """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
     shape, kind = shape_dtype(like)
-    check_device(g, like)
     if g.__class__ is Dispatched:
         return fit_recorded(make(g), like)._raw
+    g = fit_device(g, like)
     if g.shape != shape:
         if not _broadcasts(shape, g.shape):
             raise Misfit(g.shape, shape)
@@ -60,7 +61,8 @@ def fit_recorded(g: Tensor, like: Any) -> Tensor:
     """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's
     formulas."""
     shape, kind = shape_dtype(like)
-    check_device(g._raw, like)
+    if device_of(g._raw) != device_of_like(like):
+        g = operations._to_copy_device(g, g._raw.dtype, device_of_like(like))
     if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
         g = operations.real(g)
     if g._raw.shape != shape:
@@ -118,6 +120,7 @@ def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
             if moved and (isinstance(g, np.generic) or is_dense(variable._raw)):
                 meta.grad._counter = [1]
             return
+        g = resolved(g)
         if isinstance(have._raw, np.generic):
             have._raw = have._raw + g
         else:

@@ -5,15 +5,14 @@ Strides decide whether a later `reshape` is a view, and so which node the graph 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array
-from .._arrays.meta import Meta
-from .._arrays.storages import dense_strides, strided
+from .._arrays.backends import DENSE, backend_of, dense_strides
+from .._arrays.storages import strided
 from .dtypes import CATEGORY, FLOATING
 
 
@@ -47,7 +46,7 @@ def arranged(memory_format: str | Callable[..., Any], kernel: Callable[..., Any]
 
 
 def _number(raw: Array) -> Any:
-    return raw[()] if raw.__class__ is np.ndarray and not raw.ndim else raw
+    return raw[()] if raw.__class__ in DENSE and not raw.ndim else raw
 
 
 def strides_of(raw: Array) -> tuple[int, ...]:
@@ -91,7 +90,7 @@ def channels_last_order(rank: int) -> tuple[int, ...]:
 
 
 def channels_last(result: Any, *inputs: Any) -> Any:
-    if inputs[0].__class__ is not np.ndarray:
+    if inputs[0].__class__ not in DENSE:
         return result
     if not any(map(suggests_channels_last, inputs)):
         return contiguous(result)
@@ -105,14 +104,14 @@ def channels_last(result: Any, *inputs: Any) -> Any:
 def contiguous(raw: Array) -> Any:
     if isinstance(raw, tuple):
         return (*map(contiguous, raw),)
-    if raw.__class__ is not np.ndarray:
+    if raw.__class__ not in DENSE:
         return raw if raw.ndim < 2 or raw.flags.c_contiguous else raw.copy("C")
     return raw if raw.ndim < 2 or not raw.size else laid(raw, dense_strides(raw.shape))
 
 
 def joined(raw: Array, parts: Sequence[Any], dim: int) -> Any:
     """What `cat` gives is laid out row by row, unless channels come last in all that is joined."""
-    if raw.__class__ is np.ndarray and raw.size and all(suggests_channels_last(x) for x in parts if x.ndim == raw.ndim):
+    if raw.__class__ in DENSE and raw.size and all(suggests_channels_last(x) for x in parts if x.ndim == raw.ndim):
         return laid(
             raw, permuted_strides(raw.shape, channels_last_order(raw.ndim)) if raw.ndim in (4, 5) else strides_of(raw)
         )
@@ -121,7 +120,7 @@ def joined(raw: Array, parts: Sequence[Any], dim: int) -> Any:
 
 def stacked(raw: Array, parts: Sequence[Any], dim: int) -> Any:
     """What `stack` gives, likewise; where channels come last the new dimension goes where a view would have it."""
-    if raw.__class__ is not np.ndarray or not raw.size or not all(map(suggests_channels_last, parts)):
+    if raw.__class__ not in DENSE or not raw.size or not all(map(suggests_channels_last, parts)):
         return contiguous(raw)
     shape, strides = list(parts[0].shape), list(strides_of(parts[0]))
     strides.insert(dim, shape[dim] * strides[dim] if dim < len(shape) else 1)
@@ -148,7 +147,7 @@ def indexed_strides(shape: tuple[int, ...], raw: Array, indices: Sequence[Any]) 
 
 
 def indexed(result: Any, raw: Array, indices: Sequence[Any]) -> Any:
-    if result.__class__ is not np.ndarray or result.ndim < 2 or not result.size or all(i is None for i in indices):
+    if result.__class__ not in DENSE or result.ndim < 2 or not result.size or all(i is None for i in indices):
         return result
     if any(i is not None and i.dtype.kind == "b" for i in indices):
         return contiguous(result)
@@ -169,12 +168,10 @@ def _like(result: Any, first: Any) -> Any:
 
 def empty_as(raw: Array, dtype: Any) -> Any:
     """New memory laid out like `raw`, or, where that has gaps, with its dimensions in the same order."""
-    on_meta = raw.__class__ is Meta
+    backend = backend_of(raw)
     if raw.ndim < 2 or raw.flags.c_contiguous or not raw.size:
-        return Meta(raw.shape, np.dtype(dtype)) if on_meta else np.empty(raw.shape, dtype)
-    if on_meta:
-        return Meta(raw.shape, np.dtype(dtype), [s * np.dtype(dtype).itemsize for s in preserved_strides(raw)])
-    return empty_strided(raw.shape, preserved_strides(raw), dtype)
+        return backend.empty(raw.shape, dtype)
+    return backend.empty_strided(raw.shape, preserved_strides(raw), dtype)
 
 
 def preserved_strides(raw: Array) -> Sequence[int]:
@@ -187,7 +184,7 @@ def preserved_strides(raw: Array) -> Sequence[int]:
 
 def settled(raw: Array, *operands: Any) -> Any:
     """`raw`, computed element by element from these arrays, as PyTorch lays it out: see `elementwise_strides`."""
-    if raw.__class__ is not np.ndarray or not raw.size:
+    if raw.__class__ not in DENSE or not raw.size:
         return raw
     return laid(raw, elementwise_strides(raw.shape, [x for x in operands if x is not None]))
 
@@ -205,15 +202,9 @@ def laid(raw: Array, strides: Sequence[int]) -> Any:
 
 def copied(raw: Array, strides: Sequence[int]) -> Any:
     """A copy of `raw` with these strides (in elements)."""
-    made = empty_strided(raw.shape, strides, raw.dtype)
+    made = backend_of(raw).empty_strided(raw.shape, strides, raw.dtype)
     made[...] = raw
     return made
-
-
-def empty_strided(shape: tuple[int, ...], strides: Sequence[int], dtype: Any) -> Any:
-    """New memory without gaps; the strides, in elements, are some order of the dimensions."""
-    kind = np.dtype(dtype)
-    return np.ndarray(shape, kind, np.empty(math.prod(shape), kind), 0, [s * kind.itemsize for s in strides])
 
 
 def elementwise_strides(shape: tuple[int, ...], operands: Sequence[Any]) -> Sequence[int]:

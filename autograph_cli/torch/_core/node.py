@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.backends import device_of
 from .._arrays.lazy import resolved
-from .._arrays.meta import Meta
-from .device import CPU, META
+from .device import CPU, device
 from .dtypes import FROM_NUMPY
 from .errors import refused
 from .op_namespace import operations
@@ -27,21 +28,35 @@ def output_meta(raw: Any) -> Any:
     """What a gradient of `raw` must look like: the class of a NumPy scalar, or (shape, dtype)."""
     if isinstance(raw, np.generic):
         return raw.__class__
-    return (raw.shape, raw.dtype) if raw.__class__ is not Meta else MetaLike((raw.shape, raw.dtype))
+    if raw.__class__ is np.ndarray or (where := device_of(raw)) is CPU:
+        return raw.shape, raw.dtype
+    return likes_on(where)((raw.shape, raw.dtype))
 
 
-class MetaLike(tuple[Any, ...]):
-    """(shape, dtype) of an array without memory."""
+class Like(tuple[Any, ...]):
+    """(shape, dtype) of an array that is not on the CPU; each device has a subclass."""
 
     __slots__ = ()
+    device: device
 
     def __eq__(self, other: object) -> bool:
-        return other.__class__ is MetaLike and tuple.__eq__(self, other)
+        return other.__class__ is self.__class__ and tuple.__eq__(self, other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     __hash__ = tuple.__hash__
+
+
+@functools.cache
+def likes_on(where: device) -> type[Like]:
+    """The class of `Like` of a device."""
+    return type("Like", (Like,), {"__slots__": (), "device": where})
+
+
+def device_of_like(like: Any) -> device:
+    """The device of what looks as `like` (see `output_meta`)."""
+    return like.device if isinstance(like, Like) else CPU
 
 
 def shape_dtype(like: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -208,7 +223,7 @@ class InputMetadata:
         shape, kind = shape_dtype(like)
         self.shape = of_shape(shape)
         self.dtype = FROM_NUMPY[kind]
-        self.device = META if like.__class__ is MetaLike else CPU
+        self.device = device_of_like(like)
 
 
 def shown(edge: Edge) -> Edge:

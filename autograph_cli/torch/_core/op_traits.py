@@ -31,6 +31,12 @@ class Traits:
     """PyTorch's policy: "lower_precision_fp", "fp32" or "promote" (float32 if one of the tensors is);
     "lower_precision_result": casts nothing, but the product inside does, so the result is of the lower dtype."""
 
+    from_cpu: bool = False
+    """A 0-d tensor of the CPU may stand beside tensors on a GPU, as it may where elements are computed one by one."""
+
+    moves: bool = False
+    """The result may be on another device than the arguments."""
+
     # Results
     view: bool = False
     """The result shares the first input's memory."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from .._arrays.dispatched import Dispatched
 from . import dtypes
-from .device_dispatch import filled, like_is_meta
+from .device_dispatch import filled
 from .errors import refused
 from .gradients import output_meta_at
-from .node import Edge, Node, edge_of, output_meta, shape_dtype
+from .node import Edge, Node, device_of_like, edge_of, output_meta, shape_dtype
 from .operation import operations
 from .registry import functions
 from .size import Size
@@ -83,9 +83,9 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
             f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
             f"{Size(shape)}."
         )
-    if g.is_meta is not like_is_meta(like):
-        positions = ("meta", "cpu") if g.is_cpu else ("cpu", "meta")
-        raise RuntimeError(f"invalid gradient at index {i} - expected device {positions[0]} but got {positions[1]}")
+    if g.device != device_of_like(like):
+        expected = device_of_like(like)
+        raise RuntimeError(f"invalid gradient at index {i} - expected device {expected} but got {g.device}")
     if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
         raise RuntimeError(
             f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "

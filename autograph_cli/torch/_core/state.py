@@ -124,6 +124,8 @@ class ThreadState(threading.local):
     saved_hooks_disabled: str | None = None
     on_meta: bool = False
     """Whether tensors are made without memory."""
+    place: Any = None
+    """The GPU on which tensors are made."""
     before_change: Any = None
     """Called with each tensor that is about to be changed in place."""
     levels: tuple[Any, ...] = ()

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import Array, dispatched
+from .._arrays.backends import device_of
 from .._arrays.dispatched import Dispatched
 from .._arrays.meta import Meta
 from .._arrays.sparse import Coo, Csr
 from . import dtypes
 from .class_names import Named
-from .device import CPU, META
 from .errors import refused
 from .layout import sparse_coo, sparse_csr, strided
 from .node import (
@@ -142,7 +142,7 @@ class Tensor(Methods, metaclass=Named):
     @property
     def device(self) -> Any:
         """`cpu`, or `meta` for a tensor without memory."""
-        return META if self._raw.__class__ is Meta else CPU
+        return device_of(self._raw)
 
     @property
     def layout(self) -> Any:
@@ -152,9 +152,10 @@ class Tensor(Methods, metaclass=Named):
     is_sparse = property(lambda self: self._raw.__class__ is Coo, doc="Whether the layout is `torch.sparse_coo`.")
     is_sparse_csr = property(lambda self: self._raw.__class__ is Csr, doc="Whether the layout is `torch.sparse_csr`.")
     is_meta = property(lambda self: self._raw.__class__ is Meta, doc="Whether the tensor has no memory.")
-    is_cuda = is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False, doc="False in this engine.")
-    is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = is_cuda
-    is_cpu = property(lambda self: self._raw.__class__ is not Meta, doc="Whether the elements are in main memory.")
+    is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False, doc="False in this engine.")
+    is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = is_quantized
+    is_cpu = property(lambda self: self.device.type == "cpu", doc="Whether the elements are in main memory.")
+    is_cuda = property(lambda self: self.device.type == "cuda", doc="Whether the elements are in the memory of a GPU.")
     itemsize = property(lambda self: self.dtype.itemsize, doc="The bytes of one element.")
     nbytes = property(lambda self: self._raw.size * self.dtype.itemsize, doc="The bytes of all elements.")
 
@@ -276,7 +277,7 @@ class Tensor(Methods, metaclass=Named):
             )
         if self.requires_grad and dtypes.CATEGORY[new._raw.dtype] < dtypes.FLOATING:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if self._meta is not None and new._raw.dtype != self._raw.dtype:
+        if self._meta is not None and (new._raw.dtype != self._raw.dtype or new.device != self.device):
             self._meta.accumulator = None
         self._raw = new._raw
 
@@ -466,7 +467,7 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
             f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size "
             f"'{list(tensor._raw.shape)}'. Please ensure that the gradient and the tensor are the same size"
         )
-    if grad.is_meta is not tensor.is_meta:
+    if grad.device != tensor.device:
         raise RuntimeError(
             f"attempting to assign a gradient with device type '{grad.device}' to a tensor with device type "
             f"'{tensor.device}'. Please ensure that the gradient and the tensor are on the same device"

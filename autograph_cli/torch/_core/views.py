@@ -8,7 +8,6 @@ import numpy as np
 
 from .._arrays import Array
 from .._arrays.lazy import bits_of, flip, memory_of
-from .._arrays.meta import Meta
 from .._arrays.sparse import Sparse
 from .._arrays.storages import address, as_strided_raw, empty_strided, offset_in, owner
 from .._arrays.unusual import BY_OPERATIONS
@@ -148,7 +147,7 @@ class CopySlices(Node):
         return found
 
     def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        result = empty_strided(*self.base, grad.dtype, grad.__class__ is Meta)
+        result = empty_strided(*self.base, grad.dtype, grad)
         result[...] = grad
         part = flip(as_strided_raw(result, *self.view, self.dtype), *self.bits)
         grads = self.function()._run_raw(f, part.copy("K"))
@@ -160,7 +159,7 @@ class CopySlices(Node):
     def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
         if isinstance(grad, Wrapped):
             return self._run_wrapped(f, grad)
-        result = make(empty_strided(*self.base, grad._raw.dtype, grad._raw.__class__ is Meta))
+        result = make(empty_strided(*self.base, grad._raw.dtype, grad._raw))
         result.copy_(grad)
         part = f.as_strided(result, *self.view) if self.path is None else along(self.path, result)
         grads = self.function()._run_recorded(f, f.clone(part))

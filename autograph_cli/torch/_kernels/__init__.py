@@ -87,5 +87,14 @@ class Kernels(
         for name, ufunc in Pointwise.direct.items():
             setattr(self, name, getattr(xp, ufunc))
 
+    def placed(self, table: Any) -> Any:
+        """An array that was worked out on the CPU, where the kernels compute."""
+        return table
+
+    def may_hold_nan(self, a: Any) -> bool:
+        """Whether something in an array of floats may be no number."""
+        total = self.xp.add.reduce(a, axis=None)
+        return bool(total != total)
+
 
 cpu = Kernels(np)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._arrays.cuda import moved
 from .._arrays.meta import without_memory
 from .._core import layout as layouts
 from .._core.dtypes import FLOAT8, to_float8
@@ -57,6 +58,9 @@ class Conversion:
         if a.__class__ is np.ndarray and a.size:
             return copied(a, permuted_strides(a.shape, channels_last_order(a.ndim)))
         return self.xp.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order))
+
+    def _to_copy_device(self, a: Array, dtype: Any, where: Any) -> Any:
+        return moved(self.cast(a, dtype) if a.dtype != dtype or 0 in a.strides else a, where)
 
     def _to_copy_meta(self, a: Array, dtype: Any) -> Any:
         return without_memory(a).astype(dtype)

@@ -96,7 +96,7 @@ class Embedding:
         out = self.xp.zeros((bags, rows.shape[1]), rows.dtype)
         positions = self.xp.zeros((bags, rows.shape[1]), "int64")
         if owner.size:
-            starts = self.xp.flatnonzero(self.xp.concatenate([[True], owner[1:] != owner[:-1]]))
+            starts = self.xp.flatnonzero(self.xp.concatenate([self.xp.ones(1, bool), owner[1:] != owner[:-1]]))
             out[owner[starts]] = self.xp.maximum.reduceat(rows, starts, axis=0)
             line = self.xp.arange(owner.size)[:, None]
             first = self.xp.where(rows == out[owner], line, owner.size)

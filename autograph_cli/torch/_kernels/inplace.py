@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from .._arrays import Array
+from .._arrays.backends import backend_of
 
 KEPT_NUMBERS = 512
 
@@ -31,7 +32,9 @@ class Updates:
         if found is None:
             if len(self._numbers) >= KEPT_NUMBERS:
                 self._numbers.clear()
-            found = self._numbers[value] = self.xp.array(value, self.dtype)
+            # A scalar of NumPy is handed to a GPU with the call; a 0-d array would be a copy of its own.
+            found = np.array(value, self.dtype) if self.xp is np else self.dtype.type(value)
+            self._numbers[value] = found
         return found
 
     def opened(self, raw: Array) -> Any:
@@ -217,12 +220,14 @@ _REDUCED = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 _made: dict[Any, Updates] = {}
 
 
-def updates(dtype: Any) -> Updates:
-    """The arithmetic for NumPy arrays of a dtype."""
-    found = _made.get(dtype)
+def updates(raw: Array) -> Updates:
+    """The arithmetic for arrays of the dtype and the device of `raw`."""
+    dtype, xp = raw.dtype, backend_of(raw).kernels.xp
+    found = _made.get((dtype, xp))
     if found is None:
         kind = ReducedUpdates if dtype in _REDUCED else Updates
-        found = _made[dtype] = kind(np, np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype)
+        wide = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+        found = _made[dtype, xp] = kind(xp, wide)
     return found
 
 

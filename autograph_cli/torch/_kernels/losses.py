@@ -106,7 +106,7 @@ class Losses:
         positions = target if everywhere else self.xp.where(known, target, 0)
         if readable(positions) and (positions.min() < 0 or positions.max() >= a.shape[1]):
             wrong = positions[(positions < 0) | (positions >= a.shape[1])].ravel()[0]
-            raise refused(IndexError, f"Target {wrong} is out of bounds.")
+            raise refused(IndexError, f"Target {int(wrong)} is out of bounds.")
         if everywhere:
             return positions, None if weight is None else weight[positions]
         return positions, known.astype(a.dtype) * (self.number(1, a) if weight is None else weight[positions])

@@ -233,8 +233,8 @@ class Pointwise:
             return self.xp.power(a, b)
         # As in C: of the inverses of integers, only those of 1 and -1 are integers.
         below = b < 0
-        inverse = self.where(a == 1, a, self.where(a == -1, self.where(b % 2 == 0, -a, a), self.xp.zeros_like(a)))
-        return self.where(below, inverse, self.xp.power(a, self.where(below, self.xp.zeros_like(b), b)))
+        inverse = self.where(a == 1, a, self.where(a == -1, self.where(b % 2 == 0, -a, a), a - a))
+        return self.where(below, inverse, self.xp.power(a, self.where(below, b - b, b)))
 
     def _complex_pow(self, a: Array, b: Array) -> Any:
         """exp(b log a), and what C makes of it where a is 0: 0, infinity or nan, by the sign of the real part of b."""

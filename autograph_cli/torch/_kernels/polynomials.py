@@ -21,7 +21,7 @@ class Polynomials:
         x, n = self.xp.broadcast_arrays(x, self.xp.trunc(n))
         p, q = self.xp.ones(x.shape), first(x)
         out = self.xp.where(n == 0, p, self.xp.where(n == 1, q, 0.0))
-        for k in range(2, int(n.max(initial=0)) + 1):
+        for k in range(2, (int(n.max()) if n.size else 0) + 1):
             p, q = q, following(k, x, q, p)
             out = self.xp.where(n == k, q, out)
         return out

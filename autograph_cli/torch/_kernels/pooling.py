@@ -91,6 +91,13 @@ def _bins(n: int, m: int) -> tuple[Any, Any]:
 
 
 @functools.lru_cache(maxsize=16)
+def _members(n: int, m: int) -> Any:
+    """The positions in each bin, (m, longest); short bins repeat their last element."""
+    start, end = _bins(n, m)
+    return np.minimum(start[:, None] + np.arange(int((end - start).max()) if m else 1), end[:, None] - 1)
+
+
+@functools.lru_cache(maxsize=16)
 def _averaging(n: int, m: int, dtype: Any) -> Any:
     """The matrix (m, n) whose rows average the bins."""
     start, end = _bins(n, m)
@@ -105,6 +112,8 @@ class Pooling:
     xp: Any
     matmul: Any
     framed: Any
+    placed: Any
+    may_hold_nan: Any
 
     def _framed(
         self, a: Array, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
@@ -130,8 +139,10 @@ class Pooling:
         best = candidates[0].copy()
         for candidate in candidates[1:]:
             self.xp.maximum(best, candidate, out=best)
-        inside = _inside(size, kernel, stride, padding, dilation, out) if framed is not a else None
-        shifts, corners = _positions(size, kernel, stride, padding, dilation, out)
+        inside = None
+        if framed is not a:
+            inside = [self.placed(table) for table in _inside(size, kernel, stride, padding, dilation, out)]
+        shifts, corners = map(self.placed, _positions(size, kernel, stride, padding, dilation, out))
         return best, self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
 
     def _max_of_few(self, candidates: list[Any], whole: bool) -> Any:
@@ -157,7 +168,7 @@ class Pooling:
             match = match if inside is None else match & inside[k]
             self.xp.maximum(code, match * kind(many - k), out=code)
         code = kind(many) - code
-        if best.dtype.kind in "fV" and readable(best) and np.isnan(np.add.reduce(best, axis=None)):
+        if best.dtype.kind in "fV" and readable(best) and self.may_hold_nan(best):
             for k, candidate in enumerate(candidates):
                 code = self.xp.where(self.xp.isnan(candidate), kind(k), code)
         return code
@@ -212,7 +223,7 @@ class Pooling:
         total: Any = None
         for _, window in _windows(kernel, stride, one, out):
             total = framed[window].copy() if total is None else total + framed[window]
-        return total / _counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor)
+        return total / self.placed(_counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor))
 
     avg_pool2d = avg_pool3d = avg_pool
 
@@ -222,7 +233,7 @@ class Pooling:
     ) -> Any:
         size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
         out = grad.shape[-len(kernel) :]
-        share = grad / _counts(grad.dtype, size, kernel, stride, padding, out, include_pad, divisor)
+        share = grad / self.placed(_counts(grad.dtype, size, kernel, stride, padding, out, include_pad, divisor))
         framed = self._framed(self.xp.zeros(a.shape, grad.dtype), 0, kernel, stride, padding, one, out)
         for _, window in _windows(kernel, stride, one, out):
             framed[window] += share
@@ -244,7 +255,8 @@ class Pooling:
 
     @widened
     def _adaptive_avg_pool2d(self, a: Array, size: Any) -> Any:
-        return self.along(a, [_averaging(n, m, a.dtype) for n, m in zip(a.shape[-len(size) :], size, strict=True)])
+        pairs = zip(a.shape[-len(size) :], size, strict=True)
+        return self.along(a, [self.placed(_averaging(n, m, a.dtype)) for n, m in pairs])
 
     @widened
     def _adaptive_avg_pool2d_backward(self, grad: Array, a: Array) -> Any:
@@ -258,18 +270,11 @@ class Pooling:
 
     def _averaged_back(self, grad: Array, a: Array, dims: int) -> Any:
         pairs = zip(a.shape[-dims:], grad.shape[-dims:], strict=True)
-        return self.along(grad, [_averaging(n, m, grad.dtype).T for n, m in pairs])
+        return self.along(grad, [self.placed(_averaging(n, m, grad.dtype)).T for n, m in pairs])
 
     def adaptive_max_pool2d(self, a: Array, size: Any) -> Any:
-        spatial = a.shape[-len(size) :]
-        lines = []
-        for n, m in zip(spatial, size, strict=True):
-            start, end = _bins(n, m)
-            # Short bins repeat their last element.
-            lines.append(
-                self.xp.minimum(start[:, None] + self.xp.arange(int((end - start).max()) if m else 1), end[:, None] - 1)
-            )
-        return self.max_of_lines(a, lines)
+        pairs = zip(a.shape[-len(size) :], size, strict=True)
+        return self.max_of_lines(a, [self.placed(_members(*pair)) for pair in pairs])
 
     adaptive_max_pool3d = adaptive_max_pool2d
 

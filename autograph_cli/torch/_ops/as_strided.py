@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.cuda import moved
 from .._arrays.storages import as_strided_raw, capacity, offset_in, spanned
 from .._core import batching_rules, dims
 from .._core.device_dispatch import kernels
@@ -70,6 +71,7 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
         if not isinstance(grad, Wrapped) and len(set(positions._raw.ravel().tolist())) == positions._raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
             return as_strided_op(memory, sizes, strides, before)
+        positions = make(moved(positions._raw, memory.device)) if memory.is_cuda else positions
         flat = operations.index_add(memory, 0, reshape(positions, (-1,)), reshape(grad, (-1,)))
         return as_strided_op(flat, sizes, strides, before)
     return make(kernels(grad._raw).as_strided_backward(grad._raw, size, stride, offset, sizes, strides))

@@ -116,7 +116,7 @@ def _as_numbers(mask: Tensor, query: Tensor) -> Tensor:
     if mask._raw.dtype.kind != "b":
         return mask
     kind = query._raw.dtype.type
-    return make(np.where(mask._raw, kind(0), kind(-math.inf)))
+    return make(kernels(mask._raw).xp.where(mask._raw, kind(0), kind(-math.inf)))
 
 
 def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> bool:

@@ -49,6 +49,35 @@ to_meta_op = operation(
 )
 
 
+to_device_op = operation(
+    "_to_copy.device(Tensor self, ScalarType dtype, Device device)",
+    moves=True,
+    node="ToCopyBackward0",
+    linear=True,
+    batch=batching.folded,
+    self=lambda f, grad, self_dtype, self_device: f._to_copy_device(
+        _cast_back(f, grad, self_dtype), self_dtype, self_device
+    ),
+)
+
+
+def on_device(
+    tensor: Tensor, where: devices.device, dtype: Any, copy: bool = False, memory_format: Any = None
+) -> Tensor:
+    """The tensor in a dtype on a device; itself where nothing changes.
+
+    NotImplementedError for a tensor without memory that is to get some.
+    """
+    if tensor.device == where:
+        return as_dtype(tensor, dtype, copy, memory_format)
+    if where == devices.META:
+        return to_meta(tensor, dtype)
+    if tensor.is_meta:
+        raise NotImplementedError(NO_DATA)
+    made: Tensor = to_device_op(tensor, dtype, where)
+    return as_dtype(made, dtype, memory_format=memory_format)
+
+
 def to_meta(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
     """The tensor in a dtype without its elements; a gradient cannot come back."""
     made: Tensor = dispatch.run(to_meta_op.op, (tensor, dtype))
@@ -149,11 +178,10 @@ def to(
     if dtype is not None and not isinstance(dtype, (dtypes.dtype, type)):
         raise _bad_arguments(dtype, "dtype=")
     wanted = target_dtype(dtype, self._raw.dtype)
-    if device is not None and (devices.check(device).type == "meta") is not self.is_meta:
-        if self.is_meta:
-            raise NotImplementedError(NO_DATA)
-        return to_meta(self, wanted)
-    return as_dtype(self, wanted, flags[1] if len(flags) > 1 else copy, memory_format)
+    copies = flags[1] if len(flags) > 1 else copy
+    if device is not None and (where := devices.check(device)) != self.device:
+        return on_device(self, where, wanted, copies, memory_format)
+    return as_dtype(self, wanted, copies, memory_format)
 
 
 def _bad_arguments(x: Any, name: str = "") -> TypeError:
@@ -165,8 +193,8 @@ def _bad_arguments(x: Any, name: str = "") -> TypeError:
 
 @composite(function=False)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """This tensor in the dtype of `other`."""
-    return as_dtype(self, other._raw.dtype)
+    """This tensor in the dtype and on the device of `other`."""
+    return on_device(self, other.device, other._raw.dtype)
 
 
 def _caster(name: str, dtype: dtypes.dtype) -> Callable[..., Tensor]:
@@ -185,16 +213,16 @@ methods.update({name: _caster(name, dtype) for name, dtype in _CASTS.items()})
 @composite(function=False)
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """This tensor on the CPU; NotImplementedError for one on the device `meta`, which has no elements."""
-    if self.is_meta:
-        raise NotImplementedError(NO_DATA)
-    return as_dtype(self, self._raw.dtype, memory_format=memory_format)
+    return on_device(self, devices.CPU, self._raw.dtype, memory_format=memory_format)
 
 
 @composite(function=False)
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """This tensor on a GPU; RuntimeError, for the engine has none."""
-    devices.check("cuda" if device is None else device)
-    return self
+    """This tensor on a GPU; AssertionError or RuntimeError where there is none."""
+    where = devices.check(
+        "cuda" if device is None else devices.device("cuda", device) if isinstance(device, int) else device
+    )
+    return on_device(self, where, self._raw.dtype, memory_format=memory_format)
 
 
 @composite(function=False, formula=True)
@@ -207,6 +235,11 @@ def contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> 
 
 
 # ---------------------------------------------------------------- what it is
+
+
+def _number(tensor: Tensor) -> int:
+    index = tensor.device.index
+    return -1 if index is None else index
 
 
 def _fact(name: str, ask: Callable[[Tensor], Any], doc: str, function: bool = False) -> None:
@@ -238,7 +271,7 @@ _fact("nelement", lambda t: int(t._raw.size), "The number of elements.")
 _fact("dim", lambda t: int(t._raw.ndim), "The number of dimensions.")
 _fact("ndimension", lambda t: int(t._raw.ndim), "The number of dimensions.")
 _fact("element_size", lambda t: int(t._raw.itemsize), "The bytes of one element.")
-_fact("get_device", lambda t: -1, "The number of the GPU that holds the tensor; -1 on the CPU.", function=True)
+_fact("get_device", _number, "The number of the GPU that holds the tensor; -1 on the CPU.", function=True)
 functions["is_inference"] = Tensor.is_inference
 
 

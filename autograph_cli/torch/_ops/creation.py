@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.cuda import moved
 from .._arrays.meta import Meta, without_memory
 from .._arrays.sparse import Sparse
 from .._arrays.storages import empty_strided as new_strided
@@ -44,7 +45,7 @@ def placed(
 ) -> Any:
     """The dtype of a tensor to make, after the position where it is to live was checked."""
     if device is not None:
-        if devices.check(device).type == "meta" and not thread_state.on_meta:
+        if devices.check(device) != devices.CPU and not thread_state.on_meta and thread_state.place is None:
             raise NotImplementedError(f"{name}(): a device other than the CPU has to be given by name")
     elif process_state.default_device is not None:
         devices.check(process_state.default_device)
@@ -131,6 +132,8 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
         return written
     if process_state.special and thread_state.on_meta:
         raw = without_memory(raw)
+    elif process_state.special and thread_state.place is not None:
+        raw = moved(raw, thread_state.place)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     made = inference_result(make(raw[()] if raw.ndim == 0 else raw, LEAF if requires_grad else None))

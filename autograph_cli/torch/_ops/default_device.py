@@ -7,14 +7,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .._arrays import dispatched
-from .._arrays.meta import Meta, on_meta
-from .._arrays.storages import empty_strided
+from .._arrays import cuda, dispatched
+from .._arrays.backends import ELSEWHERE, NUMPY, WITHOUT_MEMORY, Backend
+from .._arrays.meta import on_meta
 from .._core import device as devices
 from .._core.registry import functions, methods
 from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor, make
-from .conversion import strides, to_meta
+from .conversion import on_device, strides, to_meta
 
 Maker = Callable[..., Any]
 
@@ -63,10 +63,11 @@ def placed_by_default(make_new: Maker) -> Maker:
             if process_state.default_device is None:
                 return make_new(*args, **named)
             where = process_state.default_device
-        if devices.check(where).type != "meta":
+        place = devices.check(where)
+        if place == devices.CPU:
             return make_new(*args, **named)
         named.pop("device", None)
-        return _made_on_meta(make_new, args, named)
+        return _made_on(place, make_new, args, named)
 
     vars(run)["__signature__"] = inspect.signature(make_new)
     return run
@@ -83,27 +84,41 @@ def placed_like_first(make_new: Maker) -> Maker:
             found = dispatched.made_like(make_new.__name__, run, args, named)
             if found is not None:
                 return found
-        if "device" not in named and kind is not Meta:
+        if "device" not in named and kind not in ELSEWHERE:
             return make_new(*args, **named)
-        alike = kind is Meta
-        where = named.get("device")
-        if where is None and not alike:
+        where = named.pop("device", None)
+        here = first.device if isinstance(first, Tensor) else devices.CPU
+        place = here if where is None else devices.check(where)
+        if place != here and isinstance(first, Tensor):
+            args = (_empty_on(place, first), *args[1:])
+        if place == devices.CPU:
             return make_new(*args, **named)
-        if where is not None and devices.check(where).type != "meta":
-            if alike:
-                args = (make(empty_strided(first._raw.shape, strides(first._raw), first._raw.dtype)), *args[1:])
-            return make_new(*args, **named)
-        named.pop("device", None)
-        return _made_on_meta(make_new, args, named)
+        return _made_on(place, make_new, args, named)
 
     vars(run)["__signature__"] = inspect.signature(make_new)
     return run
 
 
-def _made_on_meta(make_new: Maker, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    with on_meta():
+def _empty_on(place: devices.device, like: Tensor) -> Tensor:
+    """New memory on a device, laid out as a tensor."""
+    known: dict[str, Backend] = {"cpu": NUMPY, "meta": WITHOUT_MEMORY}
+    backend = known.get(place.type) or cuda.opened()
+    return make(backend.empty_strided(like._raw.shape, strides(like._raw), like._raw.dtype))
+
+
+def _made_on(place: devices.device, make_new: Maker, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    if place == devices.META:
+        with on_meta():
+            made = make_new(*args, **named)
+        return made if made.is_meta else to_meta(made, made._raw.dtype)
+    with cuda.on_gpu(place):
         made = make_new(*args, **named)
-    return made if made.is_meta else to_meta(made, made._raw.dtype)
+    if made.device == place:
+        return made
+    if made is args[0] or made.grad_fn is not None:
+        return on_device(made, place, made._raw.dtype)
+    made._raw = cuda.moved(made._raw, place)
+    return made
 
 
 for _name in _FROM_NOTHING:

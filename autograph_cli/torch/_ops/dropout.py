@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.cuda import moved
 from .._arrays.meta import Meta
 from .._core import batching, dtypes, generator, randomness
 from .._core.arg_check import hands_on
@@ -95,7 +96,7 @@ def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
     if thread_state.levels:
         nothing = lambda size: Meta(size, input._raw.dtype)  # noqa: E731
         return randomness.drawn(like.shape, nothing if input.is_meta else draw)
-    made = make(in_memory_order(draw, like)[()])
+    made = make(moved(in_memory_order(draw, like)[()], input.device))
     if process_state.observer is not None:
         process_state.observer.untracked("bernoulli", None, (), (made,))
     return made
@@ -208,7 +209,9 @@ def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]
     if input._raw.size == 0 or train is False:
         return input, make(kernels(input._raw).xp.ones(input._raw.shape, bool)[()])
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
-    draw = lambda size: generator.bernoulli(stream_of(None), size, np.dtype(bool), 1 - p)[()]  # noqa: E731
+    draw = lambda size: moved(  # noqa: E731
+        generator.bernoulli(stream_of(None), size, np.dtype(bool), 1 - p)[()], input.device
+    )
     kept = make(Meta(input._raw.shape, bool)) if input.is_meta else randomness.drawn(input._raw.shape, draw)
     result, mask = native_dropout_op(input, kept, scale)
     return result, mask

@@ -19,6 +19,7 @@ from .._core.user_warnings import warn
 from .._core.views import bump, changes
 from . import views
 from .arithmetic import no_derivative
+from .indexing import index_beside
 from .nonlinear import undifferentiated
 from .ranges import arange
 
@@ -287,6 +288,7 @@ def _bags_of_rows(input: Tensor, offsets: Any, weights: Tensor | None) -> tuple[
         )
     bags, length = input._raw.shape
     starts = arange(0, bags * length, length) if length else make(input._raw[:, :0].sum(1))
+    starts = index_beside(starts, input)
     flat = (bags * length,)
     return views.reshape(input, flat), starts, None if weights is None else views.reshape(weights, flat)
 

@@ -11,6 +11,7 @@ import numpy as np
 from .._arrays.meta import Meta, readable
 from .._arrays.stand_in import cannot_batch, dynamic_shape
 from .._core import batching, batching_layers, dims, dtypes
+from .._core.device_dispatch import kernels
 from .._core.errors import refused
 from .._core.layout import contiguous_format
 from .._core.operation import operation, operations
@@ -59,7 +60,7 @@ index_copy_op = operation(
 
 def distinct(index: Tensor) -> Tensor:
     """The different numbers of an index."""
-    return index if index.is_meta else make(np.unique(index._raw))
+    return index if index.is_meta else make(kernels(index._raw).xp.unique(index._raw))
 
 
 operations.distinct = distinct
@@ -353,7 +354,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if input.is_meta:
         return make(Meta((size, input.ndim), np.int64))
     found = indexing.nonzero(input)._raw[:size]
-    out = np.full((size, found.shape[1]), fill_value, np.int64)
+    out = kernels(found).full((size, found.shape[1]), fill_value, np.int64)
     out[: len(found)] = found
     return make(out)
 
@@ -388,7 +389,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     for raw in (a, b):
         if raw.dtype.kind in "bc":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {dtypes.cpp_name(raw.dtype)}")
-    return make(np.isin(ordered(a), ordered(b), invert=invert)[()])
+    found = kernels(a, b).xp.isin(ordered(a), ordered(b), invert=invert)
+    return make(found[()])
 
 
 @composite()
@@ -438,4 +440,7 @@ def _numbers(repeats: Tensor, output_size: int | None) -> Tensor:
         return make(Meta((output_size,), raw.dtype))
     if output_size is not None and output_size != raw.sum():
         raise RuntimeError("allocated size does not match required size")
-    return make(np.repeat(np.arange(raw.size, dtype=raw.dtype), raw))
+    if raw.__class__ is np.ndarray:
+        return make(np.repeat(np.arange(raw.size, dtype=raw.dtype), raw))
+    xp = kernels(raw).xp  # its `repeat` takes one number for all
+    return make(xp.searchsorted(xp.cumsum(raw), xp.arange(int(raw.sum())), "right").astype(raw.dtype))

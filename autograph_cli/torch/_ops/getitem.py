@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.backends import ELSEWHERE
 from .._core import dims, dtypes
 from .._core.class_names import type_name
 from .._core.errors import refused
@@ -146,6 +147,8 @@ def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tens
             result = _select(result, dim, int(item), where)
         else:
             result, dim = _tensor_index(result, dim, item, where, picks, writes)
+    if result._raw.__class__ in ELSEWHERE:
+        picks = [(d, indexing.index_beside(index, result), mask) for d, index, mask in picks]
     return result, _by_dimension(picks)
 
 

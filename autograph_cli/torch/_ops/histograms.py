@@ -189,6 +189,8 @@ def _histogram(rows: Any, bins: Any, limits: Any, weight: Any, density: bool) ->
 
 
 def _check_rows(name: str, input: Tensor, weight: Tensor | None) -> None:
+    if input.is_cuda:
+        raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CUDA' backend.")
     if input._raw.dtype.kind not in "fV":
         raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
     if weight is not None and weight._raw.dtype != input._raw.dtype:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import cuda
 from .._arrays.meta import NO_DATA, Meta, readable, without_memory
 from .._arrays.stand_in import cannot_batch, dynamic_shape
 from .._core import batching, batching_layers, batching_rules, dims, dtypes
@@ -31,6 +32,7 @@ from .arithmetic import no_derivative, scaled
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
+    from_cpu=True,
     float8=True,
     linear=True,
     memory_format=indexed,
@@ -41,6 +43,7 @@ index_op = operation(
 )
 index_put_op = operation(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
+    from_cpu=True,
     float8=True,
     linear=True,
     memory_format="preserve",
@@ -57,6 +60,7 @@ index_put_op = operation(
 index_put_impl = operation(
     "index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)",
     "index_put",
+    from_cpu=True,
     node="IndexPutImplBackward0",
     linear=True,
     batch=batching_layers.index_put,
@@ -171,6 +175,7 @@ fill_scalar = operation(
 )
 fill_tensor = operation(
     "fill.Tensor(Tensor self, Tensor value)",
+    from_cpu=True,
     float8=True,
     node="FillBackward3",
     batch=batching_rules.copy,
@@ -274,7 +279,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     values = fitted(values, input, indices, accumulate)
     if values._raw.size == 1 and values.ndim:
         _check_rank(input, indices, values)
-    return index_put_op, input, _expanded_masks(input, indices, rows(values)), values, accumulate
+    indices = [index_beside(x, input) for x in _expanded_masks(input, indices, rows(values))]
+    return index_put_op, input, indices, values, accumulate
 
 
 def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
@@ -295,7 +301,14 @@ def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
 )
 def mask_positions(mask: Any, writes: int) -> Any:
     """Where a mask holds; of one without memory, as many positions as are written."""
-    return [Meta((writes,), np.int64)] * mask.ndim if writes and mask.__class__ is Meta else np.nonzero(mask)
+    return [Meta((writes,), np.int64)] * mask.ndim if writes and mask.__class__ is Meta else mask.nonzero()
+
+
+def index_beside(index: Any, input: Tensor) -> Any:
+    """An index on the GPU of what it picks from; as in PyTorch it may come from the CPU."""
+    if index is None or not input.is_cuda or not index.is_cpu:
+        return index
+    return make(cuda.moved(index._raw, input.device))
 
 
 def rows(value: Tensor) -> int:
@@ -431,7 +444,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     positions = kernels(input._raw).nonzero(input._raw)
     if not as_tuple:
         return inference_result(make(positions))
-    return tuple(inference_result(make(np.ascontiguousarray(column))) for column in positions.T)
+    return tuple(inference_result(make(kernels(column).contiguous(column))) for column in positions.T)
 
 
 @composite(out="apart")

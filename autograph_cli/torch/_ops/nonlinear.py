@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.backends import device_of
+from .._arrays.cuda import moved
 from .._arrays.meta import Meta
 from .._arrays.stand_in import cannot_batch
 from .._core import batching, dtypes, generator
 from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
+from .._core.device import CPU
 from .._core.device_dispatch import kernels
 from .._core.docstrings import documented, in_place
 from .._core.dtype_checks import refuse
@@ -494,10 +497,10 @@ def _negative_slopes(raw: Any, lower: float, upper: float) -> Any:
 
     if raw.__class__ is Meta:
         return Meta(raw.shape, raw.dtype)
-    low = raw <= 0
+    low = moved(raw, CPU) <= 0
     noise = np.ones(raw.shape, raw.dtype)
     noise[low] = generator.uniform(stream_of(None), (int(low.sum()),), np.float64, lower, upper)
-    return noise[()]
+    return moved(noise[()], device_of(raw))
 
 
 def _in_place_of(run: Any) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from .._arrays.cuda import moved
 from .._arrays.sparse import Coo, Sparse
 from .._core import dtypes, formatting
+from .._core.device import CPU
 from .._core.interpreter_stack import DualLevel, Level
 from .._core.registry import composite, methods
 from .._core.reverse import outer_history
@@ -98,9 +100,10 @@ def _plain(tensor: Tensor, prefix: str | None, outside: bool, tangent: str | Non
             prefix=prefix,
         )
     return formatting.tensor_str(
-        tensor._raw,
+        moved(tensor._raw, CPU),
         tensor.dtype.name,
         default_dtype=default_dtype,
+        device=str(tensor.device),
         requires_grad=requires_grad,
         grad_fn_name=name,
         tangent=tangent,
@@ -128,7 +131,7 @@ def _format(self: Tensor, spec: str) -> str:
         return format(self.item(), spec)
     whole = core(self) if isinstance(self, Dual) else self
     if not whole._raw.ndim and type(whole) is Tensor and not whole.is_meta:
-        return formatting.format_scalar(whole._raw, spec)
+        return formatting.format_scalar(moved(whole._raw, CPU), spec)
     return object.__format__(self, spec)
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.cuda import moved
 from .._arrays.dispatched import Dispatched, wrapper
 from .._arrays.lazy import Lazy, resolved
 from .._arrays.sparse import Sparse
 from .._arrays.storages import address, owner, window
 from .._core import dtypes
-from .._core.device import device
+from .._core.device import CPU, device
 from .._core.errors import refused
 from .._core.interpreter_stack import is_followed
 from .._core.memory_format import strides_of
@@ -222,17 +223,18 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if isinstance(self._raw, Sparse):
         raise refused(TypeError, "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
-    if self.is_meta:
+    if not (self.is_cpu or (force and self.is_cuda)):
         raise refused(
             TypeError,
-            "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+            f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+            "memory first.",
         )
     if self.dtype is dtypes.bfloat16 or self._raw.dtype in dtypes.FLOAT8:
         raise refused(TypeError, f"Got unsupported ScalarType {dtypes.cpp_name(self._raw.dtype)}")
     if thread_state.levels and is_followed(self):
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
     if force:
-        return np.asarray(resolved(materialize(self))).view()
+        return np.asarray(moved(resolved(materialize(self)), CPU)).view()
     for bit, what, name in ((is_conj, "conjugate bit", "resolve_conj"), (is_neg, "negative bit", "resolve_neg")):
         if bit(self):
             raise RuntimeError(

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.cuda import moved
 from .._arrays.meta import Meta
 from .._core import dispatch, dtypes, generator as samplers, randomness
 from .._core.batching import expanded, value_of
+from .._core.device import CPU
 from .._core.docstrings import documented
 from .._core.errors import refused
 from .._core.generator import stream_of
@@ -188,7 +190,7 @@ def multinomial(
     if out is not None:
         if out._raw.dtype != np.int64:
             raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._raw.dtype)}")
-        dispatch.put(out, samplers.multinomial(stream_of(generator), input._raw, num_samples, replacement))
+        dispatch.put(out, _drawn_rows(input, num_samples, replacement, generator))
         return out
     drawn = _multinomial(input, num_samples, replacement, generator)
     if process_state.observer is not None and not thread_state.levels:
@@ -196,11 +198,17 @@ def multinomial(
     return drawn
 
 
+def _drawn_rows(input: Tensor, count: int, replacement: bool, generator: Any) -> Any:
+    """Numbers of categories, drawn on the CPU, on the device of their weights."""
+    drawn = samplers.multinomial(stream_of(generator), moved(input._raw, CPU), count, replacement)
+    return moved(drawn, input.device)
+
+
 def _multinomial(input: Tensor, count: int, replacement: bool, generator: Any) -> Tensor:
     """The rows of each sample drawn after those of the one before."""
     level = randomness.innermost() if thread_state.levels else None
     if level is None:
-        return inference_result(make(samplers.multinomial(stream_of(generator), input._raw, count, replacement)))
+        return inference_result(make(_drawn_rows(input, count, replacement, generator)))
     with below(level):
         value, batched_here = value_of(level, input)
         if level.randomness == "same":

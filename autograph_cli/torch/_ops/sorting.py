@@ -294,7 +294,8 @@ def nanquantile(
 
 
 def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool) -> Any:
-    row = row if sorter is None else np.take_along_axis(row, sorter, -1)
+    xp = kernels(row, values).xp
+    row = row if sorter is None else xp.take_along_axis(row, sorter, -1)
     found: Any
     side: Any = "right" if right else "left"
     refuse("searchsorted_out_cpu", np.empty(0, dtypes.promote(row.dtype, values.dtype)), "bc")
@@ -303,12 +304,12 @@ def _positions(row: Any, values: Any, right: bool, sorter: Any, out_int32: bool)
         found = Meta(values.shape, np.int64)
     elif row.ndim == 1 or not values.size:
         row = row.reshape(-1)
-        found = np.searchsorted(row, values, side)
+        found = xp.searchsorted(row, values, side)
     else:
         pairs = zip(row.reshape(-1, row.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
-        found = np.stack([np.searchsorted(a, v, side) for a, v in pairs]).reshape(values.shape)
+        found = xp.stack([xp.searchsorted(a, v, side) for a, v in pairs]).reshape(values.shape)
     if found.__class__ is not Meta and values.dtype.kind == "f":
-        found = np.where(np.isnan(values), row.shape[-1], found)  # nan is below nothing, as PyTorch compares
+        found = xp.where(values != values, row.shape[-1], found)  # nan is below nothing, as PyTorch compares
     return kernels(found).xp.asarray(found).astype(np.int32 if out_int32 else np.int64)[()]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import cuda
 from .._core import batching, dims, dims as d
 from .._core.class_names import type_name
 from .._core.device_dispatch import kernels
@@ -353,7 +354,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     for a, b in pairs:
         mask &= a <= b if with_replacement else a < b
     grids = meshgrid(*[input] * r, indexing="ij")
-    return joining.stack([indexing.masked_select(grid, make(mask)) for grid in grids], 1)
+    return joining.stack([indexing.masked_select(grid, make(cuda.moved(mask, input.device))) for grid in grids], 1)
 
 
 # ---------------------------------------------------------------- turned and mirrored

@@ -10,6 +10,7 @@ import numpy as np
 from .._arrays.meta import readable
 from .._arrays.stand_in import whole
 from .._core import batching, batching_rules, dims, dtypes
+from .._core.device_dispatch import formula_kernels
 from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
@@ -430,7 +431,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
 
 def steps(start: int, end: int, step: int) -> Tensor:
     """Integers in a row, as an index."""
-    return make(np.arange(start, end, step))
+    return make(formula_kernels(start).steps(start, end, step))
 
 
 operations.steps = steps

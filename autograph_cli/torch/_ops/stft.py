@@ -311,7 +311,7 @@ def _frames(input: Tensor, n_fft: int, one: bool, how: int, return_complex: bool
 def _check_envelope(name: str, envelope: Tensor) -> None:
     """RuntimeError where no window covers a part of the signal."""
     squares = whole(envelope._raw)
-    smallest = abs(squares).min(initial=float("inf")) if readable(squares) else float("inf")
+    smallest = abs(squares).min() if readable(squares) else float("inf")
     if smallest < 1e-11:
         raise RuntimeError(f"{name}window overlap add min: {int(smallest > 1e-11)}")
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.backends import dense_strides
 from .._arrays.lazy import PLAIN, bits_of, flip, memory_of
 from .._arrays.meta import Meta
-from .._arrays.storages import address, dense_strides, offset_in, owner, resized, window
+from .._arrays.storages import address, offset_in, owner, resized, window
 from .._core import dims, dtypes
 from .._core.device import CPU
 from .._core.errors import refused

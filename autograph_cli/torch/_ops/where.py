@@ -72,6 +72,7 @@ masked_fill_scalar = operation(
 
 masked_fill_tensor = operation(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)",
+    from_cpu=True,
     node="MaskedFillBackward1",
     pointwise=True,
     linear=True,

@@ -1,4 +1,4 @@
-"""`torch.cuda`, on a machine without a GPU: there is none, and what needs one says so."""
+"""`torch.cuda`: the GPUs that CuPy finds. Without CuPy or without a GPU there is none, and what needs one says so."""
 
 from __future__ import annotations
 
@@ -6,57 +6,135 @@ from collections import OrderedDict
 from typing import Any, NoReturn
 
 from .. import _missing
+from .._arrays import cuda
+from .._arrays.cuda import OutOfMemoryError as OutOfMemoryError, is_available as is_available
 from .._core.device import check, device as _device
 from . import amp, nvtx
+from .streams import (
+    CUDAGraph as CUDAGraph,
+    Event as Event,
+    Stream as Stream,
+    StreamContext as StreamContext,
+    current_stream as current_stream,
+    default_stream as default_stream,
+    graph as graph,
+    stream as stream,
+)
 
 __all__ = ["amp", "is_available", "manual_seed", "manual_seed_all", "nvtx"]
 
 
-class OutOfMemoryError(RuntimeError):
-    """Raised where a device has no memory left, which is nowhere here."""
-
-
-OutOfMemoryError.__module__ = "torch"
-
-
-def is_available() -> bool:
-    """False: the engine computes on the CPU."""
-    return False
-
-
 def is_initialized() -> bool:
-    """False: there is nothing to initialize."""
-    return False
+    """Whether a script has used a GPU."""
+    return bool(cuda.opened.cache_info().currsize)
+
+
+def init() -> None:
+    """Look for a GPU; AssertionError or RuntimeError where there is none."""
+    check("cuda")
 
 
 def device_count() -> int:
-    """0."""
-    return 0
+    """How many GPUs there are."""
+    return int(cuda.opened().cupy.cuda.runtime.getDeviceCount()) if is_available() else 0
+
+
+def current_device() -> int:
+    """The number of the GPU that `cuda` stands for."""
+    return _gpu(None).index or 0
+
+
+def set_device(device: Any) -> None:
+    """Make a GPU the one that `cuda` stands for; a negative number is no device, and may be set."""
+    if _index(device) >= 0:
+        cuda.opened().cupy.cuda.Device(_gpu(device).index).use()
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until a GPU has done all that it was told."""
+    where = _gpu(device)
+    cuda.opened().cupy.cuda.Device(where.index).synchronize()
+
+
+def get_device_name(device: Any = None) -> str:
+    """What a GPU is called."""
+    return str(get_device_properties(device).name)
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The version of what a GPU can do."""
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+class _CudaDeviceProperties:
+    """What is known of a GPU."""
+
+    def __init__(self, known: dict[str, Any]) -> None:
+        self.name = known["name"].decode()
+        self.major: int = known["major"]
+        self.minor: int = known["minor"]
+        self.total_memory: int = known["totalGlobalMem"]
+        self.multi_processor_count: int = known["multiProcessorCount"]
+        self.max_threads_per_multi_processor: int = known["maxThreadsPerMultiProcessor"]
+
+    def __repr__(self) -> str:
+        return (
+            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+            f"total_memory={self.total_memory // 2**20}MB, multi_processor_count={self.multi_processor_count})"
+        )
+
+
+def get_device_properties(device: Any = None) -> _CudaDeviceProperties:
+    """Name, memory and processors of a GPU."""
+    where = _gpu(device)
+    return _CudaDeviceProperties(cuda.opened().cupy.cuda.runtime.getDeviceProperties(where.index))
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False."""
+    """False: CuPy does not have the dtype."""
     return False
 
 
 def manual_seed(seed: int) -> None:
-    """Seeds the generator of the current GPU, of which there is none."""
+    """Nothing: what is drawn for a GPU is drawn by the generator of the CPU."""
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seeds the generators of all GPUs, of which there are none."""
+    """Nothing, as `manual_seed`."""
 
 
 def empty_cache() -> None:
-    """Frees memory that the GPU keeps for later, which is none."""
+    """Give memory back that is kept for later."""
+    if is_initialized():
+        cuda.opened().cupy.get_default_memory_pool().free_all_blocks()
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """The free and all bytes of a GPU's memory."""
+    where = _gpu(device)
+    free, total = cuda.opened().cupy.cuda.Device(where.index).mem_info
+    return free, total
 
 
 def memory_allocated(device: Any = None) -> int:
-    """0 bytes."""
+    """The bytes that tensors hold."""
+    return int(cuda.opened().cupy.get_default_memory_pool().used_bytes()) if is_initialized() else 0
+
+
+def memory_reserved(device: Any = None) -> int:
+    """The bytes that tensors hold, and those that are kept for later."""
+    return int(cuda.opened().cupy.get_default_memory_pool().total_bytes()) if is_initialized() else 0
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """0 without a GPU; NotImplementedError with one: CuPy does not count it."""
+    if is_initialized():
+        raise NotImplementedError("torch.cuda.max_memory_allocated is not available in autograph's engine yet")
     return 0
 
 
-max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
+max_memory_reserved = max_memory_allocated
 
 
 def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
@@ -65,7 +143,7 @@ def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Nothing was used."""
+    """Nothing: no peak is kept."""
 
 
 reset_accumulated_memory_stats = reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
@@ -96,21 +174,19 @@ def get_arch_list() -> list[str]:
 
 
 def _needs_gpu(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises the error of a machine without a GPU."""
+    """Raises the error of a machine without a GPU, or says that with one this is not available either."""
     check("cuda")
-    raise AssertionError("unreachable")
+    raise NotImplementedError("this function of torch.cuda is not available in autograph's engine")
 
 
-current_device = get_device_name = get_device_properties = get_device_capability = synchronize = _needs_gpu
-current_stream = default_stream = init = initial_seed = get_rng_state = set_rng_state = ipc_collect = _needs_gpu
-mem_get_info = can_device_access_peer = set_per_process_memory_fraction = memory_summary = utilization = _needs_gpu
-is_current_stream_capturing = memory_snapshot = current_blas_handle = _needs_gpu
+initial_seed = get_rng_state = set_rng_state = ipc_collect = can_device_access_peer = memory_summary = _needs_gpu
+set_per_process_memory_fraction = utilization = is_current_stream_capturing = memory_snapshot = _needs_gpu
+current_blas_handle = _needs_gpu
 
 
-def set_device(device: Any) -> None:
-    """AssertionError; a negative number is no device, and may be set."""
-    if _index(device) >= 0:
-        _needs_gpu()
+def _gpu(device: Any) -> _device:
+    """A GPU with its number, the current one for None; AssertionError or RuntimeError where it is not there."""
+    return check("cuda" if device is None else _device("cuda", _index(device)))
 
 
 def _index(device: Any) -> int:
@@ -122,20 +198,26 @@ def _index(device: Any) -> int:
     found = _device(device)
     if found.type != "cuda":
         raise ValueError(f"Expected a cuda device, but got: {device}")
-    return found.index or 0
+    return cuda.place(found).index or 0 if found.index is None and is_available() else found.index or 0
 
 
 class device:
-    """Within the block, a GPU is the current one; RuntimeError, unless it is a negative number or None."""
+    """Within the block, a GPU is the current one; nothing for a negative number or None."""
 
     def __init__(self, device: Any) -> None:
         self.idx = _index(device)
+        self._current: Any = None
 
     def __enter__(self) -> None:
         if self.idx >= 0:
-            raise RuntimeError("PyTorch was compiled without CUDA support")
+            if not is_available():
+                raise RuntimeError("PyTorch was compiled without CUDA support")
+            self._current = cuda.opened().cupy.cuda.Device(self.idx)
+            self._current.__enter__()
 
-    def __exit__(self, *_: Any) -> None: ...
+    def __exit__(self, *_: Any) -> None:
+        if self._current is not None:
+            self._current.__exit__()
 
 
 class device_of(device):
@@ -143,44 +225,6 @@ class device_of(device):
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.get_device())
-
-
-class Stream:
-    """A queue of work for a GPU; RuntimeError."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(f"torch.cuda.{type(self).__name__} requires CUDA support")
-
-
-class Event(Stream):
-    """A mark in such a queue; RuntimeError."""
-
-
-class CUDAGraph(Stream):
-    """Work for a GPU, recorded; RuntimeError."""
-
-
-class graph(Stream):
-    """As `Stream`: without a GPU nothing is captured."""
-
-
-class StreamContext:
-    """Within the block, work goes to a queue; None is no queue."""
-
-    def __init__(self, stream: Any) -> None:
-        self.stream = stream
-
-    def __enter__(self) -> None:
-        if self.stream is not None:
-            _needs_gpu()
-
-    def __exit__(self, *_: Any) -> None:
-        pass
-
-
-def stream(stream: Any) -> StreamContext:
-    """Within the block, work goes to a queue; None is no queue."""
-    return StreamContext(stream)
 
 
 _missing.speak_for(amp, nvtx)

@@ -137,7 +137,7 @@ class Elementwise(Optimizer):
         changes(p)
         raw, g = p._raw, resolved(grad._raw)
         check_own_memory(raw)
-        f = updates(raw.dtype)
+        f = updates(raw)
         if g.__class__ is Coo:
             g = self.take_rows(g, group)
         if group["maximize"]:

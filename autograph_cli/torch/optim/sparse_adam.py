@@ -58,7 +58,7 @@ class SparseAdam(Optimizer):
 
 
 def _update(p: Tensor, rows: Coo, state: dict[str, Any], group: dict[str, Any]) -> None:
-    at, f = rows.indices[0], updates(p._raw.dtype)
+    at, f = rows.indices[0], updates(p._raw)
     if not len(at):
         return
     beta1, beta2 = group["betas"]

@@ -1,0 +1,218 @@
+"""The device `cuda`: CuPy's arrays. CuPy is imported when a script first asks for the device.
+
+Whoever asks in vain is told which is missing, CuPy or a GPU, and the command that helps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core import device as devices
+from .._core.device import CPU, META, device
+from .._core.interrupts import contextmanager
+from .._core.state import process_state, thread_state
+from . import Array
+from .backends import DENSE, ELSEWHERE, Backend, backend_of, device_of
+from .cupy_functions import Functions, window
+from .meta import NO_DATA, without_memory
+from .unusual import UNUSUAL
+
+NO_CUPY = (
+    "Torch not compiled with CUDA enabled. autograph computes on a GPU by CuPy, which is not installed. `pip install "
+    "autograph-cli[cuda12]` or, for a driver of CUDA 13, `pip install autograph-cli[cuda13]` installs it; the first "
+    "lines of `nvidia-smi` name the driver's version"
+)
+NO_GPU = (
+    "Found no NVIDIA driver on your system, or one that is older than the CuPy that is installed, or no GPU. "
+    "`nvidia-smi` shows which driver and GPUs there are. CUDA says: {}"
+)
+FORKED = (
+    "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start "
+    "method"
+)
+DTYPES = frozenset(np.dtype(code).name for code in "?bhilBHILefdFD")
+"""What CuPy's arrays hold."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """Raised where a GPU has no memory left."""
+
+
+OutOfMemoryError.__module__ = "torch"
+
+
+@functools.cache
+def on(index: int | None) -> device:
+    """The device of a GPU."""
+    return device("cuda", index)
+
+
+class Cuda(Backend):
+    """Arrays in the memory of a GPU."""
+
+    type = "cuda"
+
+    def __init__(self, cupy: Any) -> None:
+        self.cupy = cupy
+        self.array: type = cupy.ndarray
+        self.xp = Functions(cupy)
+        self.process = os.getpid()
+        self.bound: dict[Any, Any] = {}
+        """The kernel of each operation that has run."""
+
+    def device(self, raw: Array) -> device:
+        return on(raw.device.id)
+
+    def owner(self, raw: Array) -> Any:
+        raw = raw if raw.base is None else raw.base
+        memory = raw.data.mem
+        return memory._owner if isinstance(memory, self.cupy.cuda.UnownedMemory) else raw
+
+    def address(self, raw: Array) -> int:
+        return int(raw.data.ptr)
+
+    def empty(self, shape: Any, dtype: Any) -> Any:
+        return self.cupy.empty(shape, dtype)
+
+    def empty_strided(self, shape: tuple[int, ...], strides: Sequence[int], dtype: Any) -> Any:
+        if not all(shape):
+            return self.empty(shape, dtype)
+        flat = self.empty(1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)), dtype)
+        return self.strided(flat, shape, [s * flat.itemsize for s in strides])
+
+    def strided(self, raw: Array, shape: tuple[int, ...], strides: Sequence[int]) -> Any:
+        return window(self.cupy, self.owner(raw), raw.data.ptr, shape, strides, raw.dtype)
+
+    def window(self, raw: Array, shape: tuple[int, ...], strides: Sequence[int], offset: int, kind: Any) -> Any:
+        if not all(shape):
+            return self.empty(shape, kind)
+        root, start = self.reach(raw, shape, strides, offset, kind)
+        steps = [s * kind.itemsize for s in strides]
+        return window(self.cupy, root, root.data.ptr + start, shape, steps, kind)
+
+    @contextmanager
+    def computing(self, where: devices.device, name: str) -> Iterator[None]:
+        """Within the block a GPU is the current one; where its memory is full, PyTorch's error names the operation."""
+        cuda = self.cupy.cuda
+        try:
+            with contextlib.nullcontext() if cuda.runtime.getDevice() == where.index else cuda.Device(where.index):
+                yield
+        except cuda.memory.OutOfMemoryError as error:
+            free, total = cuda.Device(where.index).mem_info
+            raise OutOfMemoryError(
+                f"CUDA out of memory in {name}(): {error}. GPU {where.index} has a total capacity of {total} bytes, of "
+                f"which {free} are free; {self.cupy.get_default_memory_pool().used_bytes()} are held by tensors"
+            ) from None
+
+    def full(self, shape: Any, number: Any, dtype: Any, index: int | None) -> Any:
+        """An array full of a number on a GPU."""
+        with self.cupy.cuda.Device(index):
+            return self.cupy.full(shape, number, dtype)
+
+    def to_host(self, raw: Array) -> Any:
+        return raw.get()[()]
+
+    def from_host(self, array: Any, index: int | None) -> Any:
+        """A copy of an array of NumPy, or of one of its scalars, on a GPU; NotImplementedError for other dtypes."""
+        if array.dtype.name not in DTYPES:
+            raise NotImplementedError(
+                f"torch.{array.dtype.name} is not available on the device 'cuda': CuPy has it not"
+            )
+        with self.cupy.cuda.Device(index):
+            # A number goes with the call, without a copy of memory.
+            return self.cupy.asarray(array) if array.ndim else self.cupy.full((), array.item(), array.dtype)
+
+
+@functools.cache
+def opened() -> Cuda:
+    """The backend, once CuPy is imported and has a GPU; AssertionError without CuPy, RuntimeError without a GPU."""
+    try:
+        cupy = importlib.import_module("cupy")
+    except ImportError:
+        raise AssertionError(NO_CUPY) from None
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise RuntimeError(NO_GPU.format(error)) from None
+    if not count:
+        raise RuntimeError(NO_GPU.format("no device"))
+    backend = Cuda(cupy)
+    ELSEWHERE[backend.array] = backend
+    DENSE.add(backend.array)
+    UNUSUAL.add(backend.array)
+    backend.kernels = kernels_of(backend.xp)
+    return backend
+
+
+def closed() -> None:
+    """Forget the backend, for tests that put another library in its place."""
+    if opened.cache_info().currsize:
+        kind = opened().array
+        del ELSEWHERE[kind]
+        DENSE.discard(kind)
+        UNUSUAL.discard(kind)
+        opened.cache_clear()
+
+
+kernels_of: Any = None
+"""Makes kernels over an array namespace (see _kernels)."""
+
+
+def place(where: device) -> device:
+    """A GPU by its number, the current one where that is not given; RuntimeError where it is not there."""
+    backend = opened()
+    if backend.process != os.getpid():
+        raise RuntimeError(FORKED)
+    if where.index is None:
+        return on(backend.cupy.cuda.runtime.getDevice())
+    count = backend.cupy.cuda.runtime.getDeviceCount()
+    if where.index >= count:
+        raise RuntimeError(f"CUDA error: invalid device ordinal: there is no {str(where)!r}, only {count} device(s)")
+    return on(where.index)
+
+
+def is_available() -> bool:
+    """Whether CuPy is installed and there is a GPU."""
+    try:
+        opened()
+    except (AssertionError, RuntimeError):
+        return False
+    return True
+
+
+@contextmanager
+def on_gpu(where: device) -> Iterator[None]:
+    """While it lasts, tensors are made on a GPU."""
+    before, thread_state.place = thread_state.place, where
+    process_state.special += 1
+    try:
+        with opened().cupy.cuda.Device(where.index):
+            yield
+    finally:
+        thread_state.place = before
+        process_state.special -= 1
+
+
+def moved(raw: Array, where: device) -> Any:
+    """A raw array on a device, its dimensions in the same order: itself where it is there.
+
+    NotImplementedError for one without memory that is to get some.
+    """
+    here = device_of(raw)
+    if here == where:
+        return raw
+    if where == META:
+        return without_memory(raw)
+    if here == META:
+        raise NotImplementedError(NO_DATA)
+    order = sorted(range(raw.ndim), key=lambda d: -raw.strides[d])
+    host = backend_of(raw).to_host(raw.transpose(order))
+    made = host if where == CPU else opened().from_host(host, where.index)
+    return made.transpose(sorted(range(raw.ndim), key=order.__getitem__)) if raw.ndim else made

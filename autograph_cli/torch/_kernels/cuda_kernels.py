@@ -1,0 +1,101 @@
+"""The kernels of a GPU: those of NumPy over CuPy's functions; here is what is better done otherwise there."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array
+from .._core.errors import refused
+from . import Kernels
+
+TABLES = 256
+"""So many tables are kept on the GPU."""
+
+
+class CudaKernels(Kernels):
+    """Kernels over CuPy. To ask a GPU for a number makes the script wait for all that it was told before."""
+
+    def __init__(self, xp: Any) -> None:
+        super().__init__(xp)
+        self._tables: dict[int, tuple[Any, Any]] = {}
+
+    def placed(self, table: Any) -> Any:
+        """A table that was worked out on the CPU; it is copied once. A number is handed over with each call."""
+        if table.__class__ is not np.ndarray:
+            return table
+        kept = self._tables.get(id(table))
+        if kept is None:
+            if len(self._tables) >= TABLES:
+                self._tables.clear()
+            kept = self._tables[id(table)] = (table, self.xp.asarray(table))
+        return kept[1]
+
+    def check_bounds(self, positions: Any, dim: int, n: int) -> None:
+        """IndexError for a position that is not there: CuPy would count on from the beginning."""
+        outside = (positions < -n) | (positions >= n)
+        if positions.size and bool(outside.any()):
+            wrong = int(positions[outside].ravel()[0])
+            raise refused(IndexError, f"index {wrong} is out of bounds for dimension {dim} with size {n}")
+
+    def index(self, a: Array, indices: Array) -> Any:
+        self._check_all(a, indices)
+        return super().index(a, indices)
+
+    def index_put(self, a: Array, indices: Array, values: Any, accumulate: bool = False) -> Any:
+        self._check_all(a, indices)
+        return super().index_put(a, indices, values, accumulate)
+
+    index_put_impl = index_put
+
+    def _check_all(self, a: Array, indices: Array) -> None:
+        for dim, (positions, n) in enumerate(zip(indices, a.shape, strict=False)):
+            if positions is not None and positions.dtype.kind in "iu":
+                self.check_bounds(positions, dim, n)
+
+    def max_unpool(self, a: Array, indices: Array, size: Any) -> Any:
+        self.check_bounds(indices, a.ndim - len(size), math.prod(size))
+        return super().max_unpool(a, indices, size)
+
+    max_unpool2d = max_unpool3d = max_unpool
+
+    def may_hold_nan(self, a: Array) -> bool:
+        """Not asked, for the answer would have to be waited for."""
+        return True
+
+
+def _along(name: str) -> None:
+    """A kernel of (array, dimension, index, ...) whose index is checked."""
+    kernel = getattr(Kernels, name)
+
+    def run(self: CudaKernels, a: Array, dim: int, index: Any, *rest: Any) -> Any:
+        self.check_bounds(index, dim, a.shape[dim] if a.ndim else 1)
+        return kernel(self, a, dim, index, *rest)
+
+    setattr(CudaKernels, name, run)
+
+
+def _flat(name: str) -> None:
+    """A kernel of (array, index into all its elements, ...), likewise."""
+    kernel = getattr(Kernels, name)
+
+    def run(self: CudaKernels, a: Array, index: Any, *rest: Any) -> Any:
+        self.check_bounds(index, 0, a.size)
+        return kernel(self, a, index, *rest)
+
+    setattr(CudaKernels, name, run)
+
+
+for _name in (
+    "index_select",
+    "index_add",
+    "index_fill_int_Scalar",
+    "index_fill_int_Tensor",
+    "index_copy",
+    "index_reduce",
+):
+    _along(_name)
+for _name in ("take", "put"):
+    _flat(_name)

@@ -1,0 +1,228 @@
+"""Tensors on a GPU: how they come there, what they say of themselves, and what is said where devices differ."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.torch._arrays import cuda
+
+DIFFERENT = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
+WAYS: dict[str, Callable[[Any], Any]] = {
+    'x.to("cuda")': lambda x: x.to("cuda"),
+    "x.to(torch.device(...))": lambda x: x.to(torch.device("cuda", 0)),
+    "x.to(other)": lambda x: x.to(torch.ones(1, device="cuda", dtype=x.dtype)),
+    "x.cuda()": lambda x: x.cuda(),
+    "x.cuda(0)": lambda x: x.cuda(0),
+    "torch.tensor": lambda x: torch.tensor(x.tolist(), device="cuda"),
+    "torch.as_tensor": lambda x: torch.as_tensor(x, device="cuda"),
+    "with torch.device": lambda x: _within(x),
+    "x.new_tensor": lambda x: x.cuda().new_tensor(x.tolist()),
+    "copy_": lambda x: torch.empty(2, 3, device="cuda").copy_(x),
+    "deepcopy": lambda x: copy.deepcopy(x.detach().cuda()),
+}
+FACTORIES: dict[str, Callable[..., Any]] = {
+    "zeros": lambda **place: torch.zeros(2, 3, **place),
+    "ones": lambda **place: torch.ones(2, 3, **place),
+    "full": lambda **place: torch.full((2, 3), 7.0, **place),
+    "empty": lambda **place: torch.empty(2, 3, **place).zero_(),
+    "arange": lambda **place: torch.arange(6, **place),
+    "linspace": lambda **place: torch.linspace(0, 1, 5, **place),
+    "eye": lambda **place: torch.eye(3, **place),
+    "rand": lambda **place: _seeded(torch.rand, 2, 3, **place),
+    "randn": lambda **place: _seeded(torch.randn, 2, 3, **place),
+    "randint": lambda **place: _seeded(torch.randint, 0, 9, (4,), **place),
+    "randperm": lambda **place: _seeded(torch.randperm, 5, **place),
+    "tril_indices": lambda **place: torch.tril_indices(3, 3, **place),
+    "empty_strided": lambda **place: torch.empty_strided((2, 3), (1, 2), **place).zero_(),
+}
+SENTENCES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "+": (lambda: torch.ones(3, device="cuda") + torch.ones(3), RuntimeError, DIFFERENT),
+    "@": (lambda: torch.ones(3, device="cuda") @ torch.ones(3), RuntimeError, DIFFERENT),
+    "numpy()": (
+        lambda: torch.ones(3, device="cuda").numpy(),
+        TypeError,
+        "can't convert cuda:0 device type tensor to numpy",
+    ),
+    "out=": (
+        lambda: torch.add(torch.ones(2, device="cuda"), 1, out=torch.ones(2)),
+        RuntimeError,
+        "Attempting to copy from device cuda:0 to device cpu",
+    ),
+    "a number that is not there": (
+        lambda: torch.ones(1, device="cuda:7"),
+        RuntimeError,
+        "CUDA error: invalid device ordinal",
+    ),
+    "bfloat16": (
+        lambda: torch.ones(1, dtype=torch.bfloat16).cuda(),
+        NotImplementedError,
+        "torch.bfloat16 is not available",
+    ),
+    "a decomposition": (
+        lambda: torch.linalg.inv(torch.eye(2, device="cuda")),
+        NotImplementedError,
+        "not available on the device 'cuda'",
+    ),
+    "an index that is not there": (
+        lambda: torch.arange(3, device="cuda")[torch.tensor([0, 5])],
+        IndexError,
+        "index 5 is out of bounds for dimension 0 with size 3",
+    ),
+    "a row that is not there": (
+        lambda: torch.index_select(torch.eye(3, device="cuda"), 0, torch.tensor([3], device="cuda")),
+        IndexError,
+        "out of",
+    ),
+    "a class that is not there": (
+        lambda: torch.nn.functional.cross_entropy(torch.eye(3, device="cuda"), torch.tensor([0, 1, 3], device="cuda")),
+        IndexError,
+        "Target 3 is out of bounds.",
+    ),
+    "a gradient of another device": (
+        lambda: (torch.ones(2, device="cuda", requires_grad=True) * 1).backward(torch.ones(2)),
+        RuntimeError,
+        "invalid gradient at index 0 - expected device cuda:0 but got cpu",
+    ),
+}
+
+
+def _within(x: Any) -> Any:
+    with torch.device("cuda"):
+        return torch.tensor(x.tolist())
+
+
+def _seeded(make: Any, *args: Any, **place: Any) -> Any:
+    torch.manual_seed(3)
+    return make(*args, **place)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_tensor_comes_to_a_gpu_with_its_elements(way: str) -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    found = WAYS[way](x)
+    assert found.device == torch.device("cuda", 0)
+    assert found.is_cuda and not found.is_cpu and found.get_device() == 0
+    assert torch.equal(found.cpu(), x)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("name", FACTORIES)
+def test_a_factory_makes_on_a_gpu_what_it_makes_on_the_cpu(name: str) -> None:
+    here, there = FACTORIES[name](), FACTORIES[name](device="cuda")
+    assert there.is_cuda
+    assert there.stride() == here.stride() and there.dtype == here.dtype
+    assert torch.equal(there.cpu(), here)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("case", SENTENCES)
+def test_what_cannot_be_is_said_in_one_sentence(case: str) -> None:
+    run, kind, text = SENTENCES[case]
+    with pytest.raises(kind, match=text.replace("(", r"\(").replace(")", r"\)")):
+        run()
+
+
+@pytest.mark.usefixtures("gpu")
+def test_gradients_cross_between_devices() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x.cuda() * 3).cpu().pow(2).sum().backward()
+    assert x.grad.device == torch.device("cpu")
+    assert x.grad.tolist() == [18.0, 36.0]
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_number_of_the_cpu_stands_beside_tensors_of_a_gpu_and_gets_its_gradient() -> None:
+    s, x = torch.tensor(3.0, requires_grad=True), torch.tensor([1.0, 2.0], device="cuda")
+    (x * s).sum().backward()
+    assert s.grad.device == torch.device("cpu")
+    assert s.grad.item() == 3.0
+
+
+@pytest.mark.usefixtures("gpu")
+def test_order_of_dimensions_is_kept_on_the_way() -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1)
+    assert x.cuda().stride() == x.stride()
+    assert x.cuda().cpu().stride() == x.stride()
+
+
+@pytest.mark.usefixtures("gpu")
+def test_views_and_changes_in_place_share_memory() -> None:
+    x = torch.zeros(2, 3, device="cuda")
+    x.t()[1].add_(1)
+    x.as_strided((2,), (3,), 2).mul_(0).sub_(2)
+    assert x.tolist() == [[0.0, 1.0, -2.0], [0.0, 1.0, -2.0]]
+    assert x[1:].storage_offset() == 3
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_tensor_prints_its_device() -> None:
+    assert repr(torch.ones(2, device="cuda")) == "tensor([1., 1.], device='cuda:0')"
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_module_moves_and_trains() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 1)
+    twin = copy.deepcopy(model).to("cuda")
+    x = torch.randn(4, 3)
+    for each, given in ((model, x), (twin, x.cuda())):
+        optimizer = torch.optim.Adam(each.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            each(given).pow(2).mean().backward()
+            optimizer.step()
+    assert twin.weight.is_cuda
+    torch.testing.assert_close(twin.weight.cpu(), model.weight)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_torch_cuda_tells_of_the_gpu() -> None:
+    assert torch.cuda.is_available()
+    assert (torch.cuda.device_count(), torch.cuda.current_device()) == (1, 0)
+    assert torch.cuda.get_device_name() == "stand-in"
+    assert torch.cuda.get_device_properties(0).multi_processor_count == 132
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    end.record()
+    torch.cuda.synchronize()
+    assert start.elapsed_time(end) >= 0
+    with torch.cuda.stream(torch.cuda.Stream()), torch.cuda.device(0):
+        assert torch.ones(1).cuda().item() == 1
+
+
+def test_without_cupy_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    cuda.closed()
+    assert not torch.cuda.is_available()
+    with pytest.raises(
+        AssertionError, match=r"Torch not compiled with CUDA enabled.*pip install autograph-cli\[cuda12\]"
+    ):
+        torch.ones(1).cuda()
+
+
+def test_without_a_gpu_the_error_says_so(gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = importlib.import_module("cupy").cuda.runtime
+
+    def refuse() -> int:
+        raise runtime.CUDARuntimeError("cudaErrorInsufficientDriver")
+
+    cuda.closed()
+    monkeypatch.setattr(runtime, "getDeviceCount", refuse)
+    assert not torch.cuda.is_available()
+    with pytest.raises(RuntimeError, match=r"Found no NVIDIA driver.*nvidia-smi.*cudaErrorInsufficientDriver"):
+        torch.ones(1, device="cuda")
+
+
+def test_the_gradient_of_a_node_tells_its_device(gpu: None) -> None:
+    y = torch.ones(2, device="cuda", requires_grad=True) * 2
+    assert y.grad_fn._input_metadata[0].device == torch.device("cuda", 0)
+    assert np.shape(y.tolist()) == (2,)
