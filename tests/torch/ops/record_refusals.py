@@ -49,7 +49,7 @@ torch.Tensor.sum(3); torch.Tensor.sum(); torch.Tensor.view([1], 1); x.abs_(1); x
 x.fill_("a"); x.copy_("a"); x.clamp_("a"); x.numpy(1); x.size("a"); x.to("a"); x.to(dtype="a")
 x.type("a"); x.float(1); x.requires_grad_("a"); x.new_zeros("a"); x.new_full((2,), "a"); x.index_add_(0, i); x.select("a", 0); x.narrow(0, 1)
 torch.bitwise_and(2, 3); torch.bitwise_or(2, 3); torch.bitwise_xor(True, 1); torch.bitwise_left_shift(2, 3); torch.bitwise_right_shift(2, 3)
-torch.device("foo"); torch.device("cuda:x"); torch.device(1.5); torch.device(); torch.zeros(2, device="cuda")
+torch.device("foo"); torch.device("cuda:x"); torch.device(1.5); torch.device()
 """.strip()
 
 DTYPES = """
