@@ -72,19 +72,33 @@ SENTENCES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "not available on the device 'cuda'",
     ),
     "an index that is not there": (
-        lambda: torch.arange(3, device="cuda")[torch.tensor([0, 5])],
-        IndexError,
-        "index 5 is out of bounds for dimension 0 with size 3",
+        lambda: torch.arange(3, device="cuda")[torch.tensor([0, 5])].tolist(),
+        RuntimeError,
+        "CUDA error: device-side assert triggered: an index is out of bounds for dimension 0 with size 3",
     ),
     "a row that is not there": (
-        lambda: torch.index_select(torch.eye(3, device="cuda"), 0, torch.tensor([3], device="cuda")),
-        IndexError,
-        "out of",
+        lambda: torch.index_select(torch.eye(3, device="cuda"), 0, torch.tensor([3], device="cuda")).sum().item(),
+        RuntimeError,
+        "device-side assert triggered: an index is out of bounds for dimension 0 with size 3",
+    ),
+    "a place that is not there": (
+        lambda: torch.eye(3, device="cuda").gather(1, torch.tensor([[3]], device="cuda")).cpu(),
+        RuntimeError,
+        "device-side assert triggered: an index is out of bounds for dimension 1 with size 3",
+    ),
+    "a word that is not there": (
+        lambda: bool(
+            torch.nn.functional.embedding(torch.tensor([3], device="cuda"), torch.eye(3, device="cuda")).sum()
+        ),
+        RuntimeError,
+        "device-side assert triggered: index out of range in self",
     ),
     "a class that is not there": (
-        lambda: torch.nn.functional.cross_entropy(torch.eye(3, device="cuda"), torch.tensor([0, 1, 3], device="cuda")),
-        IndexError,
-        "Target 3 is out of bounds.",
+        lambda: torch.nn.functional.cross_entropy(
+            torch.eye(3, device="cuda"), torch.tensor([0, 1, 3], device="cuda")
+        ).item(),
+        RuntimeError,
+        "device-side assert triggered: a target is out of bounds for 3 classes",
     ),
     "a gradient of another device": (
         lambda: (torch.ones(2, device="cuda", requires_grad=True) * 1).backward(torch.ones(2)),

@@ -117,6 +117,7 @@ class Cuda(Backend):
             return self.cupy.full(shape, number, dtype)
 
     def to_host(self, raw: Array) -> Any:
+        self.xp.check()
         return raw.get()[()]
 
     def from_host(self, array: Any, index: int | None) -> Any:
@@ -198,6 +199,12 @@ def on_gpu(where: device) -> Iterator[None]:
     finally:
         thread_state.place = before
         process_state.special -= 1
+
+
+def on_host(raw: Array) -> Any:
+    """An array whose elements can be read where it has some: a copy of one that is on a GPU."""
+    backend = ELSEWHERE.get(raw.__class__)
+    return raw if backend is None else backend.to_host(raw)
 
 
 def moved(raw: Array, where: device) -> Any:

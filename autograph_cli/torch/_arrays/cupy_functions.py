@@ -19,11 +19,16 @@ def window(cupy: Any, root: Any, start: int, shape: Any, strides: Sequence[int],
     return cupy.ndarray(tuple(shape), dtype, pointer, tuple(strides))
 
 
+_MANY = 1_000
+"""So many expectations wait at most."""
+
+
 class Functions:
     """CuPy as the kernels want it: NumPy's names with what NumPy does."""
 
     def __init__(self, cupy: Any) -> None:
         self._cupy = cupy
+        self._expected: list[tuple[Any, str]] = []
         self.lib = _Lib(cupy)
         self.linalg = _Linalg(cupy)
         self.maximum = _Folding(cupy.maximum, cupy.max)
@@ -35,6 +40,22 @@ class Functions:
         found = getattr(self._cupy, name)
         setattr(self, name, found)
         return found
+
+    def expect(self, holds: Array, sentence: str) -> None:
+        """Note what has to hold, as booleans on the GPU: whether it does is asked when numbers are read from there.
+
+        So the script does not wait, and the error comes late, as PyTorch's from a GPU does.
+        """
+        self._expected.append((holds.all(), sentence))
+        if len(self._expected) >= _MANY:
+            self.check()
+
+    def check(self) -> None:
+        """RuntimeError where something that was expected does not hold."""
+        expected, self._expected = self._expected, []
+        if expected and not bool(self._cupy.stack([holds for holds, _ in expected]).all()):
+            sentence = next(sentence for holds, sentence in expected if not bool(holds))
+            raise RuntimeError(f"CUDA error: device-side assert triggered: {sentence}")
 
     @staticmethod
     def errstate(**_: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._core.errors import refused
 from . import Kernels
 
 TABLES = 256
@@ -34,11 +33,22 @@ class CudaKernels(Kernels):
         return kept[1]
 
     def check_bounds(self, positions: Any, dim: int, n: int) -> None:
-        """IndexError for a position that is not there: CuPy would count on from the beginning."""
-        outside = (positions < -n) | (positions >= n)
-        if positions.size and bool(outside.any()):
-            wrong = int(positions[outside].ravel()[0])
-            raise refused(IndexError, f"index {wrong} is out of bounds for dimension {dim} with size {n}")
+        """A position that is not there is an error: CuPy would count on from the beginning."""
+        if positions.size:
+            within = (positions >= -n) & (positions < n)
+            self.xp.expect(within, f"an index is out of bounds for dimension {dim} with size {n}")
+
+    def check_rows(self, indices: Any, n: int) -> None:
+        if indices.size:
+            self.xp.expect((indices >= 0) & (indices < n), "index out of range in self")
+
+    def _class_weights(self, a: Array, target: Any, weight: Array, ignore_index: int) -> tuple[Any, Any]:
+        known = target != ignore_index
+        positions = self.xp.where(known, target, 0)
+        self.xp.expect(
+            (positions >= 0) & (positions < a.shape[1]), f"a target is out of bounds for {a.shape[1]} classes"
+        )
+        return positions, known.astype(a.dtype) * (self.number(1, a) if weight is None else weight[positions])
 
     def index(self, a: Array, indices: Array) -> Any:
         self._check_all(a, indices)
@@ -95,6 +105,11 @@ for _name in (
     "index_fill_int_Tensor",
     "index_copy",
     "index_reduce",
+    "gather",
+    "scatter_src",
+    "scatter_value",
+    "scatter_add",
+    "scatter_reduce",
 ):
     _along(_name)
 for _name in ("take", "put"):

@@ -31,9 +31,13 @@ class Embedding:
         return rows / self.xp.bincount(positions, minlength=count)[positions][:, None].astype(rows.dtype)
 
     def embedding(self, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
-        if readable(indices) and (indices.min() < 0 or indices.max() >= weight.shape[0]):
-            raise refused(IndexError, "index out of range in self")
+        self.check_rows(indices, weight.shape[0])
         return weight[indices]
+
+    def check_rows(self, indices: Array, n: int) -> None:
+        """IndexError for a row that is not there."""
+        if readable(indices) and (indices.min() < 0 or indices.max() >= n):
+            raise refused(IndexError, "index out of range in self")
 
     def embedding_dense_backward(
         self, grad: Array, indices: Array, count: int, padding_idx: int, scale_grad_by_freq: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._arrays.backends import ELSEWHERE
 from .._arrays.meta import readable
 from .._arrays.stand_in import whole
 from .._core import dtypes
@@ -65,7 +66,7 @@ def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None 
             raise RuntimeError(_too_large(name, input, dim, index, src))
     n, i = (a.shape[dim] if a.ndim else 1), whole(i)
     low = 0 if src is not None or name == "scatter" else -n if name == "gather" else 0
-    if not readable(i) or (i.min() >= low and i.max() < n):
+    if i.__class__ in ELSEWHERE or not readable(i) or (i.min() >= low and i.max() < n):
         return
     wrong = i[(i < low) | (i >= n)]
     if wrong.size:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.cuda import moved
+from .._arrays.cuda import moved, on_host
 from .._arrays.dispatched import Dispatched, wrapper
 from .._arrays.lazy import Lazy, resolved
 from .._arrays.sparse import Sparse
@@ -39,13 +39,13 @@ def item(self: Tensor) -> Any:
     raw = self._raw
     if raw.size != 1:
         raise RuntimeError(f"a Tensor with {raw.size} elements cannot be converted to Scalar")
-    return raw.item()
+    return on_host(raw).item()
 
 
 @composite(function=False)
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers; of a 0-d tensor, the number."""
-    return self._raw.tolist()
+    return on_host(self._raw).tolist()
 
 
 def _as_number(self: Tensor) -> Any:
@@ -53,7 +53,7 @@ def _as_number(self: Tensor) -> Any:
         raise refused(ValueError, "only one element tensors can be converted to Python scalars")
     if self.requires_grad:
         warn_scalar()
-    return self._raw.item()
+    return on_host(self._raw).item()
 
 
 def _cast_number(kind: Callable[[Any], Any], name: str) -> Callable[[Tensor], Any]:
@@ -79,13 +79,13 @@ def _bool(self: Tensor) -> bool:
     if raw.size != 1:
         what = "more than one value" if raw.size else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-    return bool(raw)
+    return bool(on_host(raw))
 
 
 def _index(self: Tensor) -> int:
     if self._raw.size != 1 or dtypes.CATEGORY[self._raw.dtype] > dtypes.INTEGRAL:
         raise refused(TypeError, "only integer tensors of a single element can be converted to an index")
-    return int(self._raw.item())
+    return int(on_host(self._raw).item())
 
 
 methods["__bool__"] = methods["is_nonzero"] = functions["is_nonzero"] = _bool

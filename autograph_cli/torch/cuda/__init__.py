@@ -54,6 +54,7 @@ def synchronize(device: Any = None) -> None:
     """Wait until a GPU has done all that it was told."""
     where = _gpu(device)
     cuda.opened().cupy.cuda.Device(where.index).synchronize()
+    cuda.opened().xp.check()
 
 
 def get_device_name(device: Any = None) -> str:
