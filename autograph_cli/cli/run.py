@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -54,6 +56,9 @@ FAILURES = ("AG0",)
     help=f"Note a few numbers of each parameter in each step, for render --watch: {', '.join(WATCHABLE)}.",
 )
 @engine_option
+@click.option(
+    "--device", metavar="NAME", help="Where tensors are made that name no device: cuda, cuda:1, meta.  [default: cpu]"
+)
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
 @click.option(
     "--tune/--no-tune",
@@ -75,6 +80,7 @@ def run(
     record: tuple[str, ...],
     watch: tuple[str, ...],
     engine: str | None,
+    device: str | None,
     quiet: bool,
     tune: bool,
     check_only: bool,
@@ -95,6 +101,7 @@ def run(
       autograph run - < expr.py
       autograph run --record values,time expr.py
       autograph run --watch gradients,updates train.py
+      autograph run --device cuda train.py
       autograph run --check-only train.py
       autograph run --engine torch train.py
     """
@@ -114,7 +121,7 @@ def run(
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
 
     recorder = Recorder(steps, target.label, record=record, watch=watch, engine=engines.connect(engine))
-    with live.line(recorder) if not quiet else contextlib.nullcontext():
+    with _made_on(device, recorder.log.engine.namespace), live.line(recorder) if not quiet else contextlib.nullcontext():
         session = runner.recording(target, steps, recorder=recorder, until_exit=True, engine=engine)
         result, trace = yield from session
     try:
@@ -128,6 +135,24 @@ def run(
             _explain_failure(trace, folder / target.name)
         print_report(trace, where, folder, Selection.parse(steps).last)
     return result.exit_code
+
+
+@contextlib.contextmanager
+def _made_on(device: str | None, torch: Any) -> Iterator[None]:
+    """Within the block, tensors that name no device are made on this one; click's error where it is not there."""
+    if device is None:
+        yield
+        return
+    try:
+        torch.set_default_device(device)
+        torch.empty(0)
+    except (AssertionError, RuntimeError) as error:
+        torch.set_default_device(None)
+        raise click.BadParameter(str(error).partition("\n")[0], param_hint="--device") from None
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
 
 
 def _explain_failure(trace: Trace, script: Path) -> None:
