@@ -25,6 +25,7 @@ TABLES = {
     "_core/overrides.py: AS_CALLED": "functions of nn.functional",
     "_core/parsing.py: TAKE_NUMBERS": "public functions, with their aliases, whose signatures say Tensor where a number may stand",
     "_arrays/stand_in.py: for _name": "operators of Python",
+    "_kernels/cuda_kernels.py: for _name": "the kernels that this file defines",
     "_kernels/indexing.py: _ufuncs": "values of the argument `reduce`",
     "_kernels/inplace.py: for _name": "the kernels of optimizers that this file defines",
     "_kernels/interpolate.py: RESIZINGS": "the kernels that this file defines",
