@@ -121,7 +121,8 @@ def run(
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
 
     recorder = Recorder(steps, target.label, record=record, watch=watch, engine=engines.connect(engine))
-    with _made_on(device, recorder.log.engine.namespace), live.line(recorder) if not quiet else contextlib.nullcontext():
+    shown = contextlib.nullcontext() if quiet else live.line(recorder)
+    with _made_on(device, recorder.log.engine.namespace), shown:
         session = runner.recording(target, steps, recorder=recorder, until_exit=True, engine=engine)
         result, trace = yield from session
     try:
