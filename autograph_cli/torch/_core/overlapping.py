@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._arrays.storages import empty_strided
 from .device_dispatch import kernels
 from .memory_format import strides_of
-from .operation import Operation
+
+if TYPE_CHECKING:
+    from .operation import Operation
 
 
 def may_repeat(raw: Any) -> bool:
