@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import io
 import linecache
+import operator
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NoReturn, Protocol, TypeVar
 
 from autograph_cli import AutographError, engines
 from autograph_cli.graph import Source, Trace
@@ -91,6 +92,30 @@ Session = Generator[Script, BaseException | None, Ended]
 """What runs a script: it yields what there is to execute, so that this is done near the bottom of the stack."""
 
 
+class _Left(SystemExit):
+    """The script ended its process at once, by `os._exit`."""
+
+
+@contextlib.contextmanager
+def _told_of_leaving(session: Session[Ended]) -> Iterator[None]:
+    """Within the block, `os._exit` tells the session before it ends the process; in a child that was forked it only
+    does that. What waits in `sys.stdout` is not written out, as without the session."""
+    leave, process = os._exit, os.getpid()
+
+    def tell(status: int) -> NoReturn:
+        if os.getpid() == process:
+            os._exit = leave
+            with contextlib.suppress(BaseException), contextlib.redirect_stdout(io.StringIO()):
+                session.send(_Left(operator.index(status)))
+        leave(status)
+
+    os._exit = tell
+    try:
+        yield
+    finally:
+        os._exit = leave
+
+
 def drive(session: Session[Ended], script: Script, *raised: Any) -> Ended | None:
     """Execute what the session has come to, and tell it how that ended; what the session returns.
 
@@ -102,10 +127,11 @@ def drive(session: Session[Ended], script: Script, *raised: Any) -> Ended | None
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
             vars(sys).pop(name, None)
     error: BaseException | None = None
-    try:
-        exec(*script)
-    except BaseException as caught:
-        error = caught
+    with _told_of_leaving(session):
+        try:
+            exec(*script)
+        except BaseException as caught:
+            error = caught
     try:
         session.send(error)
     except StopIteration as done:
@@ -302,6 +328,8 @@ def _execute(target: Target, source: bytes, main: ModuleType) -> Session[Result]
         error: BaseException | None = failed
     else:
         error = yield code, main.__dict__
+    if isinstance(error, _Left):  # which waits for no thread
+        return replace(_ending(error), failure=f"os._exit({error.code})" if error.code else "")
     ended = _ending(error)
     try:
         _join(known)

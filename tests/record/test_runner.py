@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from autograph_cli.graph import Source, Trace
+from autograph_cli.record import store
 from autograph_cli.record.runner import Result, Target, TargetError, record, run
 
 ROOT = Path(__file__).parent.parent.parent
@@ -311,3 +313,28 @@ def test_defaults_that_a_script_changes_are_put_back(tmp_path: Path) -> None:
     record(Target.of(str(script)))
     assert torch.get_default_dtype() is torch.float32
     assert torch.is_grad_enabled()
+
+
+LEAVING = """
+import os, threading, torch
+threading.Thread(target=threading.Event().wait).start()
+w = torch.ones(3, requires_grad=True)
+w.sum().backward()
+print("not written out", end="")
+if not os.fork():
+    os._exit(1)
+os.wait()
+try:
+    os._exit(5)
+finally:
+    print("not run")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_script_that_leaves_by_os_exit_keeps_its_trace(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "leaving.py").write_text(LEAVING)
+    done = autograph("run", "-o", "t.json", "leaving.py", PYTHONUNBUFFERED="")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert done.stderr.count("failed   os._exit(5); what was recorded before is kept") == 1
+    assert store.load(tmp_path / "t.json").steps
