@@ -45,7 +45,8 @@ docs: $(SITE_ENV)/.installed  ## make the site in build/site, with the course as
 	@mkdir -p build/notebooks && mv docs/course/*.ipynb build/notebooks/
 
 man: $(SITE_ENV)/.installed  ## write the man pages in build/man
-	$(SITE_ENV)/bin/click-man --target build/man autograph
+	@mkdir -p build/man
+	$(SITE_ENV)/bin/python packaging/man.py build/man
 
 package: $(SITE_ENV)/.installed  ## build the wheel and the source archive, install the wheel into an empty environment and try it
 	rm -rf dist build/empty

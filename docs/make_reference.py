@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,8 @@ def commands() -> str:
         assert command is not None
         context = click.Context(command, info_name=name, parent=group)
         lines += [f"## autograph {name}", "", "```text", command.get_usage(context), "```", ""]
-        lines += ["```text", (command.help or "").replace("\b\n", ""), "```", ""]
+        for part in inspect.cleandoc(command.help or "").split("\n\n"):
+            lines += ["```console", part.removeprefix("\b\n"), "```", ""] if part.startswith("\b\n") else [part, ""]
         rows = [record for each in command.get_params(context) if (record := each.get_help_record(context))]
         lines += ["| option | |", "|---|---|"]
         lines += [f"| `{_cell(option)}` | {_cell(text)} |" for option, text in rows]

@@ -14,6 +14,7 @@ from ._ops._errors import LinAlgError as _LinAlgError
 __all__ = (
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "ScriptMethod",
     "_LinAlgError",
     "_disabled_torch_function_impl",
     "_get_tracing_state",
@@ -24,6 +25,10 @@ __all__ = (
 
 
 _TensorMeta = type(Tensor)
+
+
+class ScriptMethod:
+    """A compiled method of TorchScript: there is none here, but libraries ask whether something is one."""
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:

@@ -76,6 +76,10 @@ AS_CALLED = frozenset(
 )
 
 
+_NAMED = {"__pow__": "pow", "__rtruediv__": "__rdiv__"}
+"""Methods that bear the name of another."""
+
+
 class Overridable:
     """A public function, the body it had, and what those are told of who is asked instead.
 
@@ -90,9 +94,11 @@ class Overridable:
         self.function = function
         self.name = name
         self.func = function if func is None else func
+        head, _, last = name.rpartition(".")
+        if func is None and head == "torch.Tensor":
+            function.__name__ = _NAMED.get(last, last)  # as PyTorch's own, whatever was published
         self.operator = operator
         self.modes_only = modes_only
-        head, _, last = name.rpartition(".")
         python = name in BY_KEYWORD or (head == "torch.nn.functional" and last not in AS_CALLED)
         self.by_keyword = inspect.signature(function) if python else None
         self.whole = python or last in ("__get__", "__set__", "__delete__")
@@ -183,7 +189,7 @@ def overloaded(given: Any, plain: bool = False) -> list[Any]:
     seen: set[type] = set()
     for x in given:
         kind: Any = type(x)
-        if kind in seen or not (_asks(kind) or (plain and isinstance(x, Tensor))):
+        if kind in seen or not (_asks(kind) or (plain and kind is Tensor)):
             continue
         seen.add(kind)
         position = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))

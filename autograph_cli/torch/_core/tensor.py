@@ -47,8 +47,13 @@ subclassed: list[Callable[[type], None]] = []
 
 
 def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The `__torch_function__` of a class that is not asked instead of functions."""
-    return func(*args, **(kwargs or {}))
+    """The `__torch_function__` of a class that is not asked instead of functions: runs it, and asks no other class."""
+    before = thread_state.overrides_off
+    thread_state.overrides_off = before or 1  # `overrides.SUBCLASSES`, which is above this file
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        thread_state.overrides_off = before
 
 
 if TYPE_CHECKING:
