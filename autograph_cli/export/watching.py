@@ -93,7 +93,8 @@ def _checked(trace: Trace) -> Sequence[Watched]:
     if not any(each.rows for each in trace.watched):
         raise ExportError(
             f"The trace of {trace.script} has nothing that was watched, which is done on request only, of what gets a "
-            f"gradient: autograph run --watch {','.join(KINDS)} {trace.script}"
+            "gradient, and where a backward pass ends a step, without retain_graph or create_graph: "
+            f"autograph run --watch {','.join(KINDS)} {trace.script}"
         )
     return [each for each in trace.watched if each.rows]
 
