@@ -185,8 +185,13 @@ class _Builder:
         """What unnamed `detach` operations, which are drawn as arrows, were given."""
         self.rooted: dict[tuple[int, int], list[str]] = {}
         for root in graph.roots:
-            if graph.nodes[root.node].computes:
-                self.rooted.setdefault((root.node, root.nr), []).append(shown_name(root.name))
+            node = graph.nodes[root.node]
+            if node.computes:
+                nameless = (
+                    data and root.name.partition("~")[0] == node.name
+                )  # it is called by its grad_fn, which the data do not have
+                name = "result" if nameless else shown_name(root.name)
+                self.rooted.setdefault((root.node, root.nr), []).append(name)
         self.pills = {position: f"r{number}" for number, position in enumerate(self.rooted)}
         self.uses = self._uses()
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}

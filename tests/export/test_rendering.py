@@ -144,6 +144,13 @@ def test_big_graphs_come_out_as_text() -> None:
         assert render(graph, "backward", format).count(b"MulBackward0") >= 4_999
 
 
+def test_a_result_without_a_name_is_called_by_its_grad_fn_where_that_is_drawn_only() -> None:
+    graph = chain(3)
+    graph = Graph(graph.nodes, (Root("MulBackward0", 2),))
+    assert "MulBackward0" not in texts(render(graph, "forward"))
+    assert texts(render(graph, "backward")).count("MulBackward0") == 3
+
+
 def test_a_title_names_the_roots_that_were_chosen(traces: dict[str, Trace]) -> None:
     step = traces["higher_order"].steps[0]
     assert "a.py · double-backward · penalty" in texts(
