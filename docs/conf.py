@@ -18,6 +18,7 @@ project = "autograph"
 author = copyright = "autograph authors"
 version = release = __version__
 extensions = ["myst_nb"]
+smartquotes = False  # options begin with two hyphens
 html_theme = "furo"
 html_title = f"autograph {version}"
 exclude_patterns = ["_build", "conformance-graphs.md"]

@@ -53,3 +53,9 @@ def test_the_translation_has_the_same_headings_and_code(page: Path, translated: 
         return re.findall(r"^#+(?= )", plain, re.MULTILINE), code
 
     assert shape(translated.read_text("utf-8")) == shape(page.read_text("utf-8"))
+
+
+def test_the_index_of_the_site_has_every_page() -> None:
+    named = set((DOCS / "index.md").read_text("utf-8").split())
+    left_out = {"index", "conformance-graphs"}  # the second is a part of another page
+    assert {page.stem for page in DOCS.glob("*.md")} - named == left_out
