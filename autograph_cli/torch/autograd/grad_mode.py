@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
@@ -168,6 +169,40 @@ class set_grad_enabled(ContextDecorator):
 
     def __repr__(self) -> str:
         return f"{type(self).__module__}.set_grad_enabled(mode={self.mode})"
+
+
+class set_multithreading_enabled(ContextDecorator):
+    """Whether a backward pass may run devices in threads of their own: at once as a call, for a block as a context
+    manager. On the CPU, the only device here, a pass runs in the thread that calls it, as in PyTorch.
+
+    >>> from autograph_cli import torch
+    >>> with torch.autograd.set_multithreading_enabled(False):
+    ...     torch.autograd.is_multithreading_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = is_multithreading_enabled()
+        self.mode = mode
+        _threads.wanted = mode
+
+    def __enter__(self) -> None:
+        pass
+
+    @uninterruptible
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        _threads.wanted = self.prev
+
+    def clone(self) -> set_multithreading_enabled:
+        return type(self)(self.mode)
+
+
+_threads = threading.local()
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was told last in this thread."""
+    return getattr(_threads, "wanted", True)
 
 
 class inference_mode(ContextDecorator):

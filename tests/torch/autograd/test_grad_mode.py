@@ -137,3 +137,15 @@ def test_an_exception_restores_the_mode():
     with pytest.raises(ValueError, match="x"), torch.no_grad():
         raise ValueError("x")
     assert torch.is_grad_enabled()
+
+
+def test_the_wish_for_threads_is_kept_and_given_back():
+    enabled = torch.autograd.is_multithreading_enabled
+    assert enabled()
+    with torch.autograd.set_multithreading_enabled(False):
+        assert not enabled()
+    torch.autograd.set_multithreading_enabled(False)
+    assert not enabled()
+    torch.autograd.set_multithreading_enabled(True)
+    assert torch.autograd.set_multithreading_enabled(False)(enabled)() is False
+    torch.autograd.set_multithreading_enabled(True)
