@@ -30,7 +30,7 @@ from .reverse import GradCall, fresh, ones_like
 from .saved_tensors import SavedList
 from .state import next_sequence_nr, thread_state
 from .tensor import Tensor, Wrapped, make, materialize
-from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zeros_like
+from .transforms import Batched, Dual, beside, core, detached, dual, plain_parts, views_dual, zero_where, zeros_like
 from .views import repeats
 
 if TYPE_CHECKING:
@@ -250,10 +250,7 @@ def by_input(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
         others = (*seen[:i], *seen[i + 1 :])
         factor = zeros_like(primals[i]) if t is None else t
         args = (factor, *others) if op.commutes else (*others[:i], factor, *others[i:])
-        part = dispatch.run(op, args)
-        if t is None and not isinstance(part, Wrapped):
-            part._raw = zeros_like(part)._raw  # whatever the other factor is: infinite, or no number
-        parts.insert(0, part)
+        parts.insert(0, zero_where(t is None, dispatch.run(op, args)))
     return [functools.reduce(operator.add, parts)]
 
 
@@ -278,8 +275,8 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
 
 
 def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
-    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, and tangents
-    (`self_t`)."""
+    """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, tangents (`self_t`), and
+    perhaps `absent`: the inputs without one."""
     assert op.tangent is not None
     if not any(o._raw.size for o in outputs):
         return [zeros_like(o) for o in outputs]
@@ -287,6 +284,7 @@ def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
     named |= dict(zip(op.schema.outputs, outputs, strict=True))
     for (i, parameter), t in zip(op.input_positions, tangents, strict=True):
         named[f"{parameter.name}_t"] = zeros_like(primals[i]) if t is None else t
+    named["absent"] = {p.name for (_, p), t in zip(op.input_positions, tangents, strict=True) if t is None}
     code = op.tangent.__code__
     return [op.tangent(operations, *(named[name] for name in code.co_varnames[1 : code.co_argcount]))]
 

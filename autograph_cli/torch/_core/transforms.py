@@ -211,3 +211,11 @@ def detached(x: Tensor) -> Tensor:
 def zeros_like(x: Tensor) -> Tensor:
     """Zeros, outside every transform."""
     return make(kernels(core(x)._raw).zeros(x._raw.shape, x._raw.dtype)[()])
+
+
+def zero_where(absent: bool, x: Tensor) -> Tensor:
+    """`x`, a product with a tangent; zeros where that is absent, though the other factor may be infinite or no
+    number."""
+    for part in plain_parts(x) if absent else ():
+        part._raw = zeros_like(part)._raw
+    return x

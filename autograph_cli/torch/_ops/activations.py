@@ -16,7 +16,8 @@ def _mean_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
     """The tangent of the logarithm of the summed exponentials: the mean of the tangents by these weights."""
     axes = (dim,) if x.ndim else ()
     weights = f.exp(f.sub(x, f.amax(x, axes, True)))
-    return f.div(f.sum_dim_IntList(weights * t, axes, True), f.sum_dim_IntList(weights, axes, True))
+    whole = f.sum_dim_IntList(weights, axes, True)
+    return f.div(f.sum_dim_IntList(weights * t, axes, True), whole)
 
 
 def softmax_kernel(name: str) -> Callable[[Any, int], str]:

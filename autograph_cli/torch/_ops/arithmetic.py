@@ -7,6 +7,7 @@ from typing import Any
 from .._core.operation import operation, right_first
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
+from .._core.transforms import zero_where
 from .._core.wrapped_numbers import wrap_number
 from .._kernels.pointwise import check_addcdiv
 
@@ -78,7 +79,9 @@ true_divide = operation(
     doc="`input / other`.",
     promotes="floating",
     number_first=True,
-    tangent=lambda f, self_t, other_t, other, result: f.div(f.sub(self_t, other_t * result), other),
+    tangent=lambda f, self_t, other_t, other, result, absent: f.div(
+        f.sub(self_t, zero_where("other" in absent, other_t * result)), other
+    ),
     vmap_inplace="inplace arithmetic",
     self=lambda f, grad, other: f.div(grad, f.conj(other)),
     other=lambda f, grad, self, other: right_first(f.conj(f.div(f.div(self, other), other)), f.neg(grad)),
@@ -248,12 +251,32 @@ minimum = operation(
         f.where(f.eq(self, other), f.div_Scalar(grad, 2), grad), f.lt(self, other), 0
     ),
 )
+
+
+def _of_product(
+    f: Any, self_t: Any, tensor1_t: Any, tensor2_t: Any, tensor1: Any, tensor2: Any, value: Any, absent: Any
+) -> Any:
+    second = scaled(f, zero_where("tensor2" in absent, tensor2_t * tensor1), value)  # C++ begins at the right
+    first = scaled(f, zero_where("tensor1" in absent, tensor1_t * tensor2), value)
+    return f.add(f.add(self_t, first), second)
+
+
+def _of_quotient(
+    f: Any, self_t: Any, tensor1_t: Any, tensor2_t: Any, tensor1: Any, tensor2: Any, value: Any, absent: Any
+) -> Any:
+    change = f.div(tensor2_t * f.div(tensor1, tensor2), tensor2)
+    second = scaled(f, zero_where("tensor2" in absent, change), value)
+    first = scaled(f, zero_where("tensor1" in absent, f.div(tensor1_t, tensor2)), value)
+    return f.sub(f.add(self_t, first), second)
+
+
 addcmul = operation(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
     refuses={"b": "addcmul_cpu_out"},
     doc="`input + value * tensor1 * tensor2`.",
     promotes=True,
     opmath=True,
+    tangent=_of_product,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.mul_Scalar(tensor2, value)),
     tensor2=lambda f, grad, tensor1, value: grad * f.conj(f.mul_Scalar(tensor1, value)),
@@ -271,6 +294,7 @@ addcdiv = operation(
     promotes=True,
     opmath=True,
     check=lambda a, x, y: check_addcdiv(x, y),
+    tangent=_of_quotient,
     self=lambda f, grad: grad,
     tensor1=lambda f, grad, tensor2, value: grad * f.conj(f.div(f.full_like_number(tensor2, value), tensor2)),
     tensor2=_divided_by,

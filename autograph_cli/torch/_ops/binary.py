@@ -10,6 +10,7 @@ from .._core.inplace import run_inplace
 from .._core.operation import operation
 from .._core.registry import composite, overloaded, publish
 from .._core.tensor import Tensor
+from .._core.transforms import zero_where
 from . import arithmetic
 from .results import named_result
 
@@ -54,12 +55,22 @@ fmin = operation(
     ),
     other=lambda f, grad, self, other: f.masked_fill_Scalar(grad, f.logical_or(f.le(self, other), f.isnan(other)), 0),
 )
+
+
+def _of_hypotenuse(f: Any, self_t: Any, other_t: Any, self: Any, other: Any, result: Any, absent: Any) -> Any:
+    second = zero_where("other" in absent, f.div(other_t * other, result))  # C++ begins at the right
+    return zero_where("self" in absent, f.div(self_t * self, result)) + second
+
+
 hypot = operation(
     "hypot(Tensor self, Tensor other)",
     refuses={"biu": "hypot_cpu"},
     doc="`sqrt(input ** 2 + other ** 2)`.",
     promotes=True,
     strict=True,
+    tangent=lambda f, self_t, other_t, self, other, result, absent: _of_hypotenuse(
+        f, self_t, other_t, self, other, result, absent
+    ),
     self=lambda f, grad, self, result: f.div(grad * self, result),
     other=lambda f, grad, other, result: f.div(grad * other, result),
 )

@@ -108,6 +108,7 @@ logsumexp_op = operation(
     pointwise=False,
     memory_format="contiguous",
     batch=batching.leading,
+    tangent=lambda f, self_t, self, dim, keepdim: _of_exponentials(f, self_t, self, dim, keepdim),
     self=lambda f, grad, self, result, dim, keepdim: (
         restore(f, grad, dim, keepdim, self) * f.exp(f.sub(self, restore(f, result, dim, keepdim, self)))
     ),
@@ -115,6 +116,13 @@ logsumexp_op = operation(
 
 
 # ---------------------------------------------------------------- parts of the formulas
+
+
+def _of_exponentials(f: Any, t: Any, x: Any, dim: Any, keepdim: bool) -> Any:
+    """The tangent of `logsumexp`: the mean of the tangents by these weights."""
+    weights = f.exp(f.sub(x, f.amax(x, dim, True)) if x._raw.size else x)
+    whole = f.sum_dim_IntList(weights, dim, keepdim)
+    return f.div(f.sum_dim_IntList(weights * t, dim, keepdim), whole)
 
 
 def count(sizes: tuple[int, ...], dim: Any) -> int:

@@ -14,6 +14,7 @@ from .._core.layout import contiguous_format, preserve_format
 from .._core.operation import operation, operations, right_first
 from .._core.registry import composite, functions, in_place_variant, methods, overloaded, publish
 from .._core.tensor import Tensor, make
+from .._core.transforms import zero_where
 
 neg = operation(
     "neg(Tensor self)",
@@ -187,6 +188,7 @@ atan2 = operation(
     strict=True,
     floating=True,
     vmap_inplace="broadcast",
+    tangent=lambda f, self_t, other_t, self, other, absent: _atan2_tangent(f, self_t, other_t, self, other, absent),
     joint={("self", "other"): lambda f, grad, self, other: _atan2_gradients(f, grad, self, other)},
 )
 tanh = operation(
@@ -379,6 +381,13 @@ def _atan2_gradients(f: Any, grad: Any, self: Any, other: Any) -> Any:
     squares = self * self + square
     scale = f.masked_fill_Scalar(f.reciprocal(squares), f.eq(squares, f.zeros_like(squares)), 0)
     return grad * other * scale, grad * f.neg(self) * scale
+
+
+def _atan2_tangent(f: Any, self_t: Any, other_t: Any, self: Any, other: Any, absent: Any) -> Any:
+    square = f.pow_Tensor_Scalar(other, 2)  # C++ begins at the right
+    squares = f.pow_Tensor_Scalar(self, 2) + square
+    of_self = zero_where("self" in absent, other * self_t)
+    return f.div(zero_where("other" in absent, f.neg(self) * other_t) + of_self, squares)
 
 
 @composite(formula=True)

@@ -217,3 +217,46 @@ def test_tangents_of_two_orders_are_central_differences(name):
             for a, b in zip(got, want, strict=True):
                 if np.isfinite(b).all():
                     np.testing.assert_allclose(a._raw, b, 1e-4, 1e-5 * (1 + np.abs(b).max(initial=0)))
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: x / torch.tensor([0.0, 0.0, 2.0]), [torch.inf, torch.inf, 0.5]),
+        (lambda x: x / 0.0, [torch.inf] * 3),
+        (lambda x: x * torch.tensor([torch.inf, 1.0, 2.0]), [torch.inf, 1.0, 2.0]),
+        (lambda x: torch.addcmul(x, torch.full((3,), torch.inf), torch.zeros(3)), [1.0] * 3),
+        (lambda x: torch.addcdiv(x, torch.ones(3), torch.zeros(3)), [1.0] * 3),
+    ],
+)
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_tangent_that_is_absent_adds_nothing_beside_infinite_factors(function, expected, recorded):
+    x = torch.tensor([0.6, 0.0, -1.0], requires_grad=recorded)
+    _, tangent = torch.func.jvp(function, (x,), (torch.ones(3),))
+    assert tangent.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        (lambda x, y: torch.addcmul(x, x, y), "Add Mul Identity View AccumulateGrad"),
+        (lambda x, y: torch.addcdiv(y, y, x), "Sub Add Div Div Mul Div Identity View AccumulateGrad"),
+        (lambda x, y: torch.atan2(x, y), "Div Add Mul Neg Add Pow Identity View AccumulateGrad"),
+        (lambda x, y: torch.logsumexp(x, 0), "Div Sum Mul Sum Exp Sub Amax Identity View AccumulateGrad"),
+        (lambda x, y: torch.hypot(x, y), "Add Div Mul Div Identity Hypot View AccumulateGrad"),
+    ],
+)
+def test_tangents_have_the_nodes_of_pytorchs_formulas_in_their_order(function, names):
+    forward = torch.autograd.forward_ad
+    x, y = torch.tensor([0.6, 1.1], requires_grad=True), torch.tensor([0.7, 1.3])
+    with forward.dual_level():
+        tangent = forward.unpack_dual(function(forward.make_dual(x, y), y)).tangent
+    seen, waiting = set(), [tangent.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            waiting += [n for n, _ in node.next_functions if n is not None]
+    ordered = sorted(seen, key=lambda n: n._sequence_nr() if n.next_functions else -1, reverse=True)
+    found = [n.name().rpartition("::")[2].partition("Backward")[0] for n in ordered]
+    assert found == names.split()
