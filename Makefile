@@ -11,7 +11,7 @@ COMPARED := build/conformance.json
 .DEFAULT_GOAL := help
 SITE_ENV ?= build/venv-docs
 
-.PHONY: docs man package release help venv demo pictures gallery snapshots test test-pythons lint bench bench-guard conformance conformance-update clean
+.PHONY: docs man package release help venv demo pictures gallery snapshots test test-gpu test-pythons lint bench bench-guard conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -62,6 +62,9 @@ release: package  ## tag the version of autograph_cli/__init__.py, with its note
 
 test: venv  ## run all tests, on all cores; SEED=7 shuffles them
 	AUTOGRAPH_SHUFFLE=$(SEED) $(BIN)/python -m pytest -q -n auto --dist worksteal
+
+test-gpu: venv  ## run the tests of the device cuda on a GPU, with the CuPy that is in the environment
+	AUTOGRAPH_GPU=1 $(BIN)/python -m pytest -q -m strict_array tests/strict_array
 
 test-pythons:  ## run all tests on every Python from 3.11 to 3.14 that is here
 	@for version in 3.11 3.12 3.13 3.14; do \

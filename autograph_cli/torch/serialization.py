@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..atomic_files import atomic_write
+from ._arrays import cuda
 from ._arrays.meta import without_memory
 from ._core.device import device
 from ._core.dtypes import dtype
@@ -227,6 +228,8 @@ class _Storages:
         elif where is not None:
             location = str(where)
         kind = location.partition(":")[0]
+        if kind == "cuda" and cuda.is_available():
+            return cuda.moved(data, cuda.place(device(location)))
         if kind == "cuda":
             raise RuntimeError(
                 "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +22,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def gpu() -> Iterator[None]:
-    """A GPU, which is the stand-in for CuPy."""
+    """A GPU, which is the stand-in for CuPy, or a real one with AUTOGRAPH_GPU=1."""
+    if os.environ.get("AUTOGRAPH_GPU"):
+        yield
+        return
     cuda.closed()
     with module.served():
         yield
@@ -38,7 +42,9 @@ def on_gpu(gpu: None) -> Iterator[None]:
 
 @pytest.fixture
 def transfers(gpu: None) -> Iterator[dict[str, int]]:
-    """Counts the copies between the CPU and the GPU in a test."""
+    """Counts the copies between the CPU and the GPU in a test; only the stand-in does."""
+    if os.environ.get("AUTOGRAPH_GPU"):
+        pytest.skip("CuPy does not count copies")
     arrays.transfers.clear()
     yield arrays.transfers
     arrays.transfers.clear()

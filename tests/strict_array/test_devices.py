@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import importlib
+import io
+import pickle
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -211,6 +213,56 @@ def test_torch_cuda_tells_of_the_gpu() -> None:
     assert start.elapsed_time(end) >= 0
     with torch.cuda.stream(torch.cuda.Stream()), torch.cuda.device(0):
         assert torch.ones(1).cuda().item() == 1
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(
+    "where, device", [(None, "cuda:0"), ("cpu", "cpu"), ("cuda", "cuda:0"), ({"cuda:0": "cpu"}, "cpu")]
+)
+def test_a_checkpoint_tells_the_device_of_its_tensors_and_map_location_moves_them(where: Any, device: str) -> None:
+    x, file = torch.arange(6.0, device="cuda").reshape(2, 3), io.BytesIO()
+    torch.save({"all": x, "row": x[1]}, file)
+    file.seek(0)
+    found = torch.load(file, map_location=where)
+    assert str(found["all"].device) == device
+    assert found["row"].tolist() == [3.0, 4.0, 5.0]
+    found["all"][1, 0] = 7
+    assert found["row"][0].item() == 7
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_checkpoint_of_the_cpu_is_loaded_on_a_gpu() -> None:
+    file = io.BytesIO()
+    torch.save(torch.ones(2), file)
+    file.seek(0)
+    assert torch.load(file, map_location="cuda").is_cuda
+
+
+@pytest.mark.usefixtures("gpu")
+def test_pickle_and_transforms_stay_on_the_device() -> None:
+    x = torch.arange(3.0, device="cuda")
+    assert pickle.loads(pickle.dumps(x)).device == x.device
+    assert torch.func.hessian(lambda a: a.sin().sum())(x).device == x.device
+    assert torch.func.jvp(torch.sin, (x,), (x,))[1].device == x.device
+    assert torch.vmap(lambda a: a * 2)(x).device == x.device
+    assert x.type() == "torch.cuda.FloatTensor"
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda: torch.autocast("cuda"),
+        lambda: torch.Generator(device="cuda"),
+        lambda: torch.ones(1).pin_memory(),
+        lambda: torch.cuda.max_memory_allocated(),
+    ],
+    ids=["autocast", "Generator", "pin_memory", "max_memory_allocated"],
+)
+def test_what_there_is_not_yet_is_refused(run: Callable[[], Any]) -> None:
+    torch.ones(1, device="cuda")
+    with pytest.raises(NotImplementedError, match="is not available"):
+        run()
 
 
 def test_without_cupy_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

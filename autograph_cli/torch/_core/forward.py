@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays.backends import backend_of
 from .._arrays.meta import Meta
-from .._arrays.storages import empty_strided
+from .._arrays.storages import empty_strided, owner
 from . import dispatch, dtypes, recomputed, views
 from .device_dispatch import kernels
 from .errors import refused
@@ -191,9 +192,16 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
     if is_complex(tangent) and not is_complex(primal):
         raise NotImplementedError("a complex tangent of a real tensor is not available in autograph's engine")
     _check_shape(primal, tangent)
-    if np.may_share_memory(core(primal)._raw, core(tangent)._raw):
+    if _share_memory(core(primal)._raw, core(tangent)._raw):
         tangent = _apart_in_memory(tangent)
     return primal, laid_out(tangent, primal)
+
+
+def _share_memory(a: Any, b: Any) -> bool:
+    """Whether two raw arrays may have elements in common; on a GPU, whether they are in the memory of one array."""
+    if backend_of(a).type == "cuda":
+        return owner(a) is owner(b)
+    return bool(np.may_share_memory(a, b))
 
 
 def _apart_in_memory(tangent: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import cuda as gpu
 from .._arrays.meta import NO_DATA
 from .._core import batching, batching_rules, device as devices, dims, dispatch, dtypes, layout as layouts
 from .._core.docstrings import documented
@@ -277,7 +278,9 @@ functions["is_inference"] = Tensor.is_inference
 
 @composite(function=False)
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Memory that a GPU reads directly; RuntimeError, as there is none."""
+    """Memory that a GPU reads directly; RuntimeError, as there is none, or NotImplementedError where there is a GPU."""
+    if gpu.is_available():
+        raise NotImplementedError("pinned memory is not available in autograph's engine: `.to('cuda')` does without")
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 

@@ -26,7 +26,11 @@ class Generator(metaclass=Named):
     __slots__ = ("stream",)
 
     def __init__(self, device: Any = "cpu") -> None:
-        devices.check(device)
+        if devices.check(device).type == "cuda":
+            raise NotImplementedError(
+                "a generator of a GPU is not available in autograph's engine: what tensors there draw is drawn by that "
+                "of the CPU"
+            )
         self.stream = Stream()
 
     @property

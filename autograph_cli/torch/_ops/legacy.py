@@ -115,7 +115,7 @@ TYPED = {t.legacy: _typed(t) for t in dtypes.ALL if not t.is_complex and t.numpy
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of this tensor's legacy class; or the tensor as a given dtype, class or class name."""
     if dtype is None:
-        place = "sparse." if self.is_sparse else "meta." if self.is_meta else ""
+        place = "sparse." if self.is_sparse else "" if self.is_cpu else f"{self.device.type}."
         return f"torch.{place}{self.dtype.legacy}"
     if self.is_meta and isinstance(dtype, tensortype):
         raise NotImplementedError(NO_DATA)

@@ -160,7 +160,13 @@ def _reduce(self: Tensor, protocol: Any) -> Any:
             parts = (cls, raw.dtype, raw.shape, strides_of(raw), self.requires_grad, dict(self.__dict__))
             return _rebuild_wrapper, parts
         raw = raw.memory
+    if self.is_cuda:
+        return _rebuild_on_gpu, (cls, moved(resolved(raw), CPU), self.device, self.requires_grad, dict(self.__dict__))
     return _rebuild, (cls, raw, self.requires_grad, dict(self.__dict__))
+
+
+def _rebuild_on_gpu(cls: Any, raw: Any, where: device, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    return _rebuild(cls, moved(raw, where), requires_grad, attributes)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.backends import dense_strides
+from .._arrays.backends import dense_strides, device_of
 from .._arrays.lazy import PLAIN, bits_of, flip, memory_of
 from .._arrays.meta import Meta
 from .._arrays.storages import address, offset_in, owner, resized, window
 from .._core import dims, dtypes
-from .._core.device import CPU
 from .._core.errors import refused
 from .._core.interpreter_stack import refuse_captured
 from .._core.memory_format import strides_of
@@ -63,7 +62,7 @@ class TypedStorage:
         self._row = root.ravel(order="K").view(dtype.numpy)
         self.dtype = dtype
 
-    device = CPU
+    device = property(lambda self: device_of(self._root), doc="Where the memory is.")
 
     def __len__(self) -> int:
         """The number of elements."""

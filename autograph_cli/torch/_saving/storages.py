@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.backends import ELSEWHERE
+from .._arrays.cuda import on_host
 from .._arrays.lazy import flip, memory_of
 from .._arrays.meta import Meta
-from .._arrays.storages import as_strided_raw, owner
+from .._arrays.storages import address, as_strided_raw, owner
 from .._core import dtypes
 from .._core.dtypes import dtype
 from .._core.tensor import Tensor
@@ -133,22 +135,22 @@ class StorageTable:
         raw = memory_of(tensor._raw)
         root = None if isinstance(raw, np.generic) else owner(raw)
         if root is None or not _is_within(raw, root):
-            raw = root = np.array(raw, order="C", copy=True)
-        address = root.__array_interface__["data"][0]
-        key = (address, root.nbytes) if root.nbytes else (id(root), 0)
+            raw = root = np.array(raw, order="C", copy=True) if raw.__class__ not in ELSEWHERE else raw.copy()
+        begin = address(root)
+        key = (begin, root.nbytes) if root.nbytes else (id(root), 0)
         number, kept = self._known.setdefault(key, (len(self.arrays), (root, raw.dtype)))
         if number == len(self.arrays):
-            self.arrays.append(flat_bytes(root))
+            self.arrays.append(on_host(flat_bytes(root)))
         elif kept[1] != raw.dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
-        offset = (raw.__array_interface__["data"][0] - address) // raw.itemsize if raw.size else 0
+        offset = (address(raw) - begin) // raw.itemsize if raw.size else 0
         return number, root.nbytes // raw.itemsize, offset, strides(raw)
 
 
 def _is_within(raw: Any, root: Any) -> bool:
     """Whether `raw` can be told as offset and strides in the memory of its root."""
     size = raw.itemsize
-    offset = raw.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+    offset = address(raw) - address(root)
     last = sum((n - 1) * s for n, s in zip(raw.shape, raw.strides, strict=True)) + size if raw.size else 0
     dense = root.flags.c_contiguous or root.flags.f_contiguous
     steps = (offset, root.nbytes, *raw.strides)

@@ -132,15 +132,15 @@ class Pickler(pickle._Pickler):
             size = Size(tensor.shape)
             return REBUILD_SPARSE, (tensor.layout, (*map(make, tensor._raw.parts()), size, *tensor._raw.facts()))
         storage, length, offset, stride = self._storages.position(tensor)
-        name = STORAGE_NAMES.get(tensor.dtype)
+        name, place = STORAGE_NAMES.get(tensor.dtype), str(tensor.device)
         self.lengths[str(storage)] = length if name else length * tensor.dtype.itemsize
         if name is None:
             position = _InStorage(
-                ("storage", UNTYPED, str(storage), "cpu", length * tensor.dtype.itemsize, *self._rest)
+                ("storage", UNTYPED, str(storage), place, length * tensor.dtype.itemsize, *self._rest)
             )
             rest: tuple[Any, ...] = (requires_grad, OrderedDict(), tensor.dtype)
             return REBUILD_UNTYPED, (position, offset, plain_size(tensor), stride, *rest)
-        position = _InStorage(("storage", self._name("torch", name), str(storage), "cpu", length, *self._rest))
+        position = _InStorage(("storage", self._name("torch", name), str(storage), place, length, *self._rest))
         parts: tuple[Any, ...] = (position, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
         bits = {name: True for name, bit in zip(BITS, bits_of(tensor._raw), strict=True) if bit}
         return REBUILD_TENSOR, (*parts, bits) if bits else parts

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .._arrays.cuda import is_available
 from .._core.autocast import DEFAULTS, settings, switch
 from .._core.device import device as _device
 from .._core.dtypes import bfloat16, dtype, float16, float64
@@ -43,6 +44,8 @@ class autocast:
         self._enabled = enabled and self._can_be_enabled()
 
     def _can_be_enabled(self) -> bool:
+        if self.device == "cuda" and is_available():
+            raise NotImplementedError("autocast on the device 'cuda' is not available in autograph's engine yet")
         if self.device == "cuda":
             warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
             return False
