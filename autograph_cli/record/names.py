@@ -134,7 +134,7 @@ def tensors_in(path: str, value: Any, depth: int = 0, cls: type = Builtin.tensor
 
 
 def _tensors_of(path: str, value: Any, cls: type) -> Iterator[tuple[str, Any]]:
-    """The parameters of a module, or the tensors among the attributes of a plain object."""
+    """The parameters of a module, or the tensors and the modules' parameters among the attributes of a plain object."""
     for name, tensor in parameters_in(value):
         yield f"{path}.{name}", tensor
     if is_ours(type(value)):
@@ -149,3 +149,5 @@ def _tensors_of(path: str, value: Any, cls: type) -> Iterator[tuple[str, Any]]:
                 yield f"{path}.{name}", item
             elif issubclass(type(item), (list, tuple, dict)):
                 yield from tensors_in(f"{path}.{name}", item, _DEPTH - 1, cls)
+            else:
+                yield from ((f"{path}.{name}.{inner}", x) for inner, x in parameters_in(item))

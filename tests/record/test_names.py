@@ -43,6 +43,7 @@ one = torch.ones(1)
     ("value", "paths"),
     [
         (one, ["v"]),
+        (Bag(model=torch.nn.Linear(1, 1)), ["v.model.weight", "v.model.bias"]),
         ([one, 3, (one, one)], ["v[0]", "v[2][0]", "v[2][1]"]),
         ({"w": one, 7: [one]}, ["v['w']", "v[7][0]"]),
         ([[[one]]], []),
