@@ -242,7 +242,8 @@ def kept_outputs(
 
 def types(cls: type[Node] | None, like: Any) -> list[TensorType]:
     """The types of a node's outputs, or of a tensor where there is no node."""
-    return [_type(each) for each in (like if cls is not None and cls._multiple else [like])]
+    every = like if cls is not None and cls._multiple else [like]
+    return [_type(shape_dtype(each) if each is None else each) for each in every]
 
 
 @functools.lru_cache(1024)
@@ -251,6 +252,7 @@ def saved_type(dtype: Any, shape: tuple[int, ...]) -> TensorType:
     return TensorType(dtype.name, tuple(shape), str(device_of_like(shape)))
 
 
+@functools.lru_cache(1024)
 def _type(like: Any) -> TensorType:
     shape, dtype = shape_dtype(like)
     return TensorType(dtype.name, tuple(shape), str(device_of_like(like)))
