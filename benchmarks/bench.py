@@ -63,7 +63,7 @@ def rows_of(engine: str) -> tuple[dict[str, Callable[[], Any]], str]:
         from autograph_cli import __version__ as version, torch  # type: ignore[no-redef]
         from autograph_cli.cli import tuning
 
-        tuning.keep_memory()  # as `autograph run` does
+        tuning.tune()  # as `autograph run` does
     return {name: partial(row[0], torch) for name, row in ROWS.items()}, version
 
 

@@ -64,7 +64,8 @@ FAILURES = ("AG0",)
     "--tune/--no-tune",
     default=True,
     show_default=True,
-    help="Keep the memory of large arrays for the next ones, up to 256 MiB, instead of giving it back (glibc only).",
+    help="Keep the memory of large arrays for the next ones, up to 256 MiB (glibc only), and look for garbage "
+    "that is in cycles less often.",
 )
 @click.option(
     "--check-only",
@@ -113,7 +114,7 @@ def run(
     engine = engine_of(engine)
     if engine == "builtin":
         if tune:
-            tuning.keep_memory()
+            tuning.tune()
         if not quiet:
             lacking.warn(target)
     # Relative to where the command was given: the script may go elsewhere.

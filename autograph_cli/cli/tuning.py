@@ -1,9 +1,10 @@
-"""Settings of memory for the process that `autograph run` has for a script of its own."""
+"""Settings of memory and of the collector for the process that `autograph run` has for a script of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 
 # glibc's names for them, from malloc.h.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -11,6 +12,19 @@ KEPT_BLOCK = 64 << 20
 """Blocks up to this size are taken from memory that the process keeps."""
 KEPT = 256 << 20
 """Free memory beyond this goes back to the system."""
+
+
+YOUNG = 10_000
+"""Objects that are made between two looks of the collector for cycles; Python's own 700 are a few nodes of a graph."""
+
+
+def tune() -> None:
+    """Set the process up for graphs and arrays: what a graph is made of lives as long as the graph, so that it is
+    walked in vain."""
+    keep_memory()
+    first, *older = gc.get_threshold()
+    if first:  # 0 switches the collector off
+        gc.set_threshold(max(first, YOUNG), *older)
 
 
 def keep_memory() -> bool:

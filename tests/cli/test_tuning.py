@@ -1,9 +1,11 @@
 """What `autograph run` sets for the process of a script."""
 
 import ctypes
+import gc
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,10 +27,11 @@ class Allocator:
 
 
 @pytest.fixture
-def allocator(monkeypatch: pytest.MonkeyPatch) -> Allocator:
-    made = Allocator()
+def allocator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Allocator]:
+    made, thresholds = Allocator(), gc.get_threshold()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: made)
-    return made
+    yield made
+    gc.set_threshold(*thresholds)
 
 
 @pytest.mark.parametrize(("flags", "settings"), [((), 2), (("--tune",), 2), (("--no-tune",), 0)])
@@ -40,6 +43,13 @@ def test_memory_is_kept_unless_told_otherwise(
     done = CliRunner().invoke(main, ["run", "-q", *flags, "-o", str(tmp_path / "trace.json"), str(script)])
     assert done.exit_code == 0
     assert len(allocator.told) == settings
+    assert (gc.get_threshold()[0] == tuning.YOUNG) is bool(settings)
+
+
+def test_a_collector_that_is_switched_off_stays_off(allocator: Allocator) -> None:
+    gc.set_threshold(0)
+    tuning.tune()
+    assert gc.get_threshold()[0] == 0
 
 
 def test_an_allocator_without_settings_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
