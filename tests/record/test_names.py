@@ -204,11 +204,15 @@ def test_a_view_with_a_variable_of_its_own_keeps_that(recorder: Recorder) -> Non
     assert [node.outputs[0].names for node in graph if node.kind == "untracked"] == [("row",)]
 
 
-def test_a_view_of_an_input_of_an_older_step_goes_by_its_name(recorder: Recorder) -> None:
+@pytest.mark.parametrize("computed", [False, True])
+def test_a_later_step_has_what_its_views_were_taken_of(recorder: Recorder, computed: bool) -> None:
     sequence, w = torch.ones(2, 3), torch.ones(3, requires_grad=True)
+    if computed:
+        sequence = sequence * 2
     for _ in range(3):
         loss = (sequence[0] * w).sum() + (sequence[1] * w).sum()
         loss.backward()
     *_, last = recorder.finish({"sequence": sequence, "w": w, "loss": loss}).steps
     inputs = [(node.outputs[0].names, node.outputs[0].type.shape) for node in last.graph if node.kind == "input"]
-    assert inputs == [(("sequence",), (3,))] * 2
+    assert inputs == [(("sequence",), (2, 3))]
+    assert [node.op for node in last.graph if node.kind == "untracked"] == ["select", "select"]
