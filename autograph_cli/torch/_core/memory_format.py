@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._arrays.backends import DENSE, backend_of, dense_strides
+from .._arrays.backends import DENSE, ELSEWHERE, NUMPY, dense_strides
 from .._arrays.storages import strided
 from .dtypes import CATEGORY, FLOATING
 
@@ -168,7 +168,7 @@ def _like(result: Any, first: Any) -> Any:
 
 def empty_as(raw: Array, dtype: Any) -> Any:
     """New memory laid out like `raw`, or, where that has gaps, with its dimensions in the same order."""
-    backend = backend_of(raw)
+    backend = ELSEWHERE.get(raw.__class__, NUMPY)
     if raw.ndim < 2 or raw.flags.c_contiguous or not raw.size:
         return backend.empty(raw.shape, dtype)
     return backend.empty_strided(raw.shape, preserved_strides(raw), dtype)
@@ -202,7 +202,7 @@ def laid(raw: Array, strides: Sequence[int]) -> Any:
 
 def copied(raw: Array, strides: Sequence[int]) -> Any:
     """A copy of `raw` with these strides (in elements)."""
-    made = backend_of(raw).empty_strided(raw.shape, strides, raw.dtype)
+    made = ELSEWHERE.get(raw.__class__, NUMPY).empty_strided(raw.shape, strides, raw.dtype)
     made[...] = raw
     return made
 

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from .._arrays import Array
-from .._arrays.backends import backend_of
+from .._arrays.backends import ELSEWHERE, backend_of
 
 KEPT_NUMBERS = 512
 
@@ -222,12 +222,13 @@ _made: dict[Any, Updates] = {}
 
 def updates(raw: Array) -> Updates:
     """The arithmetic for arrays of the dtype and the device of `raw`."""
-    dtype, xp = raw.dtype, backend_of(raw).kernels.xp
-    found = _made.get((dtype, xp))
+    dtype = raw.dtype
+    key = dtype if raw.__class__ not in ELSEWHERE else (dtype, raw.__class__)
+    found = _made.get(key)
     if found is None:
         kind = ReducedUpdates if dtype in _REDUCED else Updates
         wide = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
-        found = _made[dtype, xp] = kind(xp, wide)
+        found = _made[key] = kind(backend_of(raw).kernels.xp, wide)
     return found
 
 
