@@ -34,7 +34,7 @@ def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
         dtype = process_state.default_dtype
     key = (number.__class__, number, dtype)
     found = numbers_made.get(key)
-    if found is not None and number:
+    if found is not None and number and not (found._counter and found._counter[0]):  # nobody wrote into its memory
         return found
     wanted = dtypes.number_dtype(number, dtype)
     wrapped = make(dtypes.cast_number(number, wanted))

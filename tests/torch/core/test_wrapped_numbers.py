@@ -53,3 +53,13 @@ def test_what_shares_memory_with_a_number_does_not_change_it():
         taken(wrap_number(2, beside)).add_(1)
     kept = wrap_number(2, beside)
     assert isinstance(kept._raw, np.generic) and (beside * 2).tolist() == [2.0, 2.0]
+    assert kept._version == 0
+
+
+def test_a_number_that_was_written_into_does_not_stop_a_later_backward_pass():
+    x = torch.ones(2, requires_grad=True)
+    wrap_number(2, x).detach().add_(1)
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
+        y = x * 2
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
