@@ -12,6 +12,7 @@ from click.testing import Result
 
 from autograph_cli import export
 from autograph_cli.cli.render import SUFFIXES
+from autograph_cli.export.panels import Panels
 from autograph_cli.graph import Graph, GraphError, Slice, Step, Trace
 from autograph_cli.record import store
 
@@ -92,6 +93,7 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
             "tracked_only": False,
             "formula": False,
             "sources": {},
+            "panels": Panels(),
         }
     ]
 
