@@ -21,6 +21,7 @@ class Recording:
 
     def __init__(self, recorder: Recorder, frame: FrameType) -> None:
         self._recorder, self._frame = recorder, frame
+        self._loaded = pytorch.is_loaded()
         self.trace = graph.Trace(recorder.script)
         """What was recorded; empty until the block has ended."""
 
@@ -39,6 +40,11 @@ class Recording:
     def step(self) -> graph.Step:
         """The last step that has a graph."""
         found = [step for step in self.trace.steps if store.has_nodes(step)]
+        if not found and pytorch.is_loaded() and not self._loaded:
+            raise AutographError(
+                "Nothing was recorded: PyTorch was imported only within the block. Import it before, or write "
+                'record(engine="torch").'
+            )
         if not found:
             raise AutographError(
                 "Nothing was recorded: within the block no tensor that requires grad was computed with."

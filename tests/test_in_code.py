@@ -43,6 +43,15 @@ def test_a_block_is_recorded(python: Run, autograph: Run, tmp_path: Path, import
     assert "grad_fn SumBackward0" in autograph("show", "trace.json").stdout
 
 
+def test_a_block_that_imports_pytorch_first_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = False
+    monkeypatch.setattr("autograph_cli.record.pytorch.is_loaded", lambda: loaded)
+    with autograph_cli.record() as trace:
+        loaded = True
+    with pytest.raises(AutographError, match="imported only within the block"):
+        trace.render()
+
+
 def test_a_block_that_records_nothing_says_so() -> None:
     with autograph_cli.record() as trace:
         torch.ones(3)
