@@ -105,6 +105,7 @@ conformance: $(if $(filter $(COMPARE)/bin/python,$(CONFORM)),$(COMPARE)/.install
 	$(CONFORM) conformance/score.py check $(COMPARED)
 	$(CONFORM) conformance/graphs.py check
 	$(CONFORM) -m pytest -q -p no:cacheprovider tests/engines tests/test_in_code.py
+	$(CONFORM) -m pytest -q -p no:cacheprovider tests/findings -k pytorch
 
 conformance-update: $(if $(filter $(COMPARE)/bin/python,$(CONFORM)),$(COMPARE)/.installed) $(COMPARED)  ## the same, and keep the score and the table of docs/conformance.md
 	$(CONFORM) conformance/score.py update $(COMPARED)
