@@ -5,7 +5,6 @@ import gc
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,11 +26,11 @@ class Allocator:
 
 
 @pytest.fixture
-def allocator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Allocator]:
-    made, thresholds = Allocator(), gc.get_threshold()
+def allocator(monkeypatch: pytest.MonkeyPatch) -> Allocator:
+    made = Allocator()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: made)
-    yield made
-    gc.set_threshold(*thresholds)
+    gc.set_threshold(700, 10, 10)
+    return made
 
 
 @pytest.mark.parametrize(("flags", "settings"), [((), 2), (("--tune",), 2), (("--no-tune",), 0)])
