@@ -46,17 +46,20 @@ from . import (
     version as version,
 )
 from ._core import interpret as _interpret, layout as _layout
-from ._core.layout import (
+from ._functorch.vmap import vmap as vmap
+from ._namespace import (
+    Size as Size,
+    Tensor as Tensor,
     channels_last as channels_last,
     channels_last_3d as channels_last_3d,
     contiguous_format as contiguous_format,
+    device as device,
+    dtype as dtype,
     preserve_format as preserve_format,
     sparse_coo as sparse_coo,
     sparse_csr as sparse_csr,
     strided as strided,
 )
-from ._functorch.vmap import vmap as vmap
-from ._namespace import Size as Size, Tensor as Tensor, device as device, dtype as dtype
 from ._ops.generators import Generator as Generator, default_generator as default_generator
 from ._ops.storage import UntypedStorage as UntypedStorage
 from ._saving.archive import PyTorchFileReader as PyTorchFileReader
