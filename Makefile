@@ -7,6 +7,9 @@ INSTALLED := $(VENV)/.installed
 # PyTorch is large, and only the comparison needs it: it has an environment of its own.
 COMPARE ?= .venv-conformance
 COMPARED := build/conformance.json
+# How many items at once: `make conformance JOBS=8`, or on a cluster `make conformance MPIEXEC="mpiexec -n 33"`.
+JOBS ?= 2
+MPIEXEC ?=
 
 .DEFAULT_GOAL := help
 SITE_ENV ?= build/venv-docs
@@ -74,7 +77,7 @@ test-pythons:  ## run all tests on every Python from 3.11 to 3.14 that is here
 	done
 
 snapshots: venv  ## write the snapshots of the samples and of the tests' programs anew
-	$(BIN)/autograph snapshot --update -j 2
+	$(BIN)/autograph snapshot --update -j $(JOBS)
 
 lint: venv  ## check style, types and the import rules
 	$(BIN)/ruff check .
@@ -84,6 +87,7 @@ lint: venv  ## check style, types and the import rules
 
 bench: $(COMPARE)/.installed  ## time the engine beside PyTorch, and put the table into docs/performance.md
 	$(COMPARE)/bin/python benchmarks/bench.py --write
+	$(COMPARE)/bin/python benchmarks/graph_work.py --write
 
 bench-guard: venv  ## count what small steps do; fails where one does 5 % more than the committed figures
 	$(BIN)/python benchmarks/guard.py
@@ -97,7 +101,7 @@ CONFORM ?= $(COMPARE)/bin/python
 
 $(COMPARED): FORCE
 	@mkdir -p build
-	$(CONFORM) conformance/conform.py --candidate autograph_cli.torch --path . --limit 60 --out $@
+	$(MPIEXEC) $(CONFORM) conformance/conform.py --candidate autograph_cli.torch --path . --limit 60 --out $@ $(if $(MPIEXEC),--mpi,--jobs $(JOBS))
 
 FORCE:
 

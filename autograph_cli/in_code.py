@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
@@ -11,45 +11,60 @@ from typing import Any
 from autograph_cli import AutographError, engines, graph
 from autograph_cli.record import names, pytorch, store
 from autograph_cli.record.recorder import Recorder
-from autograph_cli.record.source_locations import Sources
+from autograph_cli.record.source_locations import Sources, cell_of
 
+_NOTHING = "Nothing was recorded: within the block no tensor that requires grad was computed with."
 VIEWS = ("forward", "backward", "double-backward")
 
 
 class Recording:
     """What a block made, once it is over: its trace, and pictures of it."""
 
-    def __init__(self, recorder: Recorder, frame: FrameType) -> None:
-        self._recorder, self._frame = recorder, frame
-        self._loaded = pytorch.is_loaded()
+    def __init__(self, recorder: Recorder, frame: FrameType, late: Callable[[], Recorder] | None = None) -> None:
+        self._recorders, self._frame = [recorder], frame
+        self._late = late
+        self._awaited: pytorch.Awaited | None = None
         self.trace = graph.Trace(recorder.script)
         """What was recorded; empty until the block has ended."""
 
     def __enter__(self) -> Recording:
-        self._recorder.start()
-        self._recorder.sources = Sources(str(Path(self._frame.f_code.co_filename).parent))
+        self._start(self._recorders[0])
+        if self._late is not None:
+            self._awaited = pytorch.Awaited(self._imported)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.trace = self._recorder.finish(names.variables_of(self._frame))
+        if self._awaited is not None:
+            self._awaited.close()
+        traces = [recorder.finish(names.variables_of(self._frame)) for recorder in reversed(self._recorders)]
+        self.trace = next(filter(store.has_graph, traces), traces[0])
         del self._frame
+        if error is None and not store.has_graph(self.trace):
+            print(f"autograph: {_NOTHING}", file=sys.stderr)
+
+    def _start(self, recorder: Recorder) -> None:
+        recorder.start()
+        recorder.sources = Sources(str(Path(self._frame.f_code.co_filename).parent))
+
+    def _imported(self) -> None:
+        """PyTorch was imported within the block: it is recorded from here on."""
+        assert self._late is not None
+        try:
+            self._recorders.append(self._late())
+        except AutographError as error:  # the import is the script's
+            print(f"autograph: PyTorch is not recorded. {error}", file=sys.stderr)
+        else:
+            self._start(self._recorders[-1])
 
     @property
     def step(self) -> graph.Step:
-        """The last step that has a graph."""
-        found = [step for step in self.trace.steps if store.has_nodes(step)]
-        if not found and pytorch.is_loaded() and not self._loaded:
-            raise AutographError(
-                "Nothing was recorded: PyTorch was imported only within the block. Import it before, or write "
-                'record(engine="torch").'
-            )
-        if not found:
-            raise AutographError(
-                "Nothing was recorded: within the block no tensor that requires grad was computed with."
-            )
-        return found[-1]
+        """The last step in which a backward pass ran, else the last that has a graph."""
+        found = self.trace.main_step()
+        if found is None:
+            raise AutographError(_NOTHING)
+        return found
 
     def render(self, path: str | Path | None = None, view: str = "forward", **options: Any) -> bytes:
         """Draw the last step; the name of the file at `path` says the format. Options are those of `export.render`."""
@@ -84,13 +99,19 @@ def _export() -> ModuleType:
 def record(
     steps: str = "first,last", *, engine: str | None = None, record: Collection[str] = (), derive: bool = False
 ) -> Recording:
-    """Record what runs within `with record() as trace:`, of PyTorch where that is loaded, else of autograph's engine.
+    """Record what runs within `with record() as trace:`, of PyTorch where that is loaded or gets imported in the block,
+    else of autograph's engine.
 
     `steps`, `engine` and `record` are as in `autograph run`.
     """
-    chosen = engine or ("torch" if pytorch.is_loaded() else "builtin")
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__") == "autograph_cli":
         frame = frame.f_back
-    script = Path(frame.f_code.co_filename).name
-    return Recording(Recorder(steps, script, derive=derive, record=record, engine=engines.connect(chosen)), frame)
+    script = cell_of(frame.f_code.co_filename) or Path(frame.f_code.co_filename).name
+
+    def recorder(name: str) -> Recorder:
+        return Recorder(steps, script, derive=derive, record=record, engine=engines.connect(name))
+
+    if engine is not None or pytorch.is_loaded():
+        return Recording(recorder(engine or "torch"), frame)
+    return Recording(recorder("builtin"), frame, lambda: recorder("torch"))

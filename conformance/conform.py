@@ -6,6 +6,7 @@ python conform.py --candidate pkg.torch --path ../..     # a candidate found und
 """
 
 import argparse
+import functools
 import hashlib
 import json
 import os
@@ -18,6 +19,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[0] = os.path.dirname(HERE)  # import as a package, and do not shadow the candidate's modules
+
+from autograph_cli.testing import sweeps  # noqa: E402
 
 SUITES = ("op", "module", "optim")
 PLAN_LIMIT = 300  # seconds real torch may take over one item
@@ -34,7 +37,8 @@ def arguments(argv=None):
     half.add_argument("--open", action="store_true", help="only the other half")
     p.add_argument("--salt", default="open", help="what the halves are drawn with")
     p.add_argument("--samples", type=int, default=8, help="samples per item, spread over all (0: all)")
-    p.add_argument("--jobs", type=int, default=2)
+    p.add_argument("--jobs", type=int, help="items at once; default: 2")
+    p.add_argument("--mpi", action="store_true", help="on the other processes that mpiexec started")
     p.add_argument("--limit", type=float, default=20, help="seconds the candidate may take over one item")
     p.add_argument("--memory", type=float, default=8, help="GB of address space per worker")
     p.add_argument("--out", default="conformance.json")
@@ -129,7 +133,7 @@ class Worker:
         self.stderr = None if "--verbose" in argv else subprocess.DEVNULL
 
     def start(self):
-        env = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        env = {**sweeps.alone(), "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             [sys.executable, os.path.join(HERE, "conform.py"), *self.argv, "--worker"],
             text=True,
@@ -192,34 +196,35 @@ class Worker:
 # ---------------------------------------------------------------- main
 
 
+workers = threading.local()
+started = []
+
+
+def asked(options, argv, key):
+    """What came of one item, by the worker of this thread; it outlives the item unless that ends it."""
+    if not hasattr(workers, "mine"):
+        workers.mine = Worker(argv)
+        started.append(workers.mine)
+    return workers.mine.ask(*key, options.limit)
+
+
 def measure(keys, options, argv):
-    todo, results, failures = queue.Queue(), {}, []
-    for key in keys:
-        todo.put(key)
-
-    def slot():
-        worker = Worker(argv)
-        try:
-            while not failures:
-                suite, name = todo.get_nowait()
-                results[suite, name] = worker.ask(suite, name, options.limit)
+    """The results in the order of the keys; None on a process that only worked for another."""
+    results = {}
+    try:
+        with sweeps.pool(options.jobs or (1 if options.mpi else 2), options.mpi) as pool:
+            if pool is None:
+                return None
+            for key, result in zip(keys, pool.map(functools.partial(asked, options, argv), keys)):
+                results[key] = result
                 if sys.stderr.isatty():
-                    print(f"\r{len(results)}/{len(keys)} {name:50.50}", end="", file=sys.stderr)
-        except queue.Empty:
-            pass
-        except Exception as e:
-            failures.append(e)
-        finally:
+                    print(f"\r{len(results)}/{len(keys)} {key[1]:50.50}", end="", file=sys.stderr)
+    except (RuntimeError, sweeps.SweepError) as e:
+        sys.exit(f"conform: {e}")
+    finally:
+        for worker in started:
             worker.stop()
-
-    threads = [threading.Thread(target=slot, daemon=True) for _ in range(max(1, options.jobs))]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    if failures:
-        sys.exit(f"conform: {failures[0]}")
-    return {key: results[key] for key in keys}
+    return results
 
 
 def report(results, options, seconds):
@@ -292,7 +297,9 @@ def main():
             print(f"{group} ({len(names)})", *sorted(names), "", sep="\n")
         return
     start = time.time()
-    print(report(measure(keys, options, sys.argv[1:]), options, time.time() - start))
+    results = measure(keys, options, sys.argv[1:])
+    if results is not None:
+        print(report(results, options, time.time() - start))
 
 
 if __name__ == "__main__":

@@ -27,9 +27,7 @@ SHOWN = 3
 
 REASONS = {
     r"18_dataset": "the script builds no graph",
-    r"24_views": "the derivative of picking by a mask picks by the mask's positions in the built-in engine",
-    r"26_": "`Variable(x)` and `.data` are made by PyTorch's C++ without an operation, so nothing tells of their line",
-    r"char_rnn": "PyTorch runs recurrent layers in one node of oneDNN, with a workspace of the size that this machine needs",
+    r"char_rnn": "a recurrent layer is one node of oneDNN, and the workspace that it keeps has the size that this machine needs",
 }
 """Why the graphs of a script differ, by a pattern of its name."""
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import types
 import typing
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def _of(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
     inner = typing.get_args(hint)
     if isinstance(hint, types.UnionType):
         return {"anyOf": [_of(each, found) for each in inner if each is not type(None)] + [{"type": "null"}]}
-    if inner[-1] is Ellipsis:
+    if inner[-1] is Ellipsis or typing.get_origin(hint) is Sequence:
         return {"type": "array", "items": _of(inner[0], found)}
     return {
         "type": "array",

@@ -43,18 +43,62 @@ def test_a_block_is_recorded(python: Run, autograph: Run, tmp_path: Path, import
     assert "grad_fn SumBackward0" in autograph("show", "trace.json").stdout
 
 
-def test_a_block_that_imports_pytorch_first_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = False
-    monkeypatch.setattr("autograph_cli.record.pytorch.is_loaded", lambda: loaded)
-    with autograph_cli.record() as trace:
-        loaded = True
-    with pytest.raises(AutographError, match="imported only within the block"):
-        trace.render()
+LATE = """
+import sys, autograph_cli
+finders = sys.meta_path[:]
+with autograph_cli.record() as trace:
+    import torch
+    loss = torch.ones(3, requires_grad=True).sum()
+    loss.backward()
+print(trace.trace.engine, trace.trace.total_steps, [root.name for root in trace.step.graph.roots])
+assert sys.meta_path == finders
+"""
 
 
-def test_a_block_that_records_nothing_says_so() -> None:
+@pytest.mark.skipif(not INSTALLED, reason="PyTorch is not installed")
+def test_pytorch_is_recorded_that_is_imported_in_the_block(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(LATE)
+    done = python("late.py")
+    assert (done.stdout, done.stderr) == ("pytorch 1 ['loss']\n", "")
+
+
+def test_a_block_in_a_script_that_runs_on_the_engine_records_the_engine(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(LATE)
+    assert autograph("run", "-q", "late.py").stdout == "autograph 1 ['loss']\n"
+
+
+OLD_PYTORCH = """
+import sys
+from autograph_cli import engines, record
+connect = engines.connect
+def refuse(name):
+    if name == "torch":
+        raise engines.EngineError("PyTorch 1.0 is too old.")
+    return connect(name)
+engines.connect = refuse
+sys.path.insert(0, "there")
+with record() as trace:
+    import torch
+print(torch.word)
+"""
+
+
+def test_a_pytorch_that_cannot_be_recorded_is_imported_all_the_same(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "torch.py").write_text("word = 'imported'")
+    (tmp_path / "old.py").write_text(OLD_PYTORCH)
+    done = python("old.py")
+    assert done.stdout == "imported\n"
+    assert done.stderr == (
+        "autograph: PyTorch is not recorded. PyTorch 1.0 is too old.\n"
+        "autograph: Nothing was recorded: within the block no tensor that requires grad was computed with.\n"
+    )
+
+
+def test_a_block_that_records_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     with autograph_cli.record() as trace:
         torch.ones(3)
+    assert capsys.readouterr().err.startswith("autograph: Nothing was recorded: within the block")
     with pytest.raises(AutographError, match="Nothing was recorded: within the block"):
         trace.render()
 

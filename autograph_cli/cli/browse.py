@@ -10,7 +10,15 @@ import click
 from autograph_cli import export
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError
-from autograph_cli.cli.options import RECORDABLE, RecordType, StepType, choose, engine_option, open_trace, say_derived
+from autograph_cli.cli.options import (
+    RECORDABLE,
+    RecordType,
+    choose,
+    engine_option,
+    open_trace,
+    say_derived,
+    step_option,
+)
 from autograph_cli.cli.panels import panels_of
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.render import script_texts
@@ -18,10 +26,10 @@ from autograph_cli.export import READABLE, RenderOptions
 from autograph_cli.record.store import FOLDER, write
 
 
-@click.command(name="open", short_help="Explore all views of a run on a page in the browser.")
+@click.command(name="open")
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
-@click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
+@step_option
 @click.option(
     "--record",
     type=RecordType(),

@@ -17,8 +17,8 @@ from typing import Any
 import click
 
 from autograph_cli import engines
-from autograph_cli.cli import completion
-from autograph_cli.cli.options import SCRIPTS, UsageError, engine_of, engine_option
+from autograph_cli.cli import check_many, completion
+from autograph_cli.cli.options import SCRIPTS, UsageError, engine_of, engine_option, sweep_options
 from autograph_cli.cli.printing import say
 from autograph_cli.record import runner
 from autograph_cli.record.applied import Applied, Listening, wrong_nodes
@@ -50,14 +50,15 @@ class Verdict:
         return all(one.good for one in self.orders)
 
 
-@click.command(short_help="Compare derivatives with finite differences, where a script used them.")
-@click.argument("file", metavar="FILE.py[::FUNCTION]", shell_complete=completion.file)
+@click.command
+@click.argument("file", metavar="FILE.py[::FUNCTION] | FILES", shell_complete=completion.file)
 @click.argument("name", required=False)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--order", type=click.IntRange(1, 4), default=2, show_default=True, help="Derivatives up to this one.")
 @click.option("--limit", type=click.FloatRange(0), default=20, show_default=True, help="Seconds for each.")
 @click.option("--json", "as_json", is_flag=True, help="A list of objects on stdout.")
 @engine_option
+@sweep_options("Of several files, how many")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -68,6 +69,8 @@ def check(
     limit: float,
     as_json: bool,
     engine: str | None,
+    jobs: int,
+    over_mpi: bool,
 ) -> None:
     """Run FILE, and check what it used that has a derivative of its own: custom Functions, custom operators, and
     modules whose class is not PyTorch's. With NAME that one alone; with FILE.py::FUNCTION a function of the script.
@@ -81,7 +84,13 @@ def check(
       autograph check expr.py
       autograph check expr.py Sinh --order 3
       autograph check train.py::loss_of
+      autograph check -j 4 samples/       each script in a process of its own
     """
+    names = [file, *([] if name is None else [name, *args])]
+    if jobs > 1 or over_mpi or check_many.are_many(names):
+        ctx.exit(
+            check_many.check(names, list(check_many.options_of(order, limit, as_json, engine)), as_json, jobs, over_mpi)
+        )
     file, _, function = file.partition("::")
     if not file.endswith(SCRIPTS):
         raise UsageError(f"{file} is no script: its name does not end in .py.")

@@ -14,7 +14,7 @@ from autograph_cli.graph.names import shown_name
 from autograph_cli.record import store
 
 LARGEST = 20_000_000
-"""Bytes of a trace that is read before the next key is pressed."""
+"""Bytes of a trace, not compressed, that is read before the next key is pressed."""
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
@@ -70,8 +70,8 @@ def _nodes(ctx: click.Context) -> list[Node]:
     """The nodes of a trace; none where there is no trace, or one that takes long to read."""
     source = ctx.params.get("source")
     try:
-        path = Path(source) if source and source.endswith(".json") else store.find()
-        if path.stat().st_size > LARGEST:
+        path = Path(source) if source and source.endswith((".json", ".json.gz")) else store.find()
+        if path.stat().st_size * (10 if path.suffix == ".gz" else 1) > LARGEST:
             return []
         return [node for step in store.load(path).steps for node in step.graph]
     except (AutographError, OSError):

@@ -16,7 +16,7 @@ import click
 from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
-from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose, one_format
+from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose, named_rank, one_format
 from autograph_cli.cli.printing import put
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
 from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, side_by_side
@@ -31,7 +31,7 @@ from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 FORMATS = ("text", "json", *PICTURES, *REPORTS)
 
 
-@click.command(short_help="Say how the graphs of two scripts, traces, snapshots or revisions differ.")
+@click.command
 @click.argument("old", metavar="A", shell_complete=completion.file)
 @click.argument("new", required=False, metavar="[B]", shell_complete=completion.file)
 @click.option(
@@ -148,7 +148,8 @@ def _open(name: str, revision: str | None, settings: Settings, step: str | None)
             raise UsageError(f"--rev is for scripts, and {name} is none.")
         if name.endswith(files.SUFFIX):
             return files.load(Path(name))
-        trace = store.load(Path(name))
+        path, rank = named_rank(name)
+        trace = store.load(path, rank)
         if step is not None:
             trace = replace(trace, steps=(choose(trace, step),))
         sections = scripts.trace_sections(trace, settings)

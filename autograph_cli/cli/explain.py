@@ -10,11 +10,12 @@ import click
 
 from autograph_cli import export
 from autograph_cli.cli import completion
-from autograph_cli.cli.options import Opened, engine_option, no_graph, open_trace, script_of
+from autograph_cli.cli.options import Opened, engine_option, no_graph, open_trace, rank_option, script_of
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.findings import RULES, Finding, explain as findings_of
 from autograph_cli.findings.formats import FORMATS
+from autograph_cli.findings.ranks import RULES as RANK_RULES, explain_ranks
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Slice, Trace
 from autograph_cli.record.store import write
@@ -33,21 +34,21 @@ class CodesType(click.ParamType[tuple[str, ...]]):
             return value
         codes = tuple(part.strip() for part in value.split(",") if part.strip())
         for code in codes:
-            if not any(rule.code.startswith(code) for rule in RULES):
-                known = ", ".join(rule.code for rule in RULES)
+            codes_there = [*(rule.code for rule in RULES), *(rule.code for rule in RANK_RULES)]
+            if not any(each.startswith(code) for each in codes_there):
+                known = ", ".join(codes_there)
                 self.fail(f"{code!r} is no code, and no code begins so; there are: {known}.", param, ctx)
         return codes
 
 
-@click.command(
-    cls=ConfiguredCommand, short_help="Say what is wrong with the gradients of a run, where, and what to change."
-)
+@click.command(cls=ConfiguredCommand)
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--select", type=CodesType(), default="", metavar="CODES", help="Only these: AG1,AG301.")
 @click.option("--ignore", type=CodesType(), default="", metavar="CODES", help="Not these.")
 @click.option("-f", "--format", "format_", type=click.Choice(list(FORMATS)), default="text", show_default=True)
 @click.option("--picture", is_flag=True, help="Draw the part of the graph that each finding is about, to a file each.")
+@rank_option
 @engine_option
 @click.pass_context
 def explain(
@@ -58,6 +59,7 @@ def explain(
     ignore: tuple[str, ...],
     format_: str,
     picture: bool,
+    rank: int | None,
     engine: str | None,
 ) -> None:
     """Look through the last run, a TRACE, or FILE.py, which is run first, and say what an expert would see.
@@ -72,9 +74,11 @@ def explain(
       autograph explain train.py --format sarif
     """
     record = sorted({word for rule in RULES for word in rule.record})
-    opened = open_trace(source, args, None, quiet_stdout=True, record=record, engine=engine)
+    opened = open_trace(source, args, None, quiet_stdout=True, record=record, engine=engine, rank=rank)
     scripts = scripts_of(opened.trace, script_of(opened.trace, source))
     findings = findings_of(opened.trace, scripts, select=select, ignore=ignore)
+    if rank is None and len(ranks := opened.ranks()) > 1:
+        findings = [*explain_ranks(ranks, opened.trace, select=select, ignore=ignore), *findings]
     if picture:
         _draw(opened, findings)
     if findings or format_ != "text":

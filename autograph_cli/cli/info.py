@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
+import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
@@ -17,7 +19,7 @@ OPTIONAL = ("torch",)
 SYSTEM_LAYOUT = ("dot",)
 
 
-@click.command(short_help="Print versions, engines, devices and layout programs.")
+@click.command
 def info() -> None:
     """Print the versions of autograph and what it stands on, its engines, devices and layout programs."""
     for title, rows in sections():
@@ -54,6 +56,9 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
 def _engines() -> Iterator[tuple[str, str]]:
     yield "builtin", f"NumPy {_version('numpy')}, serves import torch"
     installed = _version("torch")
+    folders = [os.path.dirname(sys.executable), os.environ.get("PATH", "")]
+    started, mpi = shutil.which("mpiexec", path=os.pathsep.join(folders)), _version("mpi4py")
+    yield "ranks", f"mpi4py {mpi}, {started}" if mpi and started else "mpi4py or mpiexec is not installed"
     yield "torch", f"PyTorch {installed}, with --engine torch" if installed else "PyTorch is not installed"
 
 

@@ -21,7 +21,7 @@ from autograph_cli.record.recorder import Recorder
 RECORDED = ("values",)
 
 
-@click.command(short_help="Show all that a tensor of a script knows of itself.")
+@click.command
 @click.argument("file", shell_complete=completion.file)
 @click.argument("name", shell_complete=completion.tensor)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
@@ -51,7 +51,6 @@ def inspect(
         raise UsageError(f"{file} is no script: its name does not end in .py.")
     target, engine = runner.Target.of(file, args), engine_of(engine)
     recorder = Recorder("first,last", target.label, record=RECORDED, engine=engines.connect(engine))
-    recorder.keeps_both = True
     with contextlib.redirect_stdout(sys.stderr):
         result, trace = runner.record(target, recorder=recorder, engine=engine)
     facts = inspected(recorder.log.engine, result.scope, trace, name)

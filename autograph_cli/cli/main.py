@@ -5,18 +5,22 @@ from __future__ import annotations
 import difflib
 import importlib
 import io
+import signal
 import sys
 from collections.abc import Generator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from autograph_cli import AutographError, __version__
 from autograph_cli.cli import completion as completion  # what shells are offered
 from autograph_cli.cli.exit_codes import os_sentence
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import GraphError, TraceError
-from autograph_cli.record.runner import INTERRUPTED, Session, driven
+
+if TYPE_CHECKING:
+    from autograph_cli.record.runner import Session
 
 
 class Commands(click.Group):
@@ -25,7 +29,8 @@ class Commands(click.Group):
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
         run: Any = super().main
         if standalone_mode:
-            return driven(self.session(*args, **options))
+            runner = importlib.import_module("autograph_cli.record.runner")  # slow, and not for help
+            return runner.driven(self.session(*args, **options))
         return run(*args, standalone_mode=False, **options)
 
     def session(self, *args: Any, **options: Any) -> Session[NoReturn]:
@@ -36,7 +41,7 @@ class Commands(click.Group):
             if isinstance(code, Generator):
                 code = yield from code
         except (click.Abort, KeyboardInterrupt):
-            code = _refuse("Interrupted.", INTERRUPTED)
+            code = _refuse("Interrupted.", -signal.SIGINT)
         except click.ClickException as error:
             told = io.StringIO()
             error.show(told)
@@ -71,24 +76,35 @@ class Commands(click.Group):
             return None
         file = {"open": "browse"}.get(cmd_name, cmd_name)  # `open` is a function of Python's own
         command: click.Command = getattr(importlib.import_module(f"autograph_cli.cli.{file}"), file)
+        command.short_help = _COMMANDS[cmd_name]
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, none of which is imported for it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
 
-_COMMANDS = (
-    "run",
-    "render",
-    "open",
-    "show",
-    "why",
-    "explain",
-    "check",
-    "profile",
-    "inspect",
-    "snapshot",
-    "diff",
-    "info",
-)
-"""In the order in which help lists them; each is a file beside this one."""
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, none of which is imported for it, and the options."""
+        commands = [CompletionItem(name, help=said) for name, said in _COMMANDS.items() if name.startswith(incomplete)]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
+
+
+_COMMANDS = {
+    "run": "Run a script as python does, and record its graph.",
+    "render": "Draw the last run, a trace, or a script that is run first.",
+    "open": "Explore all views of a run on a page in the browser.",
+    "show": "Print the graph as text.",
+    "why": "Say by which paths a gradient gets to a tensor, or where the way is cut.",
+    "explain": "Say what is wrong with the gradients of a run, where, and what to change.",
+    "check": "Compare derivatives with finite differences, where a script used them.",
+    "profile": "Say what time, floating-point operations and memory a step took, and where.",
+    "inspect": "Show all that a tensor of a script knows of itself.",
+    "snapshot": "Keep the graph of scripts as text files, and check them.",
+    "diff": "Say how the graphs of two scripts, traces, snapshots or revisions differ.",
+    "info": "Print versions, engines, devices and layout programs.",
+}
+"""In the order in which help lists them, and what it says; each is a file beside this one."""
 
 
 _REFUSED = {

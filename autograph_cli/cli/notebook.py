@@ -10,8 +10,8 @@
     %autograph loss
 
 The options are those of `autograph render`; with `-f svg` or another format, a cell shows that in the
-place of the page. Where PyTorch is loaded already, the cell uses it, recorded as
-`autograph run --engine torch` does; else autograph's engine.
+place of the page. Where PyTorch is loaded already, or `--engine torch` or the project asks for it, the cell
+uses it, recorded as `autograph run --engine torch` does; else autograph's engine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import click
 
 from autograph_cli import AutographError, engines
 from autograph_cli.atomic_files import temporary_folder
-from autograph_cli.cli.options import to_record
+from autograph_cli.cli.options import engine_of, to_record
 from autograph_cli.cli.render import render
 from autograph_cli.engines.protocol import Connect
 from autograph_cli.export.html import in_frame
@@ -68,12 +68,15 @@ def run(shell: Any, line: str, cell: str) -> None:
     except SyntaxError:
         shell.showsyntaxerror()
         return
+    asked = _asked(options)
     try:
-        engine = engines.connect("torch" if pytorch.is_loaded() else "builtin")
+        name = engine_of(asked.get("engine") or ("torch" if pytorch.is_loaded() else None))
+        engine = engines.connect(name)
     except AutographError as error:
         print(f"%%autograph: {error}", file=sys.stderr)
         return
-    _display(_record(shell, cell, _to_record(options), engine), options)
+    beside = to_record(asked.get("shown") or (), asked.get("opened_node"))
+    _display(_record(shell, cell, beside, engine, served=name == "builtin"), options)
 
 
 def show(shell: Any, line: str) -> None:
@@ -116,13 +119,12 @@ def _display(trace: Trace, options: list[str]) -> None:
                 print(data.decode(errors="replace"))
 
 
-def _to_record(options: list[str]) -> tuple[str, ...]:
-    """What the pictures need to be recorded beside the graph; wrong options are for the drawing to tell."""
+def _asked(options: list[str]) -> dict[str, Any]:
+    """What the options ask for; wrong ones are for the drawing to tell."""
     try:
-        asked = render.make_context("%%autograph", list(options), resilient_parsing=True).params
+        return render.make_context("%%autograph", list(options), resilient_parsing=True).params
     except AutographError:
-        return ()
-    return to_record(asked["shown"] or (), asked["opened_node"])
+        return {}
 
 
 def _render(options: list[str]) -> bool:
@@ -141,11 +143,11 @@ def _render(options: list[str]) -> bool:
     return True
 
 
-def _record(shell: Any, cell: str, beside: tuple[str, ...], engine: Connect) -> Trace:
+def _record(shell: Any, cell: str, beside: tuple[str, ...], engine: Connect, *, served: bool) -> Trace:
     from autograph_cli.record.recorder import Recorder  # the engine, a second to import: not before a cell asks
 
     recorder = Recorder("first,last", "cell", record=beside, engine=engine)
-    with contextlib.nullcontext() if pytorch.is_loaded() else imports.serve():
+    with imports.serve() if served else contextlib.nullcontext():
         recorder.start()
         try:
             _execute(shell, cell)

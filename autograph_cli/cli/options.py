@@ -7,7 +7,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,8 @@ from autograph_cli import AutographError, engines
 from autograph_cli.cli import completion
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import GraphError, Slice, Step, Trace, facts
+from autograph_cli.graph.ranks import Rank, alike, words as rank_words
+from autograph_cli.graph.together import Band, together
 from autograph_cli.record import runner, store
 from autograph_cli.testing import settings
 
@@ -61,6 +63,21 @@ class StepType(click.ParamType[str]):
         return completion.one_of("first", "last")(ctx, param, incomplete)
 
 
+def sweep_options(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--jobs` and `--mpi`, of a command that goes through many of `what`."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        mpi = click.option(
+            "--mpi", "over_mpi", is_flag=True, help="Run them on the other processes that mpiexec started."
+        )
+        jobs = click.option(
+            "-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help=f"{what} to run at once."
+        )
+        return jobs(mpi(command))
+
+    return add
+
+
 class EnginesType(click.ParamType[tuple[str, ...]]):
     """One engine, or two with a comma."""
 
@@ -91,6 +108,11 @@ def engine_of(asked: str | None) -> str:
     return engines.chosen(asked or settings.load().engine)
 
 
+step_option = click.option(
+    "--step",
+    type=StepType(),
+    help="first, last or a number; unless told, the last in which a backward pass ran.",
+)
 root_option = click.option(
     "--root",
     "roots",
@@ -172,6 +194,11 @@ class WordsType(click.ParamType[tuple[str, ...]]):
         return words
 
 
+rank_option = click.option(
+    "--rank", type=click.IntRange(0), metavar="N", help="Of a trace of several ranks, only this one."
+)
+LAST = "trace"
+"""What stands for the last trace in `trace#1`."""
 RECORDABLE = ("values", "time", "flops", "memory", "formula", "inside", "check")
 WATCHABLE = ("gradients", "values", "updates")
 
@@ -234,6 +261,12 @@ class Opened:
     trace: Trace
     stem: str
     exit_code: int = 0
+    path: Path | None = None
+    """The file that it was read from."""
+
+    def ranks(self) -> list[Rank]:
+        """The ranks whose traces are in the file, where it has several."""
+        return [] if self.path is None else store.ranks_of(self.path)
 
     @property
     def failed_early(self) -> bool:
@@ -250,6 +283,7 @@ def open_trace(
     record: Collection[str] = (),
     watch: Collection[str] = (),
     engine: str | None = None,
+    rank: int | None = None,
 ) -> Opened:
     """The last trace, the trace in a file, or that of a script which is run now and kept as the last one.
 
@@ -257,12 +291,16 @@ def open_trace(
     beside the graph when a script is run, `watch` what of its parameters, `engine` what runs it.
     """
     if source is None:
-        trace = store.load(store.find())
-        return Opened(trace, _stem(trace.script))
+        path = store.find()
+        trace = store.load(path, rank)
+        return Opened(trace, _stem(trace.script), path=path)
     if source != "-" and not source.endswith(SCRIPTS):
         if args:
             raise UsageError(f"{source} is read as a trace and takes no arguments; a script's name ends in .py.")
-        return Opened(store.load(Path(source)), Path(source).stem)
+        path, named = named_rank(source)
+        return Opened(store.load(path, named if rank is None else rank), path.stem, path=path)
+    if rank:
+        raise UsageError(f"--rank {rank} is for traces of several ranks: autograph run --ranks N {source}")
     folder = Path.cwd()
     target = runner.Target.of(source, args)
     with contextlib.redirect_stdout(sys.stderr) if quiet_stdout else contextlib.nullcontext():
@@ -276,22 +314,62 @@ def open_trace(
     return Opened(trace, _stem(trace.script), result.exit_code)
 
 
+def named_rank(name: str) -> tuple[Path, int | None]:
+    """The trace that `NAME#2` names, and the rank; `trace#2` is one of the last trace.
+
+    >>> named_rank("run.zip#2")
+    (PosixPath('run.zip'), 2)
+    """
+    file, mark, number = name.rpartition("#")
+    if not mark or not number.isdecimal() or Path(name).exists():
+        return Path(name), None
+    return (store.find() if file == LAST and not Path(file).exists() else Path(file)), int(number)
+
+
+def say_ranks(opened: Opened) -> None:
+    """Tell, on stderr, whose graph is shown, of a trace of several ranks."""
+    groups = alike(opened.ranks())
+    mine = next((those for those in groups if opened.trace.rank in those), [])
+    others = " and ".join([rank_words(those) for those in groups if those is not mine])
+    if others:
+        say(f"{rank_words(mine)}; for {others}, which differ: --rank N", err=True)
+    elif len(mine) > 1:
+        say(f"{rank_words(mine)}: the same graphs, shown once", err=True)
+
+
+def step_of_ranks(opened: Opened, step: Step, *, gradients: bool) -> Step:
+    """The step with the graph of all ranks: those of the same graph once, with the collectives between them."""
+    bands = []
+    for those in alike(opened.ranks()):
+        trace = opened.trace if opened.trace.rank in those else store.load(opened.path or Path(), those[0])
+        graphs = [each.graph for each in trace.steps if each.number == step.number]
+        called = tuple([each for each in trace.collectives if each.step == step.number])
+        bands += [Band(tuple(those), graph, called) for graph in graphs]
+    return replace(step, graph=together(bands, gradients=gradients), double=None)
+
+
 def script_of(trace: Trace, source: str | None) -> Path:
     """Where the script of a trace is expected: the one that was run, or one of that name in this folder."""
     return Path(source if source is not None and source.endswith(SCRIPTS) else trace.script)
 
 
 def choose(trace: Trace, wanted: str | None) -> Step:
-    """The step that is asked for; by default the last one in which autograd recorded something.
+    """The step that is asked for; by default the last one in which a backward pass ran, or that has a graph.
+
+    Where the script went on after that one, stderr tells.
 
     Raises `UsageError` for a step that was not kept, listing those that were, and where no step has a graph.
     """
     if wanted is not None and wanted.isdigit() and store.has_graph(trace):
         return _numbered(trace, int(wanted))
-    with_graph = [step for step in trace.steps if store.has_nodes(step)]
-    if not with_graph:
+    main, with_graph = trace.main_step(), [step for step in trace.steps if step.has_nodes]
+    if main is None:
         raise UsageError(no_graph(trace))
-    return with_graph[0 if wanted == "first" else -1]
+    if wanted is not None:
+        return with_graph[0 if wanted == "first" else -1]
+    if main is not with_graph[-1]:
+        say(f"step {main.number}, the last with a backward pass; what ran after it: --step last", err=True)
+    return main
 
 
 def _numbered(trace: Trace, number: int) -> Step:
@@ -312,8 +390,10 @@ def say_derived(step: Step) -> None:
 
 def say_missing_order(step: Step, order: int | None) -> None:
     """Tell, on stderr, that no derivative of so high an order is there to be shown."""
+    if order is None:
+        return
     highest = max((node.order for graph in (step.graph, step.double) if graph for node in graph), default=0)
-    if order is not None and order > highest:
+    if order > highest:
         say(f"double backward: there is no order {order} in this step; the highest is {highest}", err=True)
 
 

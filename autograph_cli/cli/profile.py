@@ -9,7 +9,7 @@ import click
 
 from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli import completion
-from autograph_cli.cli.options import StepType, choose, engine_option, open_trace
+from autograph_cli.cli.options import choose, engine_option, open_trace, step_option
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.export.profiles import FORMATS
@@ -21,12 +21,10 @@ MEASURED = ("time", "flops", "memory")
 """What is recorded for a profile."""
 
 
-@click.command(
-    cls=ConfiguredCommand, short_help="Say what time, floating-point operations and memory a step took, and where."
-)
+@click.command(cls=ConfiguredCommand)
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
-@click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
+@step_option
 @click.option(
     "--by",
     "groups",

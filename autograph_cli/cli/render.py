@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -14,18 +14,20 @@ from autograph_cli.cli.options import (
     SCRIPTS,
     WATCHABLE,
     Opened,
-    StepType,
     UsageError,
     choose,
     engine_option,
     one_format,
     open_option,
     open_trace,
+    rank_option,
     root_option,
     say_derived,
     say_missing_order,
     show_option,
     slice_options,
+    step_of_ranks,
+    step_option,
     to_record,
 )
 from autograph_cli.cli.panels import panels_of
@@ -42,14 +44,14 @@ SUFFIXES = {name: format_.suffix for name, format_ in FORMATS.items()}
 BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot", ".text": "text"}
 
 
-@click.command(cls=ConfiguredCommand, short_help="Draw the last run, a trace, or a script that is run first.")
+@click.command(cls=ConfiguredCommand)
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", is_flag=True, help="The tensors and operations in the order of data (default).")
 @click.option("--backward", is_flag=True, help="The grad_fn chain, from the roots to AccumulateGrad.")
 @click.option("--double-backward", is_flag=True, help="All orders of derivative, each in a band of its own.")
 @click.option("--order", type=click.IntRange(1), help="--double-backward up to this order.")
-@click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
+@step_option
 @root_option
 @slice_options
 @show_option
@@ -124,6 +126,7 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
     shell_complete=completion.one_of(*LAYOUTS),
     help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.",
 )
+@rank_option
 @engine_option
 @click.pass_context
 def render(
@@ -157,6 +160,7 @@ def render(
     tracked_only: bool,
     watch: bool,
     formula: bool,
+    rank: int | None,
     engine: str | None,
 ) -> None:
     """Draw the last run, the run in a TRACE, or run FILE.py and draw it.
@@ -189,10 +193,12 @@ def render(
     recorded = COLOURS[colour].recorded if colour else ""
     record = to_record(shown, opened_node) + ((recorded,) if recorded else ())
     shown = tuple(word for word in shown if word != "arguments" or not no_arguments)
-    opened = open_trace(source, args, step, quiet_stdout=position.stdout, record=record, engine=engine)
+    opened = open_trace(source, args, step, quiet_stdout=position.stdout, record=record, engine=engine, rank=rank)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
+    if rank is not None:
+        opened = replace(opened, path=None)  # the picture is of that one
     options = RenderOptions(
         roots=roots or None,
         order=order,
@@ -300,7 +306,11 @@ def draw(step: Step, options: RenderOptions, views: list[str], position: Destina
     if "double-backward" in views:
         say_derived(step)
         say_missing_order(step, options.order)
-    pictures = [(view, export.render(step, view, position.format, options)) for view in views]
+    if opened.ranks():
+        steps = {view: step_of_ranks(opened, step, gradients=view != "forward") for view in views}
+    else:
+        steps = dict.fromkeys(views, step)
+    pictures = [(view, export.render(steps[view], view, position.format, options)) for view in views]
     for view, picture in pictures:
         if position.stdout:
             put(picture)

@@ -22,10 +22,11 @@ NOT_FOLLOWED = (
     f", the last one that was followed: the first {ALL_UNTIL} are, then each {EACH}th (--steps all keeps all)"
 )
 
+AFTER = ", without a backward pass: drawn by --step last"
 
 _UNTOLD = {
     "CopySlices": "what `CopySlices` nodes keep for backward",
-    "CompiledFunctionBackward": "what ran inside of compiled parts",
+    "CompiledFunctionBackward": "what ran inside of compiled parts (TORCH_COMPILE_DISABLE=1 runs them uncompiled)",
     "DifferentiableGraphBackward": "what ran inside of scripted parts",
 }
 """What PyTorch does not tell, by the nodes that stand for it."""
@@ -46,8 +47,7 @@ def report(trace: Trace, where: Path | None, folder: Path, last: bool = False) -
     if has_graph(trace):
         for step in trace.steps:
             if trace.total_steps > 1:
-                missed = last and step is trace.steps[-1] and step.number < trace.total_steps - 1
-                lines.append(("step", f"{step.number}{NOT_FOLLOWED if missed else ''}"))
+                lines.append(("step", f"{step.number}{_place(trace, step, last)}"))
             lines += _step(step)
         if trace.failure:
             lines.append(("failed", f"{trace.failure}; what was recorded before is kept"))
@@ -74,6 +74,18 @@ def _steps(trace: Trace) -> str:
     total, kept = trace.total_steps, len(trace.steps)
     text = f"{total} step{'' if total == 1 else 's'}"
     return text if total == kept else f"{text}, {kept} kept"
+
+
+def _place(trace: Trace, step: Step, last: bool) -> str:
+    """What is to be said of a step's place among the others."""
+    main = trace.main_step()
+    if main is None or step.number < main.number or not step.has_nodes:
+        return ""
+    if step is not main:
+        return AFTER
+    following = step.number + 1
+    missed = last and following < trace.total_steps and all(other.number != following for other in trace.steps)
+    return NOT_FOLLOWED if missed else ""
 
 
 def _step(step: Step) -> list[tuple[str, str]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from autograph_cli import engines
-from autograph_cli.cli import completion, lacking, live, tuning
+from autograph_cli.cli import completion, lacking, live, ranks as ranks_, tuning
 from autograph_cli.cli.options import RECORDABLE, WATCHABLE, RecordType, StepsType, WatchType, engine_of, engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
@@ -20,15 +22,14 @@ from autograph_cli.findings.formats import brief
 from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Trace
 from autograph_cli.record import runner, store
+from autograph_cli.record.ranks import PARENT, Member, Placement
 from autograph_cli.record.steps import Selection
 
 FAILURES = ("AG0",)
 """The findings that explain an exception."""
 
 
-@click.command(
-    context_settings={"allow_interspersed_args": False}, short_help="Run a script as python does, and record its graph."
-)
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option("-m", "module", is_flag=True, help="FILE is the name of a module, as in python -m.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep the trace here, not in .autograph/.")
 @click.option(
@@ -59,6 +60,20 @@ FAILURES = ("AG0",)
 @click.option(
     "--device", metavar="NAME", help="Where tensors are made that name no device: cuda, cuda:1, meta.  [default: cpu]"
 )
+@click.option(
+    "--ranks",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Run the script in N processes, as mpiexec -n N does; what all of them recorded is one trace.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=ranks_.TIMEOUT,
+    show_default=True,
+    metavar="SECONDS",
+    help="With several ranks: how long one may stand still before all are stopped.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No report.")
 @click.option(
     "--tune/--no-tune",
@@ -82,12 +97,14 @@ def run(
     watch: tuple[str, ...],
     engine: str | None,
     device: str | None,
+    ranks: int | None,
+    timeout: float,
     quiet: bool,
     tune: bool,
     check_only: bool,
     file: str,
     args: tuple[str, ...],
-) -> runner.Session[int]:
+) -> runner.Session[int] | int:
     """Run FILE as python does, record its autograd graph, and say what was recorded.
 
     The options of autograph stand before FILE; all that follows FILE is for the script. FILE is - for standard
@@ -105,27 +122,62 @@ def run(
       autograph run --device cuda train.py
       autograph run --check-only train.py
       autograph run --engine torch train.py
+      autograph run --ranks 4 train.py
     """
     folder = Path.cwd()
     target = runner.Target.of(file, args, module=module)
     if check_only:
         return lacking.tell_all(target, quiet)
-    target = replace(target, source=runner.read(target))
     engine = engine_of(engine)
+    # Relative to where the command was given: the script may go elsewhere.
+    output = None if output is None else folder / output
+    place = Placement.here()
+    about = ranks_.Wanted(output, quiet, timeout)
+    if ranks is not None and ranks > 1 and place is None:
+        runner.read(target)  # so that what is not there is told once
+        return ranks_.launch(ranks, _options(), about, torch=engines.chosen(engine) == "torch")
+    shared = None
+    if place is not None:
+        shared = place.folder(folder / store.FOLDER)
+        os.environ.update(place.environment())
+        code = None if PARENT in os.environ else ranks_.split(place, shared, about)
+        if code is not None:
+            return code
+        quiet = quiet or place.rank > 0
+    target = replace(target, source=runner.read(target))
     if engine == "builtin":
         if tune:
             tuning.tune()
         if not quiet:
             lacking.warn(target)
-    # Relative to where the command was given: the script may go elsewhere.
-    output = None if output is None else folder / output
+    return _run(target, steps, record, watch, engine, device, quiet, output, folder, place, shared)
+
+
+def _run(
+    target: runner.Target,
+    steps: str,
+    record: tuple[str, ...],
+    watch: tuple[str, ...],
+    engine: str,
+    device: str | None,
+    quiet: bool,
+    output: Path | None,
+    folder: Path,
+    place: Placement | None,
+    shared: Path | None,
+) -> runner.Session[int]:
+    """Run the target in this process, alone or as one rank."""
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
 
     recorder = Recorder(steps, target.label, record=record, watch=watch, engine=engines.connect(engine))
-    shown = contextlib.nullcontext() if quiet else live.line(recorder)
+    member = None if place is None or shared is None else Member(place, shared, recorder)
+    shown = contextlib.nullcontext() if quiet or member else live.line(recorder)
     with _made_on(device, recorder.log.engine.namespace), shown:
         session = runner.recording(target, steps, recorder=recorder, until_exit=True, engine=engine)
         result, trace = yield from session
+    if member is not None:
+        member.keep(trace)
+        return result.exit_code
     try:
         where = store.keep(trace, folder) if output is None else store.save(trace, output)
     except store.StoreError as error:
@@ -137,6 +189,23 @@ def run(
             _explain_failure(trace, folder / target.name)
         print_report(trace, where, folder, Selection.parse(steps).last)
     return result.exit_code
+
+
+def _options() -> list[str]:
+    """The options and arguments of this command but for those that say how many ranks there are."""
+    context = click.get_current_context()
+    given: list[str] = []
+    for each in context.command.params:
+        if context.get_parameter_source(each.name or "") is not ParameterSource.COMMANDLINE or each.name == "ranks":
+            continue
+        value = context.params[each.name or ""]
+        if isinstance(each, click.Argument):
+            continue
+        if isinstance(each, click.Option) and each.is_flag:
+            given.append(each.opts[-1] if value else each.secondary_opts[-1])
+        else:
+            given += [each.opts[-1], ",".join(value) if isinstance(value, tuple) else str(value)]
+    return [*given, context.params["file"], *context.params["args"]]
 
 
 @contextlib.contextmanager

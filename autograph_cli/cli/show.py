@@ -9,16 +9,18 @@ import click
 from autograph_cli import graph
 from autograph_cli.cli import completion
 from autograph_cli.cli.options import (
-    StepType,
     choose,
     engine_option,
     open_option,
     open_trace,
+    rank_option,
     root_option,
     say_derived,
     say_missing_order,
+    say_ranks,
     show_option,
     slice_options,
+    step_option,
     to_record,
 )
 from autograph_cli.cli.printing import say
@@ -35,7 +37,7 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 }
 
 
-@click.command(cls=ConfiguredCommand, short_help="Print the graph as text.")
+@click.command(cls=ConfiguredCommand)
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @click.option("--forward", "view", flag_value="forward", help="Only the tensors and operations in the order of data.")
@@ -47,7 +49,7 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
     help="Only the grad_fn chains of all orders.",
 )
 @click.option("--order", type=click.IntRange(1), help="Only the orders up to this one.")
-@click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
+@step_option
 @root_option
 @slice_options
 @show_option
@@ -56,6 +58,7 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
 @click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Only the derivatives, as formulas (needs sympy).")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")
+@rank_option
 @engine_option
 @click.pass_context
 def show(
@@ -73,6 +76,7 @@ def show(
     opened_node: str | None,
     tracked_only: bool,
     formula: bool,
+    rank: int | None,
     engine: str | None,
 ) -> None:
     """Print the graph of the last run, of a TRACE, or of FILE.py, which is run first, as text.
@@ -84,9 +88,13 @@ def show(
       autograph show expr.py --backward
       autograph show expr.py > expr.txt
     """
-    opened = open_trace(source, args, step, quiet_stdout=True, record=to_record(shown, opened_node), engine=engine)
+    opened = open_trace(
+        source, args, step, quiet_stdout=True, record=to_record(shown, opened_node), engine=engine, rank=rank
+    )
     if opened.failed_early:
         ctx.exit(opened.exit_code)
+    if rank is None:
+        say_ranks(opened)
     chosen = choose(opened.trace, step)
     if order is not None:
         view = "double-backward"

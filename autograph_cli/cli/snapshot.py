@@ -14,11 +14,11 @@ import click
 
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
-from autograph_cli.cli.options import StepsType, UsageError
+from autograph_cli.cli.options import StepsType, UsageError, sweep_options
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
 from autograph_cli.record.store import write
-from autograph_cli.testing import reports, scripts
+from autograph_cli.testing import reports, scripts, sweeps
 from autograph_cli.testing.settings import VIEWS, Settings, load, parts
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _WORDS: dict[str, str] = {"same": "the same"}
 _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "missing", "failed")
 
 
-@click.command(short_help="Keep the graph of scripts as text files, and check them.")
+@click.command
 @click.argument("files", nargs=-1, metavar="[FILE | FOLDER | PATTERN]...", shell_complete=completion.file)
 @click.option("--check", "mode", flag_value="check", help="Compare only; what is missing is written, unless CI is set.")
 @click.option("--update", "mode", flag_value="update", help="Write anew what differs.")
@@ -44,7 +44,7 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
     help=f"What to keep of nodes, some of: {','.join(HOLDS)}.",
 )
 @click.option("--tolerance", type=click.FloatRange(0, 1), help="By how much values may differ, relative to their size.")
-@click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Scripts to run at once.")
+@sweep_options("Scripts")
 @click.option("--junit", type=click.Path(path_type=Path), help="Also write the results as JUnit XML.")
 @click.option("--github", is_flag=True, help="Also print GitHub annotations.")
 @click.pass_context
@@ -58,6 +58,7 @@ def snapshot(
     include: str | None,
     tolerance: float | None,
     jobs: int,
+    over_mpi: bool,
     junit: Path | None,
     github: bool,
 ) -> None:
@@ -71,13 +72,16 @@ def snapshot(
       autograph snapshot expr.py                 write expr.graph.txt, or compare with it
       autograph snapshot --check -j 4 samples/   in CI
       autograph snapshot --update expr.py        accept the change
+      mpiexec -n 33 autograph snapshot --mpi .   on 32 processes of a cluster, and one that tells
     """
     results: list[Result] = []
-    with as_command_error():
+    with as_command_error(), sweeps.pool(jobs, over_mpi) as pool:
+        if pool is None:
+            return
         settings = chosen_settings(load(), steps, views, include, tolerance)
         found = scripts.find(files, settings, known=known)
         with _progress(len(found)) as advance:
-            for result in scripts.check(found, settings, mode or "write", jobs):
+            for result in scripts.check(found, settings, mode or "write", pool):
                 _tell(result)
                 results.append(result)
                 advance()

@@ -8,7 +8,7 @@ import click
 
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
-from autograph_cli.cli.options import StepType, choose, engine_option, open_trace, script_of
+from autograph_cli.cli.options import choose, engine_option, open_trace, rank_option, say_ranks, script_of, step_option
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import Graph, GraphError, Node, Step, paths as ways
 from autograph_cli.graph.cuts import reasons
@@ -22,13 +22,14 @@ LINES = 40
 """Nodes of one path that are printed at most."""
 
 
-@click.command(short_help="Say by which paths a gradient gets to a tensor, or where the way is cut.")
+@click.command
 @click.argument("loss", shell_complete=completion.node)
 @click.argument("leaf", shell_complete=completion.node)
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
-@click.option("--step", type=StepType(), help="first, last or a number; unless told, the last step that has a graph.")
+@step_option
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="So many paths at most.")
+@rank_option
 @engine_option
 @click.pass_context
 def why(
@@ -39,6 +40,7 @@ def why(
     args: tuple[str, ...],
     step: str | None,
     limit: int,
+    rank: int | None,
     engine: str | None,
 ) -> None:
     """Print the paths of a gradient from LOSS to LEAF, in the last run, a TRACE, or FILE.py, which is run first.
@@ -53,9 +55,11 @@ def why(
       autograph why loss model.fc1.weight train.py
     """
     with as_command_error():
-        opened = open_trace(source, args, step, quiet_stdout=True, engine=engine)
+        opened = open_trace(source, args, step, quiet_stdout=True, engine=engine, rank=rank)
         if opened.failed_early:
             ctx.exit(2)
+        if rank is None:
+            say_ranks(opened)
         lines, code = _answer(choose(opened.trace, step), loss, leaf, limit, script_of(opened.trace, source))
         say("\n".join(lines))
     ctx.exit(code)

@@ -15,6 +15,8 @@ NAMES = ("builtin", "torch", "auto")
 """What `--engine` takes: the engine of this package, the PyTorch that is installed, or that one where there is one."""
 _NOT_INSTALLED = "PyTorch is not installed here: pip install torch, or take --engine builtin."
 
+_NOT_IMPORTED = "This PyTorch cannot be recorded ({}): take PyTorch 2.5 or newer, or --engine builtin."
+
 
 class EngineError(AutographError):
     """An engine that cannot be used here."""
@@ -45,10 +47,11 @@ def connect(name: str) -> Connect:
         return _module("builtin").Builtin  # type: ignore[no-any-return]
     try:
         return _module("pytorch").PyTorch  # type: ignore[no-any-return]
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
+    except ImportError as error:
+        if (error.name or "").startswith("autograph_cli"):
             raise
-        raise EngineError(_NOT_INSTALLED) from None
+        absent = isinstance(error, ModuleNotFoundError) and error.name == "torch"
+        raise EngineError(_NOT_INSTALLED if absent else _NOT_IMPORTED.format(error)) from None
 
 
 def _module(name: str) -> Any:

@@ -35,7 +35,7 @@ from autograph_cli.torch._core.modes import kept
 from autograph_cli.torch._core.node import LEAF, AccumulateGrad, Node, View, marks_leaf, output_meta
 from autograph_cli.torch._core.operation import Operation
 from autograph_cli.torch._core.state import process_state, thread_state
-from autograph_cli.torch._core.tensor import Tensor
+from autograph_cli.torch._core.tensor import Tensor, Wrapped
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 from autograph_cli.torch.optim.optimizer import Optimizer
@@ -47,6 +47,8 @@ class Change:
 
     cls: type[Node]
     plain: Any
+    args: tuple[Any, ...]
+    """The view, and what else it was changed by."""
 
 
 class Builtin:
@@ -159,16 +161,18 @@ class Builtin:
     ) -> tuple[tuple[Any, ...], str, bool]:
         """What an operation was computed from, its name if it changed a tensor in place, and whether a number was
         wrapped."""
-        known, tensors, first = self.known, self.listener.tensors, outputs[0] if outputs else None
+        known, first = self.known, outputs[0] if outputs else None
         args: list[Any] = []
         op, plain = "", False
         for x in inputs:
             if isinstance(x, Tensor):
                 edge = x._edge
+                if x is first and edge.__class__ is View and edge.edge.__class__ is tuple:
+                    edge = edge.edge  # what the view was before this change of it
                 if edge.__class__ is tuple and (key := edge[0]._seq) in known:
                     args.append((key, edge[1]) if edge[1] else key)
-                elif edge is None and (held := tensors.get(id(x))) is not None and held[0]() is x:
-                    args.append((held[1], held[2]) if held[2] else held[1])
+                elif edge is None and (held := self.listener.held(x)) is not None:
+                    args.append(held)
                 else:
                     plain |= self._take(x, args)
                 if x is first:
@@ -187,7 +191,8 @@ class Builtin:
                 again = edge is None and 0 in node._differentiable and not _is_undefined(node)
             if again:
                 op = op or self._in_place(node)
-                args = [output for output in following if output is not None]
+                whole = [output for output in following if output is not None]
+                args = list(self._change.args) if isinstance(node, CopySlices) and self._change else whole
         return tuple(args), op, plain
 
     def untracked(self, name: str, op: Operation | None, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
@@ -206,14 +211,29 @@ class Builtin:
                         plain |= self._take(x, args)
                     elif x.__class__ is tuple or isinstance(x, list):
                         for item in getattr(x, "given", x):
+                            plain |= item is None
                             if isinstance(item, Tensor):
                                 self._take(item, args)
                     elif x is not None:
                         plain = True
                 given = plain_arguments(inputs) if plain else None
                 self.listener.untracked(name, op, outputs, tuple(args), given)
+                if name == "detach":
+                    self.listener.shares(outputs[0], inputs[0])
             except Exception as error:
                 self.listener.failed(error)
+
+    def collective(
+        self,
+        op: str,
+        group: str,
+        ranks: Sequence[int],
+        sequence: int,
+        tensors: Sequence[Any],
+        size: int,
+        peer: int | None,
+    ) -> None:
+        self._tell(self.listener.collective, op, group, ranks, sequence, tensors, size, peer)
 
     def begins(self, call: BackwardCall) -> None:
         self._tell(self.listener.begins, call)
@@ -221,12 +241,12 @@ class Builtin:
     def ends(self, call: BackwardCall) -> None:
         self._tell(self.listener.ends, call)
 
-    def _tell(self, event: Callable[[BackwardCall], None], call: BackwardCall) -> None:
+    def _tell(self, event: Callable[..., None], *about: Any) -> None:
         if thread_state.unobserved:
             return
         with self.listener.lock:
             try:
-                event(call)
+                event(*about)
             except Exception as error:
                 self.listener.failed(error)
 
@@ -238,7 +258,7 @@ class Builtin:
         """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""
         if isinstance(node, CopySlices):
             node = node.function()
-            self._change = Change(type(node), self.listener.withdrawn(node._seq))
+            self._change = Change(type(node), *self.listener.withdrawn(node._seq))
         return "" if node._operation is None else f"{node._operation.name.rstrip('_')}_"
 
     def _take(self, tensor: Tensor, args: list[Output]) -> bool:
@@ -267,7 +287,7 @@ class Builtin:
                 accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
                 if accumulator is not None:
                     return self.number(accumulator)
-            return None if held is None else (held[1], held[2]) if held[2] else held[1]
+            return None if held is None else self.listener.held(tensor)
         key = edge[0]._seq
         if key not in self.known:
             key = self.number(edge[0])
@@ -281,6 +301,11 @@ class Builtin:
 
     def is_leaf(self, tensor: Tensor) -> bool:
         return marks_leaf(tensor._edge)
+
+    def inner(self, value: Any) -> Any:
+        while isinstance(value, Wrapped):
+            value = value._inner
+        return value
 
     def base(self, tensor: Tensor) -> Tensor | None:
         return tensor._base

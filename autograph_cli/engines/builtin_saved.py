@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograph_cli.engines.protocol import Output, Saved, Text, shown
+from autograph_cli.engines.protocol import Output, Saved, Text, places, shown
 from autograph_cli.graph import TensorType
 from autograph_cli.torch._arrays import storages as memory
 from autograph_cli.torch._arrays.backends import ELSEWHERE, device_of
@@ -32,6 +32,7 @@ _array = np.ndarray
 _ZEROS = itertools.repeat(0)
 Positions = tuple[tuple[int | None, ...], tuple[int | None, ...]]
 """For each thing that a node keeps, the edge of the input or the output that it is."""
+Ends = dict[str, tuple[int | None, int | None]]
 
 
 def look(nodes: Iterable[Node | None]) -> list[Any]:
@@ -76,7 +77,12 @@ def constants(taken: Sequence[Any]) -> tuple[Any, ...]:
 
 def plain_arguments(inputs: Iterable[Any]) -> tuple[Any, ...]:
     """What an operation was given that is no tensor, in its place; None for the rest."""
-    return tuple([number_of(x) if isinstance(x, Tensor) else x if _is_constant(x) else None for x in inputs])
+    return tuple(
+        [
+            number_of(x) if isinstance(x, Tensor) else x if _is_constant(x) else places(getattr(x, "given", x))
+            for x in inputs
+        ]
+    )
 
 
 class Traits(NamedTuple):
@@ -224,13 +230,22 @@ def _labels(cls: type[Node]) -> tuple[str, ...]:
     return tuple([attribute(shown.get(name, name)) for name in cls._item_names])
 
 
+def _ends(cls: type[Node], edges: Sequence[int | None], results: Sequence[int | None]) -> Ends:
+    """By the name of what a node keeps: of which edge it is the output, or which result."""
+    labels = _labels(cls) or tuple(f"saved_tensors[{position}]" for position in range(len(edges)))
+    return dict(zip(labels, zip(edges, results, strict=True), strict=False))
+
+
+@functools.cache
+def _own_ends(cls: type[Node]) -> Ends:
+    return _ends(cls, cls._item_edges, cls._item_results)
+
+
 def kept_outputs(
     number: int, cls: type[Node], following: Sequence[Output | None], kept: Iterable[Saved], positions: Positions | None
 ) -> Iterator[tuple[Output, int]]:
     """The outputs that a node keeps, those of other nodes and its own, and the memory in which they are."""
-    edges, results = positions or (cls._item_edges, cls._item_results)
-    labels = _labels(cls) or tuple(f"saved_tensors[{position}]" for position in range(len(edges)))
-    ends = dict(zip(labels, zip(edges, results, strict=True), strict=False))
+    ends = _own_ends(cls) if positions is None else _ends(cls, *positions)
     for name, dtype, _, storage, _, _ in kept:
         edge, result = ends.get(name, (None, None))
         output = following[edge] if edge is not None and edge < len(following) else None

@@ -43,6 +43,13 @@ class Text(str):
     __slots__ = ()
 
 
+def places(items: Any) -> Text | None:
+    """Where tensors stand among the indices of an operation, if not from the first one on."""
+    if items.__class__ not in (list, tuple) or all(item is not None for item in items):
+        return None
+    return Text(f"({', '.join('None' if item is None else 'tensor' for item in items)})")
+
+
 def shown(item: Any) -> str:
     """A kept value that is no tensor, as text that is the same on every run."""
     if isinstance(item, Text):
@@ -164,9 +171,16 @@ class Listener(Protocol):
         `op` is what `Engine.arguments` knows the arguments by.
         """
 
-    def withdrawn(self, number: int) -> Any:
-        """The operation of this number is part of the one that is told next; the answer is the `plain` that was told of
-        it."""
+    def held(self, tensor: Any) -> Output | None:
+        """What a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
+
+    def shares(self, made: Any, tensor: Any) -> None:
+        """`made` is over the memory of `tensor`; if no gradient goes to that, changes of either are told of one
+        whole."""
+
+    def withdrawn(self, number: int) -> tuple[Any, tuple[Output, ...]]:
+        """The operation of this number is part of the one that is told next; the answer is the `plain` and the `args`
+        that were told of it."""
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """An operation was told; what was told after event `newest` came with it. Only where the engine is
@@ -177,6 +191,22 @@ class Listener(Protocol):
 
     def ends(self, call: BackwardCall) -> None:
         """The backward call is over, also when it failed."""
+
+    def collective(
+        self,
+        op: str,
+        group: str,
+        ranks: Sequence[int],
+        sequence: int,
+        tensors: Sequence[Any],
+        size: int,
+        peer: int | None,
+    ) -> None:
+        """The ranks of a group are about to exchange these tensors, in its collective number `sequence`, from 1.
+
+        `op` is its name in `torch.distributed`, `size` are the bytes that this rank gives, and `peer` is the other rank
+        of a call between two ranks, which is no collective.
+        """
 
     def passed(self) -> None:
         """A step has ended of which nothing was told, for the listener did not follow."""
@@ -235,6 +265,9 @@ class Engine(Protocol):
 
     def is_leaf(self, tensor: Any) -> bool:
         """Whether the tensor is a leaf that asks for its gradient."""
+
+    def inner(self, value: Any) -> Any:
+        """The tensor that a value stands for within a transform; else the value itself."""
 
     def base(self, tensor: Any) -> Any:
         """What the tensor is a view of."""

@@ -31,9 +31,10 @@ from autograph_cli.engines.pytorch_node_types import (
     like_of,
     names_of,
     types,
+    writes_out,
 )
 from autograph_cli.engines.pytorch_order import is_leaf, nodes_run
-from autograph_cli.engines.pytorch_private import current_node, sequence_number, untouched
+from autograph_cli.engines.pytorch_private import current_node, history, sequence_number, untouched
 from autograph_cli.engines.pytorch_saved import (
     Looked,
     bytes_of,
@@ -162,7 +163,7 @@ class PyTorch:
         nodes: dict[Any, list[Any]] = {}
         for output in outputs:
             whole = output._base if changed and output._is_view() else None
-            node = output.grad_fn if whole is None else whole.grad_fn
+            node = history(output if whole is None else whole)
             if node is not None and _MARK not in node.metadata:
                 nodes.setdefault(node, []).append(output)
         changed = changed and not is_builtin(current_node())
@@ -171,18 +172,24 @@ class PyTorch:
             alone = len(nodes) == 1 and node.name() != _COPY_SLICES
             # What changes a view is told as a change of its base.
             like = like_all(result, node) if alone else None
-            self._tell_node(node, given if alone else (), NodeType.of(node, operation, changed), like, plain)
+            self._tell_node(
+                node,
+                given if alone or node.name() == _COPY_SLICES else (),
+                NodeType.of(node, operation, changed),
+                like,
+                plain,
+            )
             if self.measured:
                 self.listener.made(self.number(node), node, made, newest)
         for output in outputs if changed else ():
-            if output._is_view() and output.grad_fn is not None:  # it got a new history, of its base
+            if output._is_view() and history(output) is not None:  # it got a new history, of its base
                 self.number(output.grad_fn)
         self._operation = None
 
     def applied(self, given: Given, result: Any) -> None:
         """A custom Function was applied, or an alias made."""
         for output in hooks.tensors_in((result,)):
-            node = output.grad_fn if output.requires_grad else None
+            node = history(output) if output.requires_grad else None
             if node is not None and _MARK not in node.metadata:
                 newest = self.listener.count
                 self._tell_node(node, given, NodeType.of(node))
@@ -193,7 +200,7 @@ class PyTorch:
         """An operation was computed that made no node; what a backward pass computes on its way is not told."""
         outputs = list(hooks.tensors_in((result,)))
         changes = changes_argument(operation)
-        if not outputs or any(x.grad_fn is not None or (changes and x.requires_grad) for x in outputs):
+        if not outputs or any(history(x) is not None or (changes and x.requires_grad) for x in outputs):
             return
         name, first = dispatched(operation), outputs[0]
         if changes:
@@ -202,7 +209,12 @@ class PyTorch:
             if fresh and is_random(drawn) and not is_random(name):
                 return  # noise that is scaled is noise still
             fresh &= is_random(name)
-            name, outputs = f"{name.rstrip('_')}_", [first if first._base is None else first._base]
+            whole = first if first._base is None else first._base
+            if whole.requires_grad:
+                return
+            if not fresh and writes_out(operation):
+                return self._written(operation, given[: -len(outputs)], plain, outputs)
+            name, outputs = f"{name.rstrip('_')}_", [whole]
         else:
             fresh = is_factory(operation)
         if fresh:
@@ -213,6 +225,15 @@ class PyTorch:
         self.listener.untracked(name, NodeType("", name), outputs, args, plain)
         self._operation = None
 
+    def _written(self, operation: Any, given: Given, plain: Any, outputs: Sequence[Any]) -> None:
+        """An operation put its results into tensors that it was given for them: what it made is copied there."""
+        name, made = dispatched(operation), [torch.empty_like(x) for x in outputs]
+        args, taken = tuple([self._take(x) for x, _ in given]), [self._take(x) for x in outputs]
+        self.listener.untracked(name, NodeType("", name), made, args, plain)
+        for x, before, source in zip(outputs, taken, made, strict=True):
+            whole = x if x._base is None else x._base
+            self.listener.untracked("copy_", NodeType("", "copy_"), [whole], (before, self._take(source)), None)
+
     def aliased(self, operation: str, tensor: Any, result: Any) -> None:
         """An alias of a tensor was made, which is seen at the method: see `pytorch_private.watch_methods`."""
         if result.requires_grad:
@@ -220,6 +241,7 @@ class PyTorch:
         elif operation == "detach" and current_node() is None:  # an object of a subclass is the tensor itself
             node_type = NodeType("", operation)
             self.listener.untracked(operation, node_type, [result], (self._take(tensor),), None)
+            self.listener.shares(result, tensor)
 
     def _tell_node(
         self, node: Any, given: Given, node_type: NodeType, like: Like | None = None, plain: Any = None
@@ -247,7 +269,7 @@ class PyTorch:
 
     def _kept_output(self, node: Any, number: int, tensor: Any) -> Output | None:
         """The output that a kept tensor is: of the node itself, which is not known yet, or of another."""
-        if tensor.grad_fn is node:
+        if history(tensor) is node:
             return (number, tensor.output_nr) if tensor.output_nr else number
         return self.output(tensor)
 
@@ -262,10 +284,10 @@ class PyTorch:
 
     def _take(self, tensor: Any, before: Any = None) -> Output:
         """The output that a tensor is, or was with the history `before`; a leaf or an input that is new is told of."""
-        node = tensor.grad_fn if before is None else before
-        if node is not None and node is not hooks.NO_HISTORY:
+        node, nr = (history(tensor), tensor.output_nr) if before is None else before
+        if node is not None:
             number = self.number(node)
-            return (number, tensor.output_nr) if tensor.output_nr else number
+            return (number, nr) if nr else number
         known = self._held(tensor)
         if known is not None:
             return known
@@ -276,7 +298,7 @@ class PyTorch:
         held: Any = self.listener.tensors.get(id(tensor))
         if held is None or held[0]() is not tensor or (held[1] >= 0 and not tensor.requires_grad):
             return None
-        return (held[1], held[2]) if held[2] else int(held[1])
+        return self.listener.held(tensor)
 
     def _leaf(self, tensor: Any) -> int:
         return self.listener.leaf(next(_numbers), tensor, NodeType("AccumulateGrad"), self.like(tensor))  # type: ignore[arg-type]
@@ -286,7 +308,7 @@ class PyTorch:
             return self._output(tensor)
 
     def _output(self, tensor: Any) -> Output | None:
-        node = tensor.grad_fn
+        node = history(tensor)
         if node is None:
             return self._held(tensor)
         note = node.metadata.get(_MARK)
@@ -305,6 +327,9 @@ class PyTorch:
         with untouched():
             return bool(tensor.requires_grad and tensor.is_leaf)
 
+    def inner(self, value: Any) -> Any:
+        return value
+
     def base(self, tensor: Any) -> Any:
         return tensor._base
 
@@ -317,7 +342,7 @@ class PyTorch:
 
     def refresh(self, tensor: Any) -> None:
         with untouched():
-            tensor.grad_fn  # noqa: B018  a view whose base was changed gets its new history only when asked
+            history(tensor)  # a view whose base was changed gets its new history only when asked
 
     def calls(self) -> Sequence[ModuleCall]:
         return hooks.calls()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from autograph_cli.engines import pytorch_private as private
-from autograph_cli.engines.protocol import ModuleCall
+from autograph_cli.engines import pytorch_collectives as collectives, pytorch_private as private
+from autograph_cli.engines.protocol import ModuleCall, places
 from autograph_cli.engines.pytorch_node_types import changes_argument
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ class _Thread(threading.local):
         """How many checks of derivatives are going on, of which nothing is told."""
 
 
-NO_HISTORY = object()
-"""Stands for the node of a tensor that had none, and no gradient, before it was changed."""
 _process = _Process()
 _thread = _Thread()
 
@@ -181,6 +179,9 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
 
 @private.uncounted
 def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
+    if operation.namespace == "c10d":
+        engine.tell(collectives.tell, engine.listener, operation, args, kwargs)
+        return private.compute(operation, args, kwargs)
     changes = changes_argument(operation) and torch.is_grad_enabled()
     before = engine.tell(_histories, args, kwargs) if changes else None
     if changes and engine.changing is not None:
@@ -225,9 +226,9 @@ def _aliased(operation: str, tensor: Any, result: Any) -> None:
 
 
 def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
-    """The tensors that an operation is given, with the nodes that made them."""
+    """The tensors that an operation is given, with the nodes that made them and which output of them they are."""
     return [
-        (x, NO_HISTORY if x.grad_fn is None and not x.requires_grad else x.grad_fn)
+        (x, (private.history(x), x.output_nr) if private.history(x) is not None or not x.requires_grad else None)
         for x in tensors_in((*args, *kwargs.values()))
     ]
 
@@ -235,9 +236,8 @@ def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
 def _plain(operation: Any, args: Any, kwargs: Any) -> list[tuple[str, Any]]:
     """The arguments that are plain and no default, by name."""
     named = {**dict(zip(_defaults(operation), args, strict=False)), **kwargs}
-    return [
-        (name, x) for name, x in named.items() if x is not None and _is_plain(x) and x != _defaults(operation).get(name)
-    ]
+    named = {name: places(x) or x for name, x in named.items() if x is not None}
+    return [(name, x) for name, x in named.items() if _is_plain(x) and x != _defaults(operation).get(name)]
 
 
 @functools.cache

@@ -49,6 +49,12 @@ def changes_argument(operation: Any) -> bool:
 
 
 @functools.cache
+def writes_out(operation: Any) -> bool:
+    """Whether an operation puts its results into tensors that it is given for them (`out=`)."""
+    return any(argument.is_out for argument in operation._schema.arguments)
+
+
+@functools.cache
 def is_factory(operation: Any) -> bool:
     """Whether an operation makes a tensor out of none, but for its size and type."""
     name = dispatched(operation)

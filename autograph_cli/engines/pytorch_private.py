@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 import torch._guards as guards
-from torch.autograd import function as functions, graph as graphs
+from torch.autograd import Variable, function as functions, graph as graphs
 from torch.nn.modules import module as modules
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -206,6 +206,15 @@ def is_compiling() -> bool:
     return getattr(guards._TLS, "tracing_context", None) is not None or torch.compiler.is_compiling()
 
 
+def history(tensor: Any) -> Any:
+    """The node that made a tensor, if one did; None for a view of which PyTorch refuses to say so: one that was made
+    without gradients, and whose base was changed with them."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
 _modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
 
 
@@ -253,8 +262,8 @@ _own = {name: vars(torch.Tensor).get(name) for name in (*_HOOKS, *_ALIASES)}
 
 
 def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any, Any], None] | None) -> None:
-    """Call these whenever a tensor is given a hook, and whenever one of `_FRESH` was called as a method; None ends
-    it."""
+    """Call these whenever a tensor is given a hook, and whenever one of `_FRESH` was called as a method or by
+    `Variable`; None ends it."""
     for name, own in _own.items():
         if hooked is not None and aliased is not None:
             method = own or getattr(torch._C.TensorBase, name)
@@ -266,6 +275,20 @@ def watch_methods(hooked: Callable[[], None] | None, aliased: Callable[[str, Any
             setattr(torch.Tensor, name, own)
         elif name in vars(torch.Tensor):
             delattr(torch.Tensor, name)
+    if aliased is not None:
+        Variable.__new__ = staticmethod(functools.partial(_make_variable, aliased))
+    elif "__new__" in vars(Variable):
+        del Variable.__new__
+
+
+@uncounted
+def _make_variable(aliased: Callable[[str, Any, Any], None], cls: type, *args: Any, **kwargs: Any) -> Any:
+    """What `Variable(x)` comes down to: an alias without the history."""
+    result = torch._C._LegacyVariableBase.__new__(cls, *args, **kwargs)
+    given = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
+    if given is not None:
+        aliased("detach", given, result)
+    return result
 
 
 def _noticing(method: Any, noticed: Callable[[], None]) -> Any:

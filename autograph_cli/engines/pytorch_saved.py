@@ -25,11 +25,11 @@ Looked = list[tuple[str, Any, Any, int, int, int, Output | None]]
 
 
 def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
-    """What a node keeps that was made just now; what a hook has packed stays packed."""
+    """What a node keeps; what a hook has packed stays packed."""
     packed = is_packing()
     found: Looked = []
     if hasattr(node, "saved_tensors"):
-        items = () if packed else node.saved_tensors or ()
+        items = () if packed else _kept(node, "saved_tensors") or ()
         for place, item in enumerate(items):
             _note(found, f"saved_tensors[{place}]", item, output_of)
         if packed and node._raw_saved_tensors:
@@ -42,13 +42,21 @@ def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
         if holds_tensors and packed:
             found.append((name, None, PACKED, 0, 0, 0, None))
             continue
-        item = getattr(node, name)
+        item = _kept(node, name)
         if isinstance(item, (tuple, list)) and any(isinstance(part, torch.Tensor) for part in item):
             for place, part in enumerate(item):
                 _note(found, f"{name}[{place}]", part, output_of)
         else:
             _note(found, name, item, output_of)
     return found or None
+
+
+def _kept(node: Any, name: str) -> Any:
+    """What a node keeps under this name; None if it was freed before anybody asked."""
+    try:
+        return getattr(node, name)
+    except RuntimeError:
+        return None
 
 
 def until_broken(nodes: Sequence[Any]) -> list[Any]:

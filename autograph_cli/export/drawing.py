@@ -47,11 +47,13 @@ from autograph_cli.export.style import (
     parted,
     text_width,
 )
+from autograph_cli.graph.quick import quickly_made
 
 Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "formula", "box", "sample"]
 """What a piece is, in the order in which they are drawn."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Area:
     """A filled rectangle, an ellipse if its position is round, or a parallelogram; without `line` it has no border."""
@@ -67,6 +69,7 @@ class Area:
     slanted: bool = False
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Text:
     """A line of text that starts at this point of its base line, or has its middle there."""
@@ -83,6 +86,7 @@ class Text:
         return self.at[0] + across, self.at[1] - self.size * 0.35
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Way:
     """A line; an arrow with the corners of its head, its tip first, else a thin one."""
@@ -101,6 +105,7 @@ class Way:
         return (ax + bx) / 2, (ay + by) / 2
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Primitive:
     """What belongs together, such as a box and all that is written on it."""

@@ -134,7 +134,7 @@ def _data(page: Page) -> dict[str, Any]:
         "views": [_view(sheet, pictures) for sheet in page.sheets],
         "nodes": list(told_nodes(page.whole)),
         "calls": list(told_modules(page.whole)),
-        "roots": [[root.name, root.node] for root in page.whole.roots],
+        "roots": [[root.name, root.node, root.nr] for root in page.whole.roots],
         "sources": told_sources(page.whole, page.sources),
         "formulas": list(page.formulas),
         **told_panels(page.panels, page.ran, page.whole),

@@ -19,7 +19,7 @@ from autograph_cli.graph.saved_memory import Kept, origin_words
 from autograph_cli.graph.text import saved_text
 from autograph_cli.graph.views import CUT, is_cut, what_was_cut
 
-LONGEST_LABEL = 48
+LONGEST_LABEL, LONGEST_SUBTITLE = 48, 60
 
 
 class Label(NamedTuple):
@@ -63,7 +63,7 @@ class Labels:
         """The label of a node; names that `rooted` has for its outputs stand beside it already."""
         own = [shown_name(name) for output in node.outputs for name in output.names]
         if not node.computes:
-            title = short(own[0] if own else node.op or self.incoming.get(node.id) or self.names[node.id][0])
+            title = short(own[0] if own else node.op or self.incoming.get(node.id) or node.kind)
             subtitle = "" if self.data or node.kind != "leaf" else short(node.name)
             return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
         subtitle = ""
@@ -75,7 +75,7 @@ class Labels:
             of = f"∂ {what_was_cut(parent) or parent.name}"
             if node.op and node.op != node.name and not is_cut(node):
                 of = f"{node.name} · {of}"
-            subtitle = short(f"{of} · {subtitle}" if subtitle else of)
+            subtitle = short(f"{of} · {subtitle}" if subtitle else of, LONGEST_SUBTITLE)
         title = self._title(node)
         style: Style = "cut" if is_cut(node) else "derivative" if node.order else node.kind
         if style == "cut":

@@ -12,6 +12,7 @@ from autograph_cli.export.direction import DOWN, Direction
 from autograph_cli.export.placed import Lane, Line, Placed, Plate, Point, Rectangle, Sample
 from autograph_cli.export.routes import joined
 from autograph_cli.export.scene import Band, Box, Scene
+from autograph_cli.export.sliding import slid
 from autograph_cli.export.style import (
     BAND,
     BESIDE,
@@ -45,7 +46,9 @@ def lay_out(scene: Scene, way: Direction = DOWN) -> Placed:
     positions = tuple(_position(plan, arranged, corners, number) for number in range(len(scene.boxes)))
     plates = tuple(_plates(scene, plan, arranged, corners))
     bounds = arranged[-1].bounds
-    if way.right:
+    if not way.right:
+        positions, lines = slid(scene, positions, lines, plates)
+    else:
         positions = tuple(Rectangle(its.y, its.x, its.height, its.width, its.round) for its in positions)
         lines = tuple(
             _to_slant(scene, plan.ends[number], positions, _turned(line)) for number, line in enumerate(lines)

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograph_cli.export.errors import ExportError
+from autograph_cli.export.onnx_changes import is_change, write_change
 from autograph_cli.export.onnx_model import Call, Model, Unsupported, type_at
-from autograph_cli.export.onnx_operations import OPERATIONS
+from autograph_cli.export.onnx_operations import DRAWN, FILLED, OPERATIONS
 from autograph_cli.graph import Edge, Graph
 from autograph_cli.graph.extras import extra
 from autograph_cli.graph.names import output_names
@@ -17,37 +18,42 @@ from autograph_cli.graph.names import output_names
 OPSET = 18
 
 
-def to_onnx(graph: Graph, title: str, values: Mapping[int, Any] | None = None) -> bytes:
-    """Write the operations of order 0; `values` are arrays that the model is to hold, by the numbers of their nodes.
+def to_onnx(
+    graph: Graph, title: str, values: Mapping[Edge, Any] | None = None, names: Mapping[Edge, str] | None = None
+) -> bytes:
+    """Write the operations of a graph; `values` are arrays that the model is to hold, by what they are of,
+    `names` those of its inputs that go before the script's.
 
-    What has none is an input of the model, by its name in the script: leaves, what was given, and what the script made
-    without any of these. The outputs are the roots. Raises `ExportError` without the package onnx, and one that names
-    all operations that have no ONNX operators here.
+    What has none is an input of the model, by its name in the script: leaves, what was given, what was drawn at random,
+    and what the script made without any of these. The outputs are the roots. Raises `ExportError` without the package
+    onnx, and one that names all operations that have no ONNX operators here.
     """
-    onnx = _package()
+    onnx, values, named = _package(), values or {}, names or {}
     model = Model(graph, onnx)
     inputs, initializers, wanted = [], [], output_names(graph)
-    given = _given(graph)
+    given = _given(graph, values)
     lacking: dict[str, str] = {}
     for node in graph:
-        if node.order or (node.id in given and not given[node.id]):
+        if node.id in given and not given[node.id]:
             continue
         if node.id in given:
             for nr, output in enumerate(node.outputs):
-                name = model.names[Edge(node.id, nr)] = model.name(wanted[node.id][nr])
-                if values is not None and node.id in values:
-                    initializers.append(onnx.numpy_helper.from_array(values[node.id], name))
+                edge = Edge(node.id, nr)
+                name = model.names[edge] = model.name(named.get(edge, wanted[node.id][nr]))
+                if edge in values:
+                    initializers.append(onnx.numpy_helper.from_array(values[edge], name))
                 else:
                     inputs.append(model.value(name, output.type))
             continue
         try:
-            tracked = node.kind == "operation"  # what changes it in place, and its views, has nodes of its own
-            writer = OPERATIONS.get(node.op.removesuffix("_") if tracked else node.op)
+            change = is_change(node)
+            writer = OPERATIONS.get(node.op.removesuffix("_") if change else node.op)
             if writer is None:
                 raise Unsupported("made of derivatives" if node.op.startswith("…") else "")
             if any(edge not in model.names for edge in node.args):
                 continue  # it stands on one that is lacking
-            for nr, name in enumerate(writer(Call(model, node))):
+            made = write_change(model, node, writer, OPERATIONS) if change else writer(Call(model, node))
+            for nr, name in enumerate(made):
                 model.names[Edge(node.id, nr)] = name
         except Unsupported as error:
             lacking.setdefault(node.op or node.name, str(error))
@@ -56,8 +62,9 @@ def to_onnx(graph: Graph, title: str, values: Mapping[int, Any] | None = None) -
         raise ExportError(f"These operations cannot be written as ONNX: {told}.")
     outputs = _outputs(model)
     taken = {name for written in model.nodes for name in written.input}
-    inputs = [one for one in inputs if one.name in taken]
-    made = onnx.helper.make_graph(
+    order = {name: position for position, name in enumerate(named.values())}
+    inputs = sorted((one for one in inputs if one.name in taken), key=lambda one: order.get(one.name, -1))
+    whole_graph = onnx.helper.make_graph(
         model.nodes,
         re.sub(r"[^\w.]", "_", title) or "autograph",
         inputs,
@@ -65,7 +72,7 @@ def to_onnx(graph: Graph, title: str, values: Mapping[int, Any] | None = None) -
         [*initializers, *model.constants.values()],
     )
     whole = onnx.helper.make_model(
-        made, producer_name="autograph", opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=9
+        whole_graph, producer_name="autograph", opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=9
     )
     onnx.checker.check_model(whole, full_check=True)
     return bytes(whole.SerializeToString(deterministic=True))
@@ -78,18 +85,19 @@ def _package() -> Any:
     return onnx
 
 
-def _given(graph: Graph) -> dict[int, bool]:
+def _given(graph: Graph, values: Mapping[Edge, Any]) -> dict[int, bool]:
     """What is there before the model runs: leaves, inputs, and what was made of none of these; whether it is used."""
     alone: set[int] = set()
     for node in graph:
-        if node.kind == "untracked" and all(edge.node in alone for edge in node.args):
+        held = not values or Edge(node.id) in values  # else it is made of what the model holds
+        if node.kind == "untracked" and held and node.op not in FILLED and alone.issuperset(e.node for e in node.args):
             alone.add(node.id)
     used = {edge.node for node in graph if node.id not in alone for edge in node.args}
     used |= {root.node for root in graph.roots}
     return {
         node.id: node.id in used or node.id not in alone
         for node in graph
-        if node.kind in ("leaf", "input") or node.id in alone
+        if node.kind in ("leaf", "input") or node.op in DRAWN or node.id in alone
     }
 
 
@@ -98,7 +106,7 @@ def _outputs(model: Model) -> list[Any]:
     found = []
     for root in model.graph.roots:
         edge = Edge(root.node, root.nr)
-        if edge not in model.names or model.graph[root.node].order:
+        if edge not in model.names:
             continue
         name = model.name(root.name)
         model.nodes.append(model.onnx.helper.make_node("Identity", [model.names[edge]], [name], name=name))

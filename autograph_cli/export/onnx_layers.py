@@ -189,6 +189,23 @@ def _attention(c: Call) -> list[str]:
     return [c.op("MatMul", c.op("Softmax", scores, axis=-1), value)]
 
 
+def _lstm(c: Call) -> list[str]:
+    """One layer in one direction; PyTorch's gates i, f, g, o are i, o, f, c in ONNX."""
+    size, first = c.plain("hidden_size"), c.ints([0])
+
+    def turned(name: str) -> str:
+        i, f, g, o = c.ops("Split", name, c.ints([size] * 4), results=4, axis=0)
+        return c.op("Concat", i, o, f, g, axis=0)
+
+    x, *weights, hidden, cell = c.args
+    inward, across, *biases = (turned(name) for name in weights)
+    bias = c.op("Unsqueeze", c.op("Concat", *biases, axis=0), first) if biases else ""
+    rows = [c.op("Unsqueeze", name, first) for name in (inward, across, hidden, cell)]
+    way = "reverse" if c.plain("reverse", False) else "forward"
+    found = c.ops("LSTM", x, *rows[:2], bias, "", *rows[2:], results=3, hidden_size=size, direction=way)
+    return [c.shaped(name, nr) for nr, name in enumerate(found)]
+
+
 LAYERS: dict[str, Writer] = {
     "addmm": _addmm,
     "baddbmm": _baddbmm,
@@ -208,5 +225,6 @@ LAYERS: dict[str, Writer] = {
     "binary_cross_entropy_with_logits": _loss(_logits_loss),
     "nll_loss_forward": _nll,
     "_scaled_dot_product_flash_attention_for_cpu": _attention,
+    "mkldnn_rnn_layer": _lstm,
 }
 """By the name of the operation."""

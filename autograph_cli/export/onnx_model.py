@@ -29,9 +29,9 @@ class Unsupported(Exception):
 class Call:
     """One operation of the graph while its ONNX nodes are written."""
 
-    def __init__(self, model: Model, node: Node) -> None:
+    def __init__(self, model: Model, node: Node, args: Sequence[str] | None = None) -> None:
         self._model, self._node = model, node
-        self.args: list[str] = [model.names[edge] for edge in node.args]
+        self.args: list[str] = [model.names[edge] for edge in node.args] if args is None else [*args]
         """The names of the tensors that it was given, in order."""
         self.given: list[TensorType] = [type_at(model.graph, edge) for edge in node.args]
         self.made: list[TensorType] = [output.type for output in node.outputs]

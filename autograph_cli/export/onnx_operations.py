@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from autograph_cli.export.onnx_indexing import INDEXING
 from autograph_cli.export.onnx_layers import LAYERS
 from autograph_cli.export.onnx_model import Call, Unsupported, Writer
+from autograph_cli.export.onnx_more import MORE
 
 
 def _one(write: Callable[[Call], str]) -> Writer:
@@ -77,7 +79,7 @@ def _div(c: Call) -> list[str]:
     if mode == "floor":
         found = c.op("Floor", found)
     elif mode == "trunc":
-        raise Unsupported("rounding_mode trunc")
+        found = c.op("Where", c.op("Less", found, c.const(0)), c.op("Ceil", found), c.op("Floor", found))
     return [found]
 
 
@@ -163,13 +165,6 @@ def _select(c: Call) -> list[str]:
     return [c.op("Gather", c.args[0], c.const(c.plain("index"), "int64"), axis=c.plain("dim", 0))]
 
 
-def _index(c: Call) -> list[str]:
-    places = sorted(name for name in c.saved if name.startswith("indices["))
-    if len(c.args) != 2 or len(places) != 1 or "int" not in c.given[1].dtype:
-        raise Unsupported("by several tensors, or by a mask")
-    return [c.op("Gather", c.args[0], c.args[1], axis=int(places[0][8:-1]))]
-
-
 def _cat(c: Call) -> list[str]:
     kept = [name for name, type_ in zip(c.same(), c.given, strict=True) if type_.shape != (0,)]
     return [c.op("Concat", *kept, axis=c.plain("dim", 0))]
@@ -230,8 +225,10 @@ def _glu(c: Call) -> list[str]:
 
 
 def _clamp(c: Call) -> list[str]:
+    if len(c.args) == 3:
+        return [c.op("Min", c.op("Max", *c.same()[:2]), c.same()[2])]
     if len(c.args) > 1:
-        raise Unsupported("by tensors")
+        raise Unsupported("by one tensor")
     ends = [c.plain(name) for name in ("min", "max")]
     return [c.op("Clip", c.cast(c.args[0], c.given[0]), *("" if end is None else c.const(end) for end in ends))]
 
@@ -274,6 +271,19 @@ def _mul_by(c: Call, kind: str) -> str:
     return c.op("Mul", c.args[0], c.op(kind, c.args[0]))
 
 
+def _filled(value: int) -> Writer:
+    return lambda c: [c.op("Expand", c.const(value), c.ints(c.made[0].shape))]
+
+
+def _over(c: Call) -> list[str]:
+    """`copy` and `fill`: the second argument in the shape and dtype of the first."""
+    number = c.plain("src", c.plain("value"))
+    if len(c.args) < 2 and number is None:
+        raise Unsupported("its arguments are not known")
+    new = c.cast(c.args[1], c.given[1]) if len(c.args) > 1 else c.const(number)
+    return [c.op("Expand", new, c.ints(c.made[0].shape))]
+
+
 _SHAPED = _one(lambda c: c.shaped(c.args[0]))
 _SAME = _one(lambda c: c.op("Identity", c.args[0]))
 
@@ -282,6 +292,14 @@ _ALIKE = (
     "relu abs neg sqrt floor ceil erf reciprocal sign round selu mish"
 )
 _RESHAPED = "view _unsafe_view _reshape_alias unsqueeze squeeze reshape flatten unflatten alias"
+FILLED: dict[str, Writer] = {
+    f"{kind}{name}{like}": _filled(value)
+    for name, value in (("zeros", 0), ("ones", 1))
+    for kind, like in (("", ""), ("new_", ""), ("", "_like"))
+}
+"""What makes tensors of one number, by the name of the operation."""
+DRAWN = frozenset(["multinomial", "bernoulli", "normal", "poisson", "binomial", "_standard_gamma", "_sample_dirichlet"])
+"""What draws at random, by the name of the operation: a model is given what was drawn."""
 OPERATIONS: dict[str, Writer] = {
     **{name: _named(name.capitalize()) for name in _ALIKE.split()},
     "hardswish": _named("HardSwish"),
@@ -367,7 +385,6 @@ OPERATIONS: dict[str, Writer] = {
     "permute": _one(lambda c: c.op("Transpose", c.args[0], perm=c.dims("dims"))),
     "slice": _slice,
     "select": _select,
-    "index": _index,
     "index_select": _one(lambda c: c.op("Gather", *c.args, axis=c.plain("dim"))),
     "gather": _one(lambda c: c.op("GatherElements", *c.args, axis=c.plain("dim"))),
     "embedding": _one(lambda c: c.op("Gather", *c.args)),
@@ -381,6 +398,12 @@ OPERATIONS: dict[str, Writer] = {
     "constant_pad_nd": _pad,
     "tril": _one(lambda c: c.op("Trilu", c.args[0], c.const(c.plain("diagonal", 0), "int64"), upper=0)),
     "triu": _one(lambda c: c.op("Trilu", c.args[0], c.const(c.plain("diagonal", 0), "int64"), upper=1)),
+    "copy": _over,
+    "fill": _over,
+    "zero": _filled(0),
+    **FILLED,
+    **INDEXING,
     **LAYERS,
+    **MORE,
 }
 """By the name of the operation."""

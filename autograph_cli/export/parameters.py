@@ -28,7 +28,7 @@ def inline(scene: Scene) -> Scene:
     if not moved:
         return scene
     kept = tuple(_with(box, moved.get(box.id, ())) for box in scene.boxes if box.id not in gone)
-    arrows = tuple(arrow for arrow in scene.arrows if not gone & {arrow.tail, arrow.head})
+    arrows = tuple(arrow for arrow in scene.arrows if arrow.tail not in gone and arrow.head not in gone)
     styles = {box.style for box in kept}
     legend = tuple((style, words) for style, words in scene.legend if style in styles)
     return replace(scene, boxes=kept, arrows=arrows, legend=legend, notes=(f"{MARK}a leaf", *scene.notes))

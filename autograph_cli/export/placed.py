@@ -23,6 +23,7 @@ from autograph_cli.export.style import (
     line_width,
     shaded,
 )
+from autograph_cli.graph.quick import quickly_made
 
 HEAD, _TIP = 8.0, 3.2
 """The length of an arrow's head, and half its width."""
@@ -43,6 +44,7 @@ Stroke = tuple[Point, ...]
 """How a line goes on: to one point straight, or by two control points to a third along a cubic curve."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Rectangle:
     """The middle and the size of a box; `round` ones are ellipses."""
@@ -54,6 +56,7 @@ class Rectangle:
     round: bool = False
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Line:
     """The way of an arrow, to the very tip of its head, and the middle of its label."""

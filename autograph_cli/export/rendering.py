@@ -44,6 +44,7 @@ from autograph_cli.graph import (
     Step,
     Trace,
     backward,
+    computed,
     double_backward,
     forward,
     open_node,
@@ -290,7 +291,9 @@ def _node_data(job: Job) -> str:
 def _onnx(job: Job) -> bytes:
     if job.view != "forward":
         raise ExportError(f"ONNX holds what a script computed, not its derivatives: choose forward, not {job.view}.")
-    return to_onnx(job.graph, job.title)
+    if job.whole is None or job.sliced:
+        return to_onnx(job.graph, job.title)
+    return to_onnx(computed(job.whole, [root.name for root in job.graph.roots] or None), job.title)
 
 
 WHOLE = ("graphml", "gexf", "cytoscape", "model-explorer", "onnx", "text", "json")
@@ -446,7 +449,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         inside=asked.inside is not None,
         sliced=bool(part) or names is not None,
         flattened=shallow is not cut,
-        whole=whole,
+        whole=graph if format == "onnx" else whole,
         numbers=own,
         inline=False if format == "html" else PARAMETERS[asked.parameters],
         direction=asked.direction,
@@ -469,7 +472,8 @@ def _page(source: Graph | Step, view: str, asked: RenderOptions) -> Page:
     for key, its, order, flow in _tabs(whole, first, asked.order):
         try:
             graph = whole if its == "double-backward" else ran
-            sheets.append(_sheet(_job(graph, its, "html", replace(asked, order=order, flow=flow)), key))
+            title = asked.title and title_of(asked.title, its, source, asked.total_steps, asked.roots)
+            sheets.append(_sheet(_job(graph, its, "html", replace(asked, title=title, order=order, flow=flow)), key))
         except (ExportError, GraphError):
             if key == first:
                 raise
@@ -521,8 +525,8 @@ def notebook_svg(graph: Graph) -> str | None:
 
 
 def notebook_html(trace: Trace) -> str | None:
-    """The page of a trace in a notebook, of its last step that has a graph; None if none has."""
-    steps = [step for step in trace.steps if len(step.graph)]
-    if not steps:
+    """The page of a trace in a notebook, of its main step; None if none has a graph."""
+    step = trace.main_step()
+    if step is None:
         return None
-    return in_frame(render(steps[-1], "forward", "html", title=trace.script, max_nodes=READABLE).decode())
+    return in_frame(render(step, "forward", "html", title=trace.script, max_nodes=READABLE).decode())

@@ -14,6 +14,7 @@ from autograph_cli.graph.derivatives import derivatives_text
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import UNGRADED
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
 
@@ -36,6 +37,7 @@ FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Box:
     """One drawn node; `small` ones are a leaf or an input drawn again at one of its uses."""
@@ -67,6 +69,7 @@ class Box:
         return is_code(self.below)
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Arrow:
     """One drawn edge; `dashed` where it leads from one order into another."""

@@ -58,7 +58,8 @@ class Seen:
 
     @property
     def is_last(self) -> bool:
-        return self.step is self.trace.steps[-1]
+        """Whether it is the one by which the whole run is judged."""
+        return self.step is (self.trace.main_step() or self.trace.steps[-1])
 
     @cached_property
     def names(self) -> list[tuple[str, ...]]:

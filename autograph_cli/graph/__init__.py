@@ -7,6 +7,7 @@ from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.opened import open_node
 from autograph_cli.graph.records import (
     Allocation,
+    Collective,
     Edge,
     Graph,
     Kind,
@@ -32,13 +33,15 @@ from autograph_cli.graph.slices import Slice
 from autograph_cli.graph.snapshot import Section, Snapshot, SnapshotDiff, compare
 from autograph_cli.graph.snapshot_reader import SnapshotError, read_snapshot
 from autograph_cli.graph.text import to_text
+from autograph_cli.graph.trace_file import read_trace, write_trace
 from autograph_cli.graph.trace_json import from_json
 from autograph_cli.graph.trace_writer import graph_to_json, to_json
 from autograph_cli.graph.verifier import verify
-from autograph_cli.graph.views import backward, double_backward, forward, reachable, slice_to_roots, tracked
+from autograph_cli.graph.views import backward, computed, double_backward, forward, reachable, slice_to_roots, tracked
 
 __all__ = [
     "Allocation",
+    "Collective",
     "Edge",
     "Graph",
     "GraphDiff",
@@ -70,6 +73,7 @@ __all__ = [
     "backward",
     "close_modules",
     "compare",
+    "computed",
     "diff",
     "double_backward",
     "forward",
@@ -78,10 +82,12 @@ __all__ = [
     "open_node",
     "reachable",
     "read_snapshot",
+    "read_trace",
     "results",
     "slice_to_roots",
     "to_json",
     "to_text",
     "tracked",
     "verify",
+    "write_trace",
 ]

@@ -150,8 +150,14 @@ def _value(graph: Graph, edge: Edge, *, gradient: bool = False) -> Values | None
     return found[edge.nr] if edge.nr < len(found) else None
 
 
+def _is_measured(graph: Graph) -> bool:
+    return any(node.measured is not None for node in graph)
+
+
 def _nans(graph: Graph) -> Iterator[Mark]:
     """The first tensors with a NaN: nothing that they are made from has one."""
+    if not _is_measured(graph):
+        return
     for node in graph:
         made = any(_is_nan(_value(graph, Edge(node.id, nr))) for nr in range(len(node.outputs)))
         if made and not any(_is_nan(_value(graph, edge)) for edge in node.args):
@@ -160,6 +166,8 @@ def _nans(graph: Graph) -> Iterator[Mark]:
 
 def _nan_gradients(graph: Graph) -> Iterator[Mark]:
     """The backwards that were given numbers, computed with numbers, and made a NaN."""
+    if not _is_measured(graph):
+        return
     for number in sorted({number for entry in graph.passes for number in entry.ran}):
         node = graph[number]
         own = [Edge(number, nr) for nr in range(len(node.outputs))]

@@ -30,7 +30,9 @@ def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, 
     if not made:
         raise GraphError(
             f"The trace holds nothing of what {visible(node.name)} ran: no backward pass of this step ran it, or that "
-            f"was not recorded, which is done on request only: autograph run --record inside {script}"
+            f"was not recorded, which is done on request only: autograph run --record inside {script}; "
+            "of --engine torch, passes with create_graph=True tell it, and of compiled parts with "
+            "TORCH_COMPILE_DISABLE=1 set."
         )
     first = min(graph.nodes[number].pass_id or 0 for number in made)
     kept = [number for number in made if graph.nodes[number].pass_id == first]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
+
+from autograph_cli.graph.quick import quickly_made
 
 if TYPE_CHECKING:
     from autograph_cli.graph.diff import GraphDiff
@@ -34,6 +36,7 @@ def _type_text(dtype: str, shape: tuple[int, ...], device: str) -> str:
     return f"{dtype}[{', '.join(map(str, shape))}]{where}"
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Edge:
     """One output of one node: `nr` is PyTorch's input number of a next function."""
@@ -52,6 +55,7 @@ class Source:
     function: str = ""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Saved:
     """What a node keeps for its backward: a tensor (`type` and `bytes`) or a plain value."""
@@ -68,6 +72,7 @@ class Saved:
     """Whether it is in the memory of a leaf or an input, which is there whoever keeps it."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Output:
     """One tensor that a node made, and the variables that named it."""
@@ -139,6 +144,7 @@ class Measured:
     """The backward calls, by number, that gave its backward NaN or infinity, or that gave it as the gradient."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class Node:
     """One operation, one leaf (its AccumulateGrad), one input that needs no gradient, or an operation on such.
@@ -245,7 +251,7 @@ class Graph:
     ['AccumulateGrad', 'MulBackward0', 'SumBackward0']
     """
 
-    nodes: tuple[Node, ...] = ()
+    nodes: Sequence[Node] = ()
     roots: tuple[Root, ...] = ()
     passes: tuple[Pass, ...] = ()
     calls: tuple[ModuleCall, ...] = ()
@@ -351,6 +357,11 @@ class Step:
     memory: Memory | None = None
     profile: Profile | None = None
 
+    @property
+    def has_nodes(self) -> bool:
+        """Whether autograd recorded anything in it."""
+        return any(node.kind in ("operation", "leaf") for node in self.graph)
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -378,8 +389,32 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
+class Collective:
+    """One call by which the ranks of a group exchange tensors, as one of these ranks made it."""
+
+    op: str
+    """`all_reduce`, as `torch.distributed` calls it."""
+    sequence: int
+    """Which one it is of those of its group, from 1; between two ranks, of those between these."""
+    group: str = "0"
+    """The group's name, as PyTorch gives it; that of all ranks is `0`."""
+    ranks: tuple[int, ...] = ()
+    """The members of the group."""
+    bytes: int = 0
+    """That this rank gives."""
+    step: int = 0
+    source: Source | None = None
+    tensors: tuple[str, ...] = ()
+    """The names of the tensors; `w.grad` is the gradient of `w`, also where it is a part of a bucket."""
+    peer: int | None = None
+    """The other rank, of a call between two."""
+    during: int | None = None
+    """In a backward call: how many nodes of its pass had run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
-    """One run of one script: the steps that were kept."""
+    """One run of one script, or one rank of it: the steps that were kept."""
 
     script: str
     steps: tuple[Step, ...] = ()
@@ -391,6 +426,18 @@ class Trace:
     """The script's line that raised it."""
     notices: tuple[Notice, ...] = ()
     watched: tuple[Watched, ...] = ()
+    rank: int = 0
+    ranks: int = 1
+    """How many processes ran the script together."""
+    collectives: tuple[Collective, ...] = ()
+    """Those of the steps that were kept, and the last ones, in the order in which this rank began them."""
+
+    def main_step(self) -> Step | None:
+        """The step that is shown unless told: the last in which a backward pass ran, else the last that has a graph, as
+        in a script that failed."""
+        found = [step for step in reversed(self.steps) if step.has_nodes]
+        ran = [] if self.failure else [step for step in found if step.graph.passes]
+        return next(iter(ran or found), None)
 
     def _repr_html_(self) -> str | None:
         """The page that a notebook shows, once `autograph_cli.export` has been imported."""

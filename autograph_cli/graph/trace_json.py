@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.records import (
     Allocation,
+    Collective,
     Edge,
     Graph,
     Measured,
@@ -40,7 +41,7 @@ _TYPE = re.compile(r"([A-Za-z_]\w*)\[((?:(?:-1|\d{1,18})(?:, (?:-1|\d{1,18})){0,
 T = TypeVar("T")
 
 Reader = Callable[[Any], T]
-"""Takes a value and gives a record, or raises `_Malformed`."""
+"""Takes a value and gives a record, or raises `Malformed`."""
 
 
 def from_json(text: str, name: str = "the trace") -> Trace:
@@ -49,11 +50,11 @@ def from_json(text: str, name: str = "the trace") -> Trace:
     Raises `TraceError`: not a trace, truncated, of a newer version, or with a malformed part, which it names.
     """
     with resting():
-        return _read(text, name)
+        return trace_of(_parse(text, name), name)
 
 
-def _read(text: str, name: str) -> Trace:
-    data = _parse(text, name)
+def trace_of(data: dict[str, Any], name: str) -> Trace:
+    """The trace that this JSON is, once it is known to be one; raises `TraceError`."""
     version = data.get("version")
     if type(version) is int and version > VERSION:
         raise TraceError(
@@ -65,14 +66,14 @@ def _read(text: str, name: str) -> Trace:
     body = {key: value for key, value in data.items() if key not in ("format", "version")}
     try:
         trace = _read_trace(body)
-    except _Malformed as error:
+    except Malformed as error:
         raise TraceError(f"{name} is malformed: {error}.") from None
     except RecursionError:
         raise TraceError(f"{name} is malformed: it is nested too deeply.") from None
     for step in trace.steps:
         try:
             verify(step.graph)
-            if step.double:
+            if step.double and isinstance(step.double.nodes, tuple):
                 verify(step.double)
             for each in step.profile.allocations if step.profile else ():
                 if each.node is not None and each.node >= len(step.graph):
@@ -82,13 +83,13 @@ def _read(text: str, name: str) -> Trace:
     return trace
 
 
-class _Malformed(Exception):
+class Malformed(ValueError):
     """What is wrong with a value, and its position, which the readers around it put together."""
 
     def __init__(self, problem: str) -> None:
         self.problem, self.position = problem, ""
 
-    def within(self, step: str) -> _Malformed:
+    def within(self, step: str) -> Malformed:
         """The same, seen from one step further out."""
         self.position = f"{step}.{self.position}" if self.position and self.position[0] != "[" else step + self.position
         return self
@@ -132,20 +133,20 @@ def _shown(value: Any) -> str:
 
 def _need(good: bool, value: Any, wanted: str) -> None:
     if not good:
-        raise _Malformed(f"must be {wanted}, not {_shown(value)}")
+        raise Malformed(f"must be {wanted}, not {_shown(value)}")
 
 
 def _text(value: Any) -> str:
     if type(value) is str:
         return value
-    raise _Malformed(f"must be a string, not {_shown(value)}")
+    raise Malformed(f"must be a string, not {_shown(value)}")
 
 
 def _count(value: Any) -> int:
     if type(value) is int and 0 <= value < 1 << 63:
         return value
     large = " that 64 bits hold" if type(value) is int and value > 0 else ""
-    raise _Malformed(f"must be a whole number from 0{large}, not {_shown(value)}")
+    raise Malformed(f"must be a whole number from 0{large}, not {_shown(value)}")
 
 
 def _number(value: Any) -> float:
@@ -170,7 +171,7 @@ def _edge(value: Any) -> Edge:
         node, nr = value
         if type(node) is int and type(nr) is int and node >= 0 <= nr:
             return Edge(node, nr)
-    raise _Malformed(f"must be [node, output number], not {_shown(value)}")
+    raise Malformed(f"must be [node, output number], not {_shown(value)}")
 
 
 def _constant(value: Any) -> tuple[str, str]:
@@ -181,7 +182,7 @@ def _constant(value: Any) -> tuple[str, str]:
 def _type(value: Any) -> TensorType:
     found = _type_of(value) if type(value) is str else None
     if found is None:
-        raise _Malformed(f'must be a type such as "float32[3, 4]", not {_shown(value)}')
+        raise Malformed(f'must be a type such as "float32[3, 4]", not {_shown(value)}')
     return found
 
 
@@ -203,17 +204,31 @@ def _list(reader: Reader[T]) -> Reader[tuple[T, ...]]:
         _need(type(value) is list, value, "a list")
         try:
             return tuple([reader(item) for item in value])
-        except _Malformed:
+        except Malformed:
             return tuple([_reread(reader, item, f"[{index}]") for index, item in enumerate(value)])
 
     return read
+
+
+class Streamed:
+    """Stands in JSON for nodes that were read, or counted, line by line."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
+
+
+def _nodes(reader: Reader[Node]) -> Reader[Sequence[Node]]:
+    listed = _list(reader)
+    return lambda value: (
+        value[0].nodes if type(value) is list and value and type(value[0]) is Streamed else listed(value)
+    )
 
 
 def _reread(reader: Reader[T], value: Any, step: str) -> T:
     """What the reader gives, or the error that it raises, with this step added to its position."""
     try:
         return reader(value)
-    except _Malformed as error:
+    except Malformed as error:
         raise error.within(step) from None
 
 
@@ -223,14 +238,13 @@ def _record(
     """A reader of one record; `renamed` are fields with another key in the text, and `make` makes it."""
     key_of = {field.name: renamed.get(field.name, field.name) for field in fields(cls)}  # type: ignore[arg-type]
     table = {key: (field, readers[key]) for field, key in key_of.items()}
-    needed = [key_of[field.name] for field in fields(cls) if field.default is MISSING]  # type: ignore[arg-type]
+    needed = {key_of[field.name] for field in fields(cls) if field.default is MISSING}  # type: ignore[arg-type]
     made = make or cls
 
     def read(value: Any) -> T:
         _need(type(value) is dict, value, "an object")
-        for key in needed:
-            if key not in value:
-                raise _Malformed(f"has no {key!r}")
+        if not needed <= value.keys():
+            raise Malformed(f"has no {next(key for key in key_of.values() if key in needed - value.keys())!r}")
         found = {}
         key = ""
         try:
@@ -238,8 +252,8 @@ def _record(
                 field, reader = table[key]
                 found[field] = reader(item)
         except KeyError:
-            raise _Malformed(f"has the unknown field {key!r}") from None
-        except _Malformed as error:
+            raise Malformed(f"has the unknown field {key!r}") from None
+        except Malformed as error:
             raise error.within(key) from None
         return made(**found)
 
@@ -293,8 +307,8 @@ _read_call = _record(
 )
 
 
-def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
-    """A reader of graphs; `inside` reads what ran inside of their nodes."""
+def _readers(inside: Reader[Graph | None]) -> tuple[Reader[Node], Reader[Graph]]:
+    """A reader of nodes and one of graphs; `inside` reads what ran inside of their nodes."""
     measured = _record(
         Measured,
         {
@@ -350,14 +364,14 @@ def _graph_reader(inside: Reader[Graph | None]) -> Reader[Graph]:
     )
     root = _record(Root, {"name": _text, "node": _count, "nr": _count})
     calls = _list(_read_call)
-    return _record(Graph, {"nodes": _list(node), "roots": _list(root), "passes": _list(entry), "calls": calls})
+    return node, _record(Graph, {"nodes": _nodes(node), "roots": _list(root), "passes": _list(entry), "calls": calls})
 
 
 def _nothing(value: Any) -> None:
     _need(value is None, value, "null")
 
 
-_read_graph = _graph_reader(_optional(_graph_reader(_nothing)))
+read_node, _read_graph = _readers(_optional(_readers(_nothing)[1]))
 _read_memory = _record(Memory, {"parameters": _count, "gradients": _count, "optimizer": _count})
 _read_allocation = _record(
     Allocation,
@@ -374,6 +388,25 @@ _read_trace = _record(
         "failed_at": _optional(_read_source),
         "notices": _list(
             _record(Notice, {"kind": _text, "name": _text, "source": _optional(_read_source), "step": _count})
+        ),
+        "rank": _count,
+        "ranks": _count,
+        "collectives": _list(
+            _record(
+                Collective,
+                {
+                    "op": _text,
+                    "sequence": _count,
+                    "group": _text,
+                    "ranks": _list(_count),
+                    "bytes": _count,
+                    "step": _count,
+                    "source": _optional(_read_source),
+                    "tensors": _list(_text),
+                    "peer": _optional(_count),
+                    "during": _optional(_count),
+                },
+            )
         ),
         "watched": _list(_record(Watched, {"name": _text, "kind": _text, "rows": _list(_list(_number))})),
         "steps": _list(

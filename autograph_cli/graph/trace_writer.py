@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, fields
 from functools import lru_cache
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.records import (
     Allocation,
+    Collective,
     Edge,
     Graph,
     Measured,
@@ -34,7 +36,9 @@ from autograph_cli.graph.records import (
     Watched,
 )
 
-FORMAT, VERSION = "autograph-trace", 4
+BATCH = 1_000
+"""Rows that are written, or read, at once."""
+FORMAT, VERSION = "autograph-trace", 5
 HEADER = f'{{"format": "{FORMAT}"'
 _NOT_PRINTED = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Lone surrogates, and what a terminal could obey."""
@@ -50,6 +54,11 @@ def to_json(trace: Trace) -> str:
     >>> from_json(to_json(Trace("a.py"))) == Trace("a.py")
     True
     """
+    return "".join(pieces(trace))
+
+
+def pieces(trace: Trace) -> Iterator[str]:
+    """What `to_json` writes, piece by piece."""
     head = [f'"version": {VERSION}', f'"script": {_encode(trace.script)}', f'"engine": {_encode(trace.engine)}']
     head += [f'"total_steps": {trace.total_steps}', f'"failure": {_encode(trace.failure)}']
     if trace.failed_at is not None:
@@ -58,14 +67,21 @@ def to_json(trace: Trace) -> str:
         head.append(f'"notices": {_list(map(_notice, trace.notices))}')
     if trace.watched:
         head.append(f'"watched": {_list(map(_watched, trace.watched))}')
-    steps = ",\n".join(_step(step) for step in trace.steps)
-    return _escaped(f'{HEADER}, {", ".join(head)},\n"steps": [\n{steps}\n]}}\n')
+    if trace.ranks > 1:
+        head.append(f'"rank": {trace.rank}, "ranks": {trace.ranks}')
+    if trace.collectives:
+        head.append(f'"collectives": {_list(map(_collective, trace.collectives))}')
+    yield _escaped(f'{HEADER}, {", ".join(head)},\n"steps": [\n')
+    for number, step in enumerate(trace.steps):
+        yield ",\n" * bool(number)
+        yield from map(_escaped, _step(step))
+    yield "\n]}\n"
 
 
 @resting()
 def graph_to_json(graph: Graph) -> str:
     """Write one graph alone, in the form that it has inside a step of a trace."""
-    return _escaped(f"{{{_graph(graph)}}}\n")
+    return f"{{{''.join(map(_escaped, _graph(graph)))}}}\n"
 
 
 Methods.to_json = graph_to_json
@@ -82,36 +98,51 @@ def _notice(notice: Notice) -> str:
     return f'{{"kind": {_encode(notice.kind)}, "name": {_encode(notice.name)}, "step": {notice.step}{source}}}'
 
 
+def _collective(each: Collective) -> str:
+    kept = [field for field in fields(each) if field.name == "sequence" or getattr(each, field.name) != field.default]
+    row = {field.name: getattr(each, field.name) for field in kept}
+    return _encode(row | ({"source": json.loads(_source(each.source))} if each.source else {}))
+
+
 def _watched(watched: Watched) -> str:
     rows = [[x if math.isfinite(x) else str(x) for x in row] for row in watched.rows]
     return f'{{"name": {_encode(watched.name)}, "kind": {_encode(watched.kind)}, "rows": {_encode(rows)}}}'
 
 
-def _step(step: Step) -> str:
+def _step(step: Step) -> Iterator[str]:
     derived = f', "derived": {_encode(step.derived)}' if step.derived else ""
-    double = f',\n"double": {{{_graph(step.double)}}}' if step.double else ""
     memory = f', "memory": {_encode(asdict(step.memory))}' if step.memory else ""
     profile = f',\n"profile": {_profile(step.profile)}' if step.profile else ""
-    return f'{{"number": {step.number}{derived}{memory}{profile}, "graph": {{{_graph(step.graph)}}}{double}}}'
+    yield f'{{"number": {step.number}{derived}{memory}{profile}, "graph": {{'
+    yield from _graph(step.graph)
+    if step.double:
+        yield '},\n"double": {'
+        yield from _graph(step.double)
+    yield "}}"
 
 
 def _profile(profile: Profile) -> str:
-    rows = _rows("allocations", [_encode(_filled(each)) for each in profile.allocations])
+    rows = "".join(_rows("allocations", (_encode(_filled(each)) for each in profile.allocations)))
     return f'{{"wall": {profile.wall}, "measuring": {profile.measuring}, {rows}}}'
 
 
-def _graph(graph: Graph) -> str:
-    parts = [
-        _rows("nodes", map(write_node, graph.nodes)),
-        _rows("roots", map(_root, graph.roots)),
-        _rows("passes", map(_pass, graph.passes)),
-    ]
-    return ",\n".join([*parts, _rows("calls", map(_call, graph.calls))] if graph.calls else parts)
+def _graph(graph: Graph) -> Iterator[str]:
+    yield from _rows("nodes", map(write_node, graph.nodes))
+    yield ",\n"
+    yield from _rows("roots", map(_root, graph.roots))
+    yield ",\n"
+    yield from _rows("passes", map(_pass, graph.passes))
+    if graph.calls:
+        yield ",\n"
+        yield from _rows("calls", map(_call, graph.calls))
 
 
-def _rows(name: str, rows: Iterable[str]) -> str:
-    lines = ",\n  ".join(rows)
-    return f'"{name}": [\n  {lines}\n]' if lines else f'"{name}": []'
+def _rows(name: str, rows: Iterator[str]) -> Iterator[str]:
+    between = f'"{name}": [\n  '
+    while some := list(itertools.islice(rows, BATCH)):
+        yield between + ",\n  ".join(some)
+        between = ",\n  "
+    yield f'"{name}": []' if between[0] == '"' else "\n]"
 
 
 def write_node(node: Node) -> str:

@@ -82,6 +82,14 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     return take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=given)
 
 
+def computed(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
+    """All operations that these roots were computed by, those of derivatives among them; unless named, they are those
+    of order 0, or if there are none, all."""
+    every = find_roots(graph, roots)
+    chosen = every if roots is not None else [root for root in every if not graph.nodes[root.node].order] or every
+    return take(graph, _walk(graph, [root.node for root in chosen], data_edges), chosen, next_of=lambda node: ())
+
+
 def _apart(graph: Graph, kept: Iterable[int], before: Targets) -> Iterator[int]:
     """What was differentiated and has nothing in common with these nodes, such as what `torch.func.grad` was given."""
     known = {number for number in kept if graph.nodes[number].computes}

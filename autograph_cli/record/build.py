@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,13 +21,14 @@ from autograph_cli.graph import (
     Root,
     TensorType,
 )
+from autograph_cli.graph.collector import resting
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, StepLog
 from autograph_cli.record.forgetting import closure
 from autograph_cli.record.measures import Found
 from autograph_cli.record.modules import CallEvent
 from autograph_cli.record.saved_tensors import Versions, records, settle
-from autograph_cli.record.source_locations import Sources, end_of
+from autograph_cli.record.source_locations import Sources
 
 
 @dataclass(slots=True)
@@ -37,14 +39,32 @@ class Span:
     roots: list[tuple[str, Output]] = field(default_factory=list)
     found: Found | None = None
     """What was measured in the step, if anything was to be."""
+    ids: dict[int, int] = field(default_factory=dict)
+    """The nodes that events became, by number: filled in when the graph is built."""
 
 
+@resting()
 def build(log: EventLog, sources: Sources, span: Span) -> Graph:
     """The graph of a span: what was made in it, and what of earlier times its nodes, calls and roots hang on."""
     builder = _Builder(log, sources, span)
+    span.ids.update((event.number, position) for position, event in enumerate(builder.events))
     if span.found is not None:
-        span.found.ids = builder.ids
+        span.found.ids = span.ids
     return builder.graph()
+
+
+class _Edges(dict[Output | None, Edge | None]):
+    """The edge to each output, one record for all that lead there; none to what is not in the graph."""
+
+    def __init__(self, positions: Mapping[int, int | None]) -> None:
+        super().__init__({None: None})
+        self.positions = positions
+
+    def __missing__(self, output: Output | None) -> Edge | None:
+        assert output is not None
+        position = self.positions.get(key_of(output))
+        found = self[output] = None if position is None else Edge(position, number_of(output))
+        return found
 
 
 class _Builder:
@@ -53,13 +73,14 @@ class _Builder:
         known = log.known
         self.storage_of = settle(log, span.step)
         """The storage, among those that its nodes keep, in which a leaf or an input is, by the event's number."""
-        starts = [event.key for event in span.step.events if event.is_operation]
+        starts = [event.key for event in span.step.events if event.followed]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
         first = {leaf: known[key].number for key, leaf in log.leaves.items() if key in known}
         every = [known[key] for key in closure(log, starts)]
         self.events = sorted(every, key=lambda event: first.get(event.key, event.number))
-        self.ids = {event.number: position for position, event in enumerate(self.events)}
+        self.ids = {event.key: position for position, event in enumerate(self.events)}
+        self.edge = _Edges({**self.ids, **{key: self.ids.get(leaf) for key, leaf in log.leaves.items()}}).__getitem__
         makers = {entry.number: entry for entry in span.step.passes}
         makers |= {event.made_by.number: event.made_by for event in self.events if event.made_by is not None}
         self.passes = [makers[number] for number in sorted(makers)]
@@ -73,44 +94,39 @@ class _Builder:
 
     def graph(self) -> Graph:
         return Graph(
-            tuple(map(self._node, self.events)),
+            tuple(map(self._node, itertools.count(), self.events)),
             tuple(self._roots()),
             tuple(map(self._pass, self.passes)),
             tuple(self._module_calls()),
         )
 
-    def _edge(self, output: Output | None) -> Edge | None:
-        key = None if output is None else key_of(output)
-        event = None if key is None else self.log.known.get(self.log.leaves.get(key, key))
-        position = None if event is None else self.ids.get(event.number)
-        return None if position is None or output is None else Edge(position, number_of(output))
-
     def _edges(self, outputs: Iterable[Output]) -> tuple[Edge, ...]:
-        return tuple([edge for edge in map(self._edge, outputs) if edge is not None])
+        return tuple([edge for edge in map(self.edge, outputs) if edge is not None])
 
-    def _node(self, event: Event) -> Node:
+    def _node(self, position: int, event: Event) -> Node:
         made_by, parent = event.made_by, None
         if made_by is not None and event.parent is not None and event.parent in self.log.known:
             above = self.log.known[event.parent]
-            parent = self.ids.get(above.number) if above.order < event.order else None
+            parent = self.ids.get(above.key) if above.order < event.order else None
         kind, name, op = describe(event, self.log.engine)
         if event.kind == INPUT and event.op and not event.owner and not self._names(event, 0):
             kind, name, op = "untracked", "", event.op  # drawn at random, or filled, and at once computed with
         types = self._types(event)
         call = self._call(event)
+        args, following = self._edges(event.args), tuple(map(self.edge, event.next))
         return Node(
-            id=self.ids[event.number],
+            id=position,
             kind=kind,
             name=name,
             op=op,
             outputs=tuple(
                 [
-                    OutputRecord(kept, self._names(event, nr), self.storages.get((event.number, nr)))
+                    OutputRecord(kept, self._names(event, nr), self.storages.get((event.key, nr) if nr else event.key))
                     for nr, kept in enumerate(types)
                 ]
             ),
-            next=tuple(map(self._edge, event.next)),
-            args=self._edges(event.args),
+            next=args if args == following else following,  # mostly the same: kept once
+            args=args,
             order=event.order,
             parent=parent,
             pass_id=None if made_by is None else self.pass_ids[made_by.number],
@@ -170,7 +186,6 @@ class _Builder:
         return None if found is None else found.of(self.log.engine, event, outputs, self.pass_ids)
 
     def _pass(self, entry: BackwardEvent) -> Pass:
-        ran = [self.log.known[key].number for key in entry.ran if key in self.log.known]
         inputs, results = self._differentiated(entry)
         return Pass(
             self.pass_ids[entry.number],
@@ -179,7 +194,7 @@ class _Builder:
             entry.create_graph,
             self._edges(entry.roots),
             self.sources.source(entry.site),
-            tuple([self.ids[number] for number in ran if number in self.ids]),
+            tuple([self.ids[key] for key in entry.ran if key in self.ids]),
             inputs,
             results,
         )
@@ -188,20 +203,21 @@ class _Builder:
         """What a backward call differentiated by, and what came of it; of a call that named nothing, its leaves."""
         if not entry.inputs:
             events = [self.log.known[key] for key in entry.ran if key in self.log.known]
-            leaves = {self.ids[event.number] for event in events if event.kind == LEAF and event.number in self.ids}
+            leaves = {self.ids[event.key] for event in events if event.kind == LEAF and event.key in self.ids}
             return tuple(map(Edge, sorted(leaves))), ()
-        both = [(self._edge(x), self._edge(found)) for x, found in zip(entry.inputs, entry.results, strict=True)]
+        both = [(self.edge(x), self.edge(found)) for x, found in zip(entry.inputs, entry.results, strict=True)]
         told = [(x, found) for x, found in both if x is not None]
         return tuple([x for x, _ in told]), tuple([found for _, found in told])
 
     def _names(self, event: Event, nr: int) -> tuple[str, ...]:
-        output = event.key, nr
-        return (
-            tuple(self.log.names_of(output))
-            or self.static.get((event.number, nr), ())
-            or tuple(self.log.names_of(output, borrowed=True))
-            or (() if event.base is None else tuple(self.log.names_of(event.base)))  # what it is a view of
-        )
+        log, key = self.log, event.key
+        if key in log.names and (named := log.names[key].get(nr)):
+            return tuple(named)
+        if (event.number, nr) in self.static:
+            return self.static[event.number, nr]
+        if key in log.borrowed and (named := log.borrowed[key].get(nr)):
+            return tuple(named)
+        return () if event.base is None else tuple(log.names_of(event.base))  # what it is a view of
 
     def _static_names(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""
@@ -210,10 +226,9 @@ class _Builder:
             site = event.site
             if site is None or event.made_by is not None:
                 continue
-            assignment = self.sources.assignment(site)
-            names = () if assignment is None else assignment.names_at(end_of(site))
+            line, names = self.sources.assigned(site)
             if names:
-                last[id(assignment), names] = event
+                last[line, names] = event
         begun = self._begun()
         return {
             (event.number, nr): (name,)
@@ -232,18 +247,18 @@ class _Builder:
                 found[id(assignment)] = max(found.get(id(assignment), -1), entry.newest)
         return found
 
-    def _storages(self) -> dict[tuple[int, int], int]:
+    def _storages(self) -> dict[Output, int]:
         """The memory in which outputs are that are kept for backward."""
-        found: dict[tuple[int, int], int] = {}
+        found: dict[Output, int] = {}
         for event in self.events:
             kept, positions = self._kept(event)
             if kept:
                 known, look = self.log.known, self.log.engine.kept_outputs
                 for output, storage in look(event.key, event.cls, event.next, kept, positions):
-                    if key_of(output) in known:
-                        found[self.log.position(output)] = storage
+                    if (key := key_of(output)) in known:
+                        found[output if number_of(output) else key] = storage
             if event.number in self.storage_of:
-                found[event.number, 0] = self.storage_of[event.number]
+                found[event.key] = self.storage_of[event.number]
         return found
 
     def _kept(self, event: Event) -> tuple[tuple[Kept, ...], Any]:
@@ -255,7 +270,7 @@ class _Builder:
     def _roots(self) -> Iterator[Root]:
         used: dict[str, int] = {}
         for name, output in self.span.roots:
-            edge = self._edge(output)
+            edge = self.edge(output)
             if edge is not None:
                 used[name] = used.get(name, 0) + 1
                 yield Root(name if used[name] == 1 else f"{name}~{used[name]}", edge.node, edge.nr)

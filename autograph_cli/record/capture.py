@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
-from autograph_cli.graph import Graph, GraphError
+from autograph_cli.graph import Edge, Graph, GraphError
 from autograph_cli.record import names, pytorch
+from autograph_cli.record.build import Span, build
 from autograph_cli.record.events import LEAF
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.saved_tensors import look
@@ -70,6 +71,27 @@ def capture_derivatives(tensors: Any) -> Graph:
     return _snapshot(recorder, [*roots, *made])
 
 
+def capture_model(
+    model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], outputs: Callable[[Any], Mapping[str, Any]]
+) -> tuple[Graph, dict[Edge, Any], dict[int, Edge]]:
+    """The graph of what `outputs` takes of a model's result by name, the numbers of its leaves and inputs as they were
+    met, and where tensors that were given or belong to the model are in it, by id."""
+    recorder = _recorder(script_frames(2))
+    log = recorder.log
+    log.arrays = {}
+    with log.engine.listening():
+        found = outputs(model(*args, **kwargs))
+    roots = [(name, output) for name, x in found.items() if (output := log.engine.output(x)) is not None]
+    look(log, log.step)
+    span = Span(log.step, roots)
+    graph = build(log, recorder.sources, span)
+    ids = {number: span.ids[number] for number in log.arrays if number in span.ids}
+    events = {event.number: event for event in log.known.values()}
+    living = {node: events[number].ref() for number, node in ids.items()}
+    places = {id(tensor): Edge(node) for node, tensor in living.items() if tensor is not None}
+    return graph, {Edge(node): log.arrays[number] for number, node in ids.items()}, places
+
+
 def capture_recorded(recorder: Recorder, value: Any, *, derivatives: bool = False) -> Graph:
     """The graph of tensors of PyTorch, or of a function's result, as a recorder that is following it has it.
 
@@ -94,12 +116,12 @@ def _of_function(frames: list[FrameType], function: Callable[..., Any], args: An
     names.scan(recorder.log, spaces)
     if roots:
         return _snapshot(recorder, roots)
-    steps = recorder.trace().steps
-    if not steps:
+    step = recorder.trace().main_step()
+    if step is None:
         raise GraphError(
             "The function recorded nothing: it returned no tensor that requires grad, and ran no backward."
         )
-    return steps[-1].graph
+    return step.graph
 
 
 def _of_tensors(frames: list[FrameType], tensors: Any, parameters: dict[str, Any]) -> Graph:

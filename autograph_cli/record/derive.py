@@ -8,6 +8,7 @@ from typing import Any
 
 from autograph_cli.engines.protocol import CannotDerive, Output
 from autograph_cli.graph import Graph
+from autograph_cli.graph.collector import resting
 from autograph_cli.record.build import Span, build
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.measures import Measures
@@ -20,6 +21,7 @@ NOT_CHOSEN = (
 )
 
 
+@resting()
 def derive(
     log: EventLog,
     sources: Sources,

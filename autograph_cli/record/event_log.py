@@ -15,7 +15,8 @@ from typing import Any
 
 from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, ModuleCall, Output, Saved, key_of, number_of
 from autograph_cli.record import forgetting
-from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Event, Look, StepLog
+from autograph_cli.record.changes import latest, output_of
+from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Earlier, Event, Look, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names import variables_of
 from autograph_cli.record.source_locations import add_engine, script_frames, site_of
@@ -70,6 +71,8 @@ class EventLog:
         """Of leaves and inputs, by id: the tensor and its key."""
         self.leaves: dict[int, int] = {}
         """Of inputs that turned out to be leaves, which have no number before a node is made for them: the leaf's."""
+        self.shared: dict[int, tuple[weakref.ref[Any], weakref.ref[Any]]] = {}
+        """Of tensors over the memory of another one, by id: the tensor, and what its changes are told of."""
         self.drawn: dict[int, tuple[weakref.ref[Any], str]] = {}
         self.names: Names = {}
         """The variables of each output, by its event's key and its own number, the first one first."""
@@ -90,6 +93,8 @@ class EventLog:
         """Whether a backward call has made nodes."""
         self.measures: Any = None
         """What measures beside the log, if anything does."""
+        self.arrays: dict[int, Any] | None = None
+        """The numbers of leaves and inputs as they were met, by the event's number, if they are asked for."""
         self.steps: weakref.WeakSet[StepLog] = weakref.WeakSet()
         """Those that are going on, in all threads, and those that are wanted still."""
         self.thread = _Thread(self.steps)
@@ -113,7 +118,7 @@ class EventLog:
         other.modules = self.modules
         step = other.step
         step.events, step.passes = list(self.step.events), list(self.step.passes)
-        step.looked = list(self.step.looked)
+        step.looked, step.changed = list(self.step.looked), dict(self.step.changed)
         other.looks = [list(looks) for looks in (*self.looks, *[over.looked for over in self.over])]
         return other
 
@@ -167,7 +172,7 @@ class EventLog:
     ) -> None:
         """There is a node of which nothing was told when it was made."""
         self.count += 1
-        self._add(Event(self.count, number, OPERATION, ref, cls, like, next, args))
+        self.add(Earlier(self.count, number, OPERATION, ref, cls, like, next, args))
 
     def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:
         """A leaf goes by the number of the first node that added up its gradient."""
@@ -181,7 +186,7 @@ class EventLog:
         made_by = None if parent is None else running[-1]
         ref = weakref.ref(variable)
         call, owner = self._belongs(variable)
-        self._add(
+        self.add(
             Event(self.count, number, LEAF, ref, cls, like, parent=parent, made_by=made_by, call=call, owner=owner)
         )
         self.newest_key = max(number, self.newest_key)
@@ -193,16 +198,18 @@ class EventLog:
         return number
 
     def _note_where_met(self, leaf: Any, key: int) -> None:
-        """The variables of the running function that hold a leaf now: they may be bound again."""
-        for frame in script_frames(3)[:1]:
+        """The variables that hold a leaf now, of the innermost function that has any: they may be bound again."""
+        for frame in script_frames(3):
             for name, value in list(variables_of(frame).items()):
-                if value is leaf and name[0] not in "_.@":
+                if self.engine.inner(value) is leaf and name[0] not in "_.@":
                     _add_name(self.borrowed, key, 0, name)
+            if key in self.borrowed:
+                break
 
     def input(self, tensor: Any) -> int:
         """A tensor that no gradient goes to, as far as is known, gets a number of its own."""
         engine = self.engine
-        base = engine.free_base(tensor)
+        base = self.free_base(tensor)
         output = None if base is None else engine.output(base)
         if base is not None and output is None:
             output = self.input(base)  # so that its variables are noted
@@ -212,7 +219,7 @@ class EventLog:
         made, op = self.drawn.pop(id(tensor), (None, ""))
         op = op if made is not None and made() is tensor else ""
         like = engine.like(tensor)
-        self._add(Event(self.count, key, kind, ref, None, like, op=op, call=call, owner=owner, base=output))
+        self.add(Event(self.count, key, kind, ref, None, like, op=op, call=call, owner=owner, base=output))
         self.tensors[id(tensor)] = ref, key, 0
         return key
 
@@ -229,9 +236,10 @@ class EventLog:
         What older steps computed is left out: else this step would hang on all before it.
         """
         step, known = self.step, self.known
+        outputs = [output if (whole := self._whole(output)) is None else whole for output in outputs]
         first = step.events[0].number if step.events else self.count + 1
         given, args = args, tuple([output for output in args if _stays(known[key_of(output)], first)])
-        base = given[0] if given and not args and self.engine.free_base(outputs[0]) is not None else None
+        base = given[0] if given and not args and self.free_base(outputs[0]) is not None else None
         calls = self.engine.calls()
         call = self.modules.enter(self.thread.calls, calls) if calls else None
         site = site_of(_getframe(2))
@@ -243,23 +251,26 @@ class EventLog:
             self.count, key, UNTRACKED, refs[0], op, like, args=args, site=site, op=name, call=call,
             plain=plain, base=base,
         )  # fmt: skip
-        self._add(event)
+        self.add(event)
         if self.measures is not None:
             self.measures.untracked(event, op)
         for nr, output in enumerate(outputs):
+            before = self.tensors.get(id(output))
+            if before is not None and before[0]() is output:  # it was changed in place
+                step.changed[output_of(*before[1:])] = output_of(key, nr)
             self.tensors[id(output)] = refs[nr], key, nr
             step.untracked.append((id(output), key))
         if len(self.known) > self.limit:
             forgetting.sweep(self)
 
-    def withdrawn(self, number: int) -> Any:
-        """An operation is part of the one that is told next; the answer is what was told of its plain arguments."""
+    def withdrawn(self, number: int) -> tuple[Any, tuple[Output, ...]]:
+        """An operation is part of the one that is told next; the answer is what was told of its arguments."""
         event = self.known.pop(number, None)
         events = self.step.events
         position = next((position for position in range(len(events) - 1, -1, -1) if events[position] is event), None)
         if position is not None:
             del events[position]
-        return None if event is None else event.plain
+        return (None, ()) if event is None else (event.plain, event.args)
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """All of an operation was told."""
@@ -298,12 +309,26 @@ class EventLog:
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
+    def collective(
+        self,
+        op: str,
+        group: str,
+        ranks: Sequence[int],
+        sequence: int,
+        tensors: Sequence[Any],
+        size: int,
+        peer: int | None,
+    ) -> None:
+        """The ranks of a group are about to exchange tensors."""
+
     def passed(self) -> None:
         """A step has ended of which nothing was told."""
 
-    def _add(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         self.known[event.key] = event
         self.step.events.append(event)
+        if self.arrays is not None and event.kind in (LEAF, INPUT):
+            self.arrays[event.number] = self.engine.array(event.ref()).copy()
 
     def _belongs(self, tensor: Any) -> tuple[CallEvent | None, str]:
         """The call that a leaf or an input was made in, the innermost that was not given it; or the module that has
@@ -318,6 +343,32 @@ class EventLog:
         depth = next((n for n in range(len(calls), 0, -1) if not was_given(calls[n - 1], tensor, base)), 0)
         return self.thread.calls[depth - 1] if depth else None, ""
 
+    def held(self, tensor: Any) -> Output | None:
+        """What a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
+        found = self.tensors.get(id(tensor))
+        if found is None or found[0]() is not tensor:
+            return None
+        output = output_of(found[1], found[2])
+        return output if found[1] >= 0 or not self.step.changed else latest(self, tensor, output)
+
+    def shares(self, made: Any, tensor: Any) -> None:
+        """`made` is over the memory of `tensor`; if no gradient goes to that, changes of either are told of one
+        whole."""
+        output = self.held(tensor)
+        if output is not None and self.known[key_of(output)].kind in (INPUT, UNTRACKED):
+            whole = self.free_base(tensor)
+            self.shared[id(made)] = weakref.ref(made), weakref.ref(tensor if whole is None else whole)
+
+    def free_base(self, tensor: Any) -> Any:
+        """What a tensor is a view of or shares its memory with, if no gradient goes to that."""
+        base = self.engine.free_base(tensor)
+        whole = self._whole(tensor if base is None else base)
+        return base if whole is None else whole
+
+    def _whole(self, tensor: Any) -> Any:
+        held = self.shared.get(id(tensor))
+        return None if held is None or held[0]() is not tensor else held[1]()
+
     # -- names
 
     def note(self, tensor: Any, path: str) -> Output | None:
@@ -326,10 +377,6 @@ class EventLog:
         if output is not None:
             _add_name(self.names, key_of(output), number_of(output), path)
         return output
-
-    def position(self, output: Output) -> tuple[int, int]:
-        """The number of the event that an output is of, and its own."""
-        return self.known[key_of(output)].number, number_of(output)
 
     def names_of(self, output: Output, borrowed: bool = False) -> list[str]:
         """The variables that an output has, or those that count where it has none."""
@@ -345,6 +392,10 @@ class EventLog:
             if event.number <= number:
                 return
             yield event
+
+    def adopt(self) -> None:
+        """This thread takes over the step that has come furthest, of whichever thread it is."""
+        self.thread.step = max((step for step in self.steps if not step.finished), key=lambda step: len(step.events))
 
     def finish(self) -> StepLog:
         """The step of this thread is over; another one begins."""

@@ -77,8 +77,23 @@ class Event(NamedTuple):
         return self.kind == OPERATION
 
     @property
+    def followed(self) -> bool:
+        """Whether it is an operation that ran while the recorder followed the engine."""
+        return self.kind == OPERATION
+
+    @property
     def order(self) -> int:
         return 0 if self.made_by is None else self.made_by.order
+
+
+class Earlier(Event):
+    """An operation that ran before the recorder followed, and that something else led to."""
+
+    __slots__ = ()
+
+    @property
+    def followed(self) -> bool:
+        return False
 
 
 Look = tuple[list[Event], list[Any], list[Event], list[int]]
@@ -94,6 +109,8 @@ class StepLog:
         self.finished = False
         self.untracked: list[tuple[int, int]] = []
         """The tensors that operations without a node made, by id, and the numbers that they are known by."""
+        self.changed: dict[Output, Output] = {}
+        """Of what was changed in place without a node: the output that came of it."""
         self.passes: list[BackwardEvent] = []
         self.running: list[BackwardEvent] = []
         """The backward calls that are going on, the innermost last."""
@@ -112,4 +129,4 @@ class StepLog:
 
     @property
     def has_operations(self) -> bool:
-        return any(event.kind == OPERATION for event in self.events)
+        return any(event.followed for event in self.events) or any(entry.ran for entry in self.passes)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 from typing import Any
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, Saved, TensorType
@@ -24,6 +28,36 @@ def is_loaded() -> bool:
     """Whether `torch` is PyTorch, and imported."""
     torch = sys.modules.get("torch")  # which is the engine while that is served
     return torch is not None and getattr(torch.__spec__, "name", "") == "torch" and hasattr(torch, "_C")
+
+
+class Awaited(MetaPathFinder):
+    """Calls a function once when PyTorch has been imported, unless it is closed before."""
+
+    def __init__(self, told: Callable[[], None]) -> None:
+        self._told = told
+        sys.meta_path.insert(sys.meta_path.index(PathFinder), self)  # after what serves the engine as `torch`
+
+    def close(self) -> None:
+        """Wait no more."""
+        with contextlib.suppress(ValueError):
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Where PyTorch is; its loader tells that it has been imported."""
+        spec = PathFinder.find_spec(fullname, path, target) if fullname == "torch" else None
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def executed(module: ModuleType) -> None:
+            execute(module)
+            self.close()
+            self._told()
+
+        spec.loader.exec_module = executed  # type: ignore[method-assign]
+        return spec
 
 
 def gradients(roots: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:

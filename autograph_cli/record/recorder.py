@@ -18,6 +18,7 @@ from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, Outpu
 from autograph_cli.graph import Graph, Memory, Source, Step, Trace
 from autograph_cli.record import forgetting, names
 from autograph_cli.record.build import Span, build, describe
+from autograph_cli.record.collectives import Collectives
 from autograph_cli.record.derive import NOT_CHOSEN, derive
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import BackwardEvent, StepLog
@@ -65,6 +66,18 @@ class _Log(EventLog):
             super().ends(call)
             self._recorder.ends(call, entry)
 
+    def collective(
+        self,
+        op: str,
+        group: str,
+        ranks: Sequence[int],
+        sequence: int,
+        tensors: Sequence[Any],
+        size: int,
+        peer: int | None,
+    ) -> None:
+        self._recorder.collectives.begins(op, group, ranks, sequence, tensors, size, peer)
+
     def passed(self) -> None:
         self._recorder.passed()
 
@@ -102,6 +115,7 @@ class Recorder:
         self.log: EventLog = _Log(engine, self)
         self.noticed = Noticed(self.log)
         self.sources = Sources(os.getcwd())
+        self.collectives = Collectives(self.log, self.sources.source, self._number)
         self.measures = Measures(self.log, record) if record else None
         self.watch = Watch(self.log.engine, watch) if watch else None
         self.kept: list[Step] = []
@@ -110,8 +124,6 @@ class Recorder:
         """Whether the step that is going on is kept by its number."""
         self.broken = ""
         """The error of its own that ended the recording."""
-        self.keeps_both = False
-        """Whether, of a script that goes on after its last step, the last two are kept for `last`."""
         self.watcher: Callable[[Progress], None] | None = None
         """Told of each step when it has ended."""
         self._last: _Finished | None = None
@@ -157,7 +169,7 @@ class Recorder:
         if self.total and self._optimizers:
             self.noticed.look_at(self._optimizers, [scope])
         if step.has_operations and self._wanted():
-            roots = [(name, value) for name, value in scope.items() if issubclass(type(value), log.engine.tensor)]
+            roots = [(name, scope[name]) for name, output in step.variables if log.known[key_of(output)].followed]
             step.derived = self._derive(roots) if self._few() else (None, None)
 
     def trace(self) -> Trace:
@@ -173,14 +185,20 @@ class Recorder:
                     self._counted.clear()
                     if self.measures is not None:
                         self.measures.ended()
-                    if self._last is not None and self.keeps_both:
+                    if self._last is not None:  # what comes after it may be a print
                         steps.append(self._step(self._last))
                     steps.append(self._step(_Finished(self.total, step, [], self._memory(step.leaves))))
             elif self._last is not None:
                 steps.append(self._step(self._last))
             watched = () if self.watch is None else self.watch.watched()
             return Trace(
-                self.script, tuple(steps), total, self.log.engine.name, notices=self.noticed.notices(), watched=watched
+                self.script,
+                tuple(steps),
+                total,
+                self.log.engine.name,
+                notices=self.noticed.notices(),
+                watched=watched,
+                collectives=self.collectives.found(),
             )
 
     def snapshot(self, scope: Mapping[str, Any]) -> Graph:
@@ -274,6 +292,11 @@ class Recorder:
 
     # -- steps
 
+    def _number(self) -> int:
+        """The step that what happens now belongs to: what comes after a backward pass is of its step still."""
+        begun = self.log.step.has_operations or self.log.step.running or self.log.engine.calls()
+        return self.total if begun or not self.total else self.total - 1
+
     def _wanted(self) -> bool:
         return self.selection.last or self._keeps
 
@@ -328,6 +351,7 @@ class Recorder:
             forgetting.drop(log, step)
         log.finish()
         self.total += 1
+        self.collectives.ended([step.number for step in self.kept])
         if self.watcher is not None:
             self.watcher(Progress(self.total, len(step.events), len(self.kept)))
         self._follow()
@@ -349,12 +373,13 @@ class Recorder:
         return self.log.known[key_of(output)].is_operation
 
     def _made(self, step: StepLog) -> list[tuple[str, Output]]:
-        """The variables whose tensors were made in the step, each once, in order of binding."""
+        """The variables whose tensors were made or differentiated in the step, each once, in order of binding."""
+        asked = {key_of(output) for entry in step.passes for output in entry.roots}
         known, first = self.log.known, step.events[0].number if step.events else sys.maxsize
         made = []
         for name, output in step.variables:
             event = known.get(key_of(output))
-            if event is not None and event.is_operation and event.number >= first:
+            if event is not None and ((event.followed and event.number >= first) or event.key in asked):
                 made.append((name, output))
         return list(dict.fromkeys(made))
 

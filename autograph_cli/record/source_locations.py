@@ -23,6 +23,7 @@ _OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
 _LIBRARY = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib"))
 _PACKAGES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib"))
 _RUNNER = os.path.join(_OURS, "record", "runner.py")
+_NOTEBOOK = os.path.join("IPython", "core", "interactiveshell.py")
 _PASSES = (
     os.path.join(_OURS, "torch", "_core", "backward.py"),
     os.path.join(_OURS, "engines", "pytorch_passes.py"),
@@ -59,7 +60,7 @@ def add_engine(folders: Iterable[str]) -> None:
 def _classify(filename: str) -> int:
     if filename in _PASSES:
         return PASS
-    if filename == _RUNNER:
+    if filename == _RUNNER or (filename.endswith(_NOTEBOOK) and filename.startswith(_PACKAGES)):
         return RUNNER
     if filename.startswith((*_engines, _OURS, "<autograph ", "<frozen ", "<__array_function__")):
         return ENGINE
@@ -86,22 +87,27 @@ def site_of(frame: FrameType | None, outside: Site | None = None) -> Site | None
     return None
 
 
-def script_frames(depth: int = 1) -> list[FrameType]:
-    """The frames of the script that are running now, without installed packages, the innermost first.
+def script_frames(depth: int = 1, frame: FrameType | None = None) -> list[FrameType]:
+    """The frames of the script that are running now, or from this one on, without installed packages, the innermost
+    first.
 
     Below the runner there are none.
     """
-    frame: FrameType | None = sys._getframe(depth)
+    frame = frame or sys._getframe(depth)
     frames = []
-    while frame is not None and (file := frame.f_code.co_filename) != _RUNNER:
-        if (
-            file not in engine_files
-            and kind_of(file) == USER
-            and (not file.startswith(_PACKAGES) or frame.f_globals.get("__name__") == "__main__")
-        ):
+    while frame is not None and kind_of(file := frame.f_code.co_filename) != RUNNER:
+        if kind_of(file) == USER and (not file.startswith(_PACKAGES) or frame.f_globals.get("__name__") == "__main__"):
             frames.append(frame)
         frame = frame.f_back
     return frames
+
+
+def cell_of(filename: str) -> str:
+    """What IPython calls the cell whose code has this file name, as in `In[2]`; of any other file nothing."""
+    notebook = sys.modules.get("IPython")
+    shell = None if notebook is None else notebook.get_ipython()
+    found = None if shell is None else shell.compile.format_code_name(filename)
+    return "" if found is None else str(found[1])
 
 
 def bound_in_passing(code: CodeType) -> frozenset[str]:
@@ -136,6 +142,7 @@ class Sources:
         self._sources: dict[tuple[int, int], Source] = {}
         self._codes: list[CodeType] = []
         self._assignments: dict[str, dict[int, Assignment]] = {}
+        self._assigned: dict[tuple[int, int], tuple[int, tuple[str | None, ...]]] = {}
 
     def source(self, site: Site | None) -> Source | None:
         """The line of a site, or None where no code of the user's was running."""
@@ -152,8 +159,9 @@ class Sources:
         return self._sources[key]
 
     def _file(self, filename: str) -> str:
-        if filename.startswith("<"):
-            return filename
+        cell = cell_of(filename)
+        if cell or filename.startswith("<"):
+            return cell or filename
         path = os.path.realpath(filename)
         for folder in (self.folder, *_PACKAGES):
             if path.startswith(os.path.join(folder, "")):
@@ -166,6 +174,17 @@ class Sources:
         if code.co_filename not in self._assignments:
             self._assignments[code.co_filename] = _assignments(code.co_filename)
         return self._assignments[code.co_filename].get(line_of(code, offset))
+
+    def assigned(self, site: Site) -> tuple[int, tuple[str | None, ...]]:
+        """The id of the assignment in which a site stands, and the names that it gives what is computed there."""
+        code, offset = site
+        key = id(code), offset
+        if key not in self._assigned:
+            self._codes.append(code)  # so that its id stays its own
+            assignment = self.assignment(site)
+            names = () if assignment is None else assignment.names_at(end_of(site))
+            self._assigned[key] = id(assignment), names
+        return self._assigned[key]
 
 
 def line_of(code: CodeType, offset: int) -> int:

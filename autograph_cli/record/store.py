@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from autograph_cli import AutographError
 from autograph_cli.atomic_files import atomic_write
-from autograph_cli.graph import Step, Trace, TraceError, from_json, to_json
+from autograph_cli.graph import Trace, TraceError, read_trace, write_trace
+from autograph_cli.graph.ranks import Rank
+from autograph_cli.record import rank_store
 
 FOLDER = ".autograph"
-LAST = "trace.json"
-PREVIOUS = "previous.json"
+LAST = "trace.json.gz"
+PREVIOUS = "previous.json.gz"
+OF_RANKS = "trace.zip"
+"""The last trace, where several ranks made it."""
+FORMER = "trace.json"
+"""What the last trace was called before it was compressed."""
 
 
 class StoreError(AutographError):
@@ -24,63 +33,105 @@ def find(start: Path | None = None) -> Path:
     """
     start = Path.cwd() if start is None else start.absolute()
     for folder in (start, *start.parents):
-        path = folder / FOLDER / LAST
-        if path.is_file():
-            return path
+        for name in (OF_RANKS, LAST, FORMER):
+            path = folder / FOLDER / name
+            if path.is_file():
+                return path
     raise StoreError("Nothing was recorded here yet; record a script first: autograph run FILE.py")
 
 
-def load(path: Path) -> Trace:
-    """The trace in this file; raises `StoreError` when it cannot be read or is no trace."""
+def load(path: Path, rank: int | None = None) -> Trace:
+    """The trace in this file, of several ranks that of one; raises `StoreError` when it cannot be read or is none."""
     try:
-        return from_json(path.read_bytes().decode("utf-8", errors="replace"), str(path))
+        if rank_store.holds_ranks(path):
+            return rank_store.read_rank(path, rank, rank_store.ranks_in(path))
+        if rank:
+            raise StoreError(f"There is no rank {rank} in {path}: one process made it.")
+        return read_trace(path.read_bytes(), str(path))
     except OSError as error:
         raise StoreError(f"Cannot read {path}: {error.strerror or error}.") from None
     except TraceError as error:
         raise StoreError(str(error)) from None
 
 
-def has_nodes(step: Step) -> bool:
-    """Whether autograd recorded anything in this step."""
-    return any(node.kind in ("operation", "leaf") for node in step.graph)
+def ranks_of(path: Path) -> list[Rank]:
+    """The ranks whose traces are in this file; none where one process made it."""
+    try:
+        return rank_store.ranks_in(path) if rank_store.holds_ranks(path) else []
+    except TraceError as error:
+        raise StoreError(str(error)) from None
 
 
 def has_graph(trace: Trace) -> bool:
     """Whether autograd recorded anything in the steps that were kept."""
-    return any(map(has_nodes, trace.steps))
+    return any(step.has_nodes for step in trace.steps)
 
 
 def keep(trace: Trace, folder: Path) -> Path | None:
     """Make this the last trace of the folder's store, and return where it is.
 
     No run costs the trace before it without need: of one that recorded nothing, nothing is written and the answer is
-    None; when one failed after it recorded something, the trace before it moves to `previous.json`.
+    None; when one failed after it recorded something, the trace before it moves to `previous.json.gz`.
     """
     if not has_graph(trace):
         return None
-    store = folder / FOLDER
+    store = made(folder)
     last = store / LAST
+    before = [path for path in (last, store / FORMER) if path.is_file()]
+    try:
+        if trace.failure and before:
+            write(store / PREVIOUS, before[0].read_bytes())
+        save(trace, last)
+        forget_others(last)
+    except OSError as error:
+        raise StoreError(f"Cannot write {store}: {error.strerror or error}.") from None
+    return last
+
+
+def set_aside(folder: Path) -> None:
+    """Move the last trace of the folder's store, if there is one, to `previous`: one of a failure takes its place."""
+    for name in (OF_RANKS, LAST, FORMER):
+        path = folder / FOLDER / name
+        if path.is_file():
+            path.replace(path.with_name(name.replace("trace", "previous", 1)))
+
+
+def forget_others(last: Path) -> None:
+    """Remove what was the last trace, where this is it now."""
+    for name in (OF_RANKS, LAST, FORMER):
+        if name != last.name:
+            (last.parent / name).unlink(missing_ok=True)
+
+
+def made(folder: Path) -> Path:
+    """The folder's store, which is made if it is not there; raises `StoreError` when that fails."""
+    store = folder / FOLDER
     try:
         store.mkdir(exist_ok=True)
         if not (store / ".gitignore").exists():
             write(store / ".gitignore", b"*\n")
-        if trace.failure and last.is_file():
-            write(store / PREVIOUS, last.read_bytes())
     except OSError as error:
         raise StoreError(f"Cannot write {store}: {error.strerror or error}.") from None
-    return save(trace, last)
+    return store
 
 
 def save(trace: Trace, path: Path) -> Path:
-    """Write the trace to this file; raises `StoreError` when it cannot be written."""
-    write(path, to_json(trace).encode("utf-8"))
+    """Write the trace to this file, compressed if its name ends in .gz; raises `StoreError` when that fails."""
+    with _written(path) as file:
+        write_trace(trace, file, compressed=path.suffix == ".gz")
     return path
 
 
 def write(path: Path, content: bytes) -> None:
     """Replace the file's content at once; raises `StoreError` when it cannot be written, and leaves it as it was."""
+    with _written(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def _written(path: Path) -> Iterator[IO[bytes]]:
     try:
         with atomic_write(path) as file:
-            file.write(content)
+            yield file
     except OSError as error:
         raise StoreError(f"Cannot write {path}: {error.strerror or error}.") from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,20 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import autograph_cli
 from autograph_cli import AutographError, engines
-from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.engines import connect
 from autograph_cli.graph import Trace, from_json, to_json
 from autograph_cli.record import runner
 from autograph_cli.record.names import tensors_in
+from autograph_cli.testing import sweeps
 
 _FEW = 16
 """So many elements of a tensor are written out; of more, a summary."""
 _END = b"\n"
 """Ends an answer that is whole."""
-_running: set[subprocess.Popen[str]] = set()
-"""The processes in which scripts are running."""
 
 
 class RecordingError(AutographError):
@@ -70,24 +66,9 @@ def record(
     }
     with (
         tempfile.TemporaryFile() as file,
-        before_a_signal_ends(stop),
-        subprocess.Popen(
-            [sys.executable, "-m", __spec__.name, json.dumps(asked)],
-            cwd=folder,
-            env=_environment(),
-            stdin=file,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-        ) as process,
+        sweeps.child([__spec__.name, json.dumps(asked)], folder, file) as process,
     ):
-        _running.add(process)
-        try:
-            said = process.communicate()[0]
-        finally:
-            _running.discard(process)
-            process.kill()  # does nothing to a process that has ended
+        said = process.communicate()[0]
         file.seek(0)
         told = file.read()
     if not told.endswith(_END):
@@ -99,19 +80,6 @@ def record(
     if not trace.steps:
         raise RecordingError(f"{label} built no graph: no tensor that requires grad was used.")
     return Recording(trace, tuple(found["values"]), tuple(found["formulas"]))
-
-
-def _environment() -> dict[str, str]:
-    """This package can be imported, whichever folder the script is run in."""
-    root = str(Path(autograph_cli.__file__).resolve().parent.parent)
-    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, root]), "PYTHONIOENCODING": "utf-8"}
-
-
-def stop() -> None:
-    """End the processes in which scripts are running."""
-    for process in list(_running):
-        process.terminate()
 
 
 def _last_words(status: int, said: str) -> str:

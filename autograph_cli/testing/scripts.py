@@ -5,8 +5,9 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from autograph_cli import AutographError
@@ -14,7 +15,7 @@ from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.graph import Graph, GraphError, Section, Snapshot, Step, Trace, views
 from autograph_cli.graph.diff import results
 from autograph_cli.graph.snapshot import EXTRAS
-from autograph_cli.testing import recording
+from autograph_cli.testing import recording, sweeps
 from autograph_cli.testing.files import SUFFIX, Mode, Outcome, settle
 from autograph_cli.testing.settings import Settings, SettingsError
 
@@ -154,15 +155,15 @@ _VIEWS: dict[str, Callable[[Step], Graph]] = {
 }
 
 
-def check(scripts: Iterable[Path], settings: Settings, mode: Mode, jobs: int = 1) -> Iterator[Result]:
-    """Settle the snapshots of these scripts, `jobs` at once, and give them in the order of the scripts."""
+def check(scripts: Iterable[Path], settings: Settings, mode: Mode, pool: Executor) -> Iterator[Result]:
+    """Settle the snapshots of these scripts by a pool, and give them in the order of the scripts."""
+    with before_a_signal_ends(sweeps.stop):
+        yield from pool.map(partial(_settled, settings, mode), scripts)
 
-    def one(script: Path) -> Result:
-        path = snapshot_path(script)
-        try:
-            return Result(script, settle(path, take(script, settings), mode, settings.tolerance))
-        except (AutographError, GraphError, OSError) as error:
-            return Result(script, Outcome(path, "failed", error=str(error)))
 
-    with before_a_signal_ends(recording.stop), ThreadPoolExecutor(max_workers=jobs) as pool:
-        yield from pool.map(one, scripts)
+def _settled(settings: Settings, mode: Mode, script: Path) -> Result:
+    path = snapshot_path(script)
+    try:
+        return Result(script, settle(path, take(script, settings), mode, settings.tolerance))
+    except (AutographError, GraphError, OSError) as error:
+        return Result(script, Outcome(path, "failed", error=str(error)))

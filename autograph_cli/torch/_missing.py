@@ -46,7 +46,13 @@ INSTEAD = {
 
 NOT_REBUILT = {
     "torch.ao": "quantization",
+    "torch.distributed._tensor": "DTensor",
+    "torch.distributed.checkpoint": "checkpoints in parts (torch.save on rank 0 keeps a model)",
+    "torch.distributed.device_mesh": "DTensor",
+    "torch.distributed.elastic": "elastic runs (autograph run --ranks starts several processes)",
     "torch.distributed.fsdp": "FSDP",
+    "torch.distributed.init_device_mesh": "DTensor",
+    "torch.distributed.pipelining": "pipelines",
     "torch.export": "torch.export",
     "torch.fx": "torch.fx",
     "torch.masked.MaskedTensor": "masked_tensor",

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from . import _kernels
 from ._arrays import backends, cuda
-from ._core import device as devices, device_dispatch, fp_warnings
+from ._core import device as devices, device_dispatch, fp_warnings, generator
 from ._kernels.cuda_kernels import CudaKernels
 from ._kernels.meta_kernels import meta
 from ._kernels.sparse import computed
 
 backends.NUMPY.kernels = _kernels.cpu
 backends.WITHOUT_MEMORY.kernels = meta
-cuda.kernels_of, devices.gpu_by_number = CudaKernels, cuda.place
+cuda.kernels_of, devices.gpu_by_number, generator.stream_of_gpu = CudaKernels, cuda.place, cuda.default_stream
 device_dispatch.sparse_computed = computed
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.
@@ -107,6 +107,7 @@ _OPERATIONS = (
     "sparse",
     "printing",
     "protocols",
+    "other_libraries",
     "operators",
     "special",
     "fft",

@@ -10,6 +10,7 @@ from multiprocessing import *  # noqa: F403
 from multiprocessing import connection
 from typing import Any
 
+from ._launched import launched_rank, launched_size
 from ._reductions import register
 
 register()
@@ -124,7 +125,11 @@ def start_processes(
     start_method: str = "spawn",
 ) -> ProcessContext | None:
     """Run `fn(i, *args)` in `nprocs` processes, and wait for them; with `join=False` a `ProcessContext` comes back at
-    once."""
+    once. Where MPI has started as many processes already, each of them runs its own `fn(rank, *args)`."""
+    rank = launched_rank()
+    if rank is not None and launched_size() == nprocs and multiprocessing.parent_process() is None:
+        fn(rank, *args)
+        return None if join else ProcessContext([], [])
     context: Any = multiprocessing.get_context(start_method)
     processes, errors = [], []
     for index in range(nprocs):

@@ -108,6 +108,21 @@ def test_outside_of_run_nothing_is_patched(python: Run) -> None:
     assert python("-c", f"{script}; print('torch' in sys.modules)").stdout == "True\nFalse\n"
 
 
+def test_help_completion_and_a_kept_trace_need_no_engine(autograph: Run, python: Run) -> None:
+    autograph("run", "-q", "-", input=EXPR)
+    code = (
+        "import sys; from autograph_cli.cli.main import main\n"
+        "try: main({args!r}, standalone_mode=False)\n"
+        "finally: print(sorted({{'numpy', 'autograph_cli.torch'}} & sys.modules.keys()), file=sys.stderr)\n"
+    )
+    for args in (["--help"], ["show"], ["show", "--double-backward"]):
+        result = python("-c", code.format(args=args))
+        assert (result.returncode, result.stderr.splitlines()[-1]) == (0, "[]"), args
+    words = {"_AUTOGRAPH_COMPLETE": "bash_complete", "COMP_WORDS": "autograph sh", "COMP_CWORD": "1"}
+    listed = python("-X", "importtime", "-m", "autograph_cli", **words)
+    assert "plain,show" in listed.stdout and "numpy" not in listed.stderr
+
+
 def test_report_names_roots_leaves_nodes_and_memory(autograph: Run) -> None:
     report = autograph("run", "-", input=EXPR).stderr
     assert "roots    y float32[]" in report

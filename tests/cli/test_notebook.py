@@ -1,6 +1,7 @@
 """The cell magic in a real IPython shell."""
 
 import builtins
+import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +72,19 @@ def test_a_cell_is_run_and_its_graph_is_shown(shell: Shell, capsys: pytest.Captu
     assert "1.74" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("line", "project"), [("--engine torch", "builtin"), ("", "torch")])
+def test_a_cell_that_asks_for_a_pytorch_that_is_not_there_says_so(
+    shell: Shell, capsys: pytest.CaptureFixture[str], tmp_path: Path, line: str, project: str
+) -> None:
+    if importlib.util.find_spec("torch") is not None:
+        pytest.skip("PyTorch is installed")
+    (tmp_path / "pyproject.toml").write_text(f'[tool.autograph]\nengine = "{project}"\n')
+    shell.cell(line, CELL)
+    assert capsys.readouterr().err.startswith("%%autograph: PyTorch is not installed here: ")
+    shell.cell("--engine builtin", CELL)
+    assert len(shell.shown) == 1
+
+
 def test_a_cell_shows_a_page_that_reaches_nothing_around_it(shell: Shell) -> None:
     shell.cell("", CELL)
     (shown,) = shell.shown
@@ -97,6 +111,33 @@ def test_a_trace_shows_itself(shell: Shell) -> None:
     for shown in (shell.shell.user_ns["made"], shell.shell.user_ns["made"].trace):
         assert shown._repr_html_().startswith("<iframe")
     assert autograph_cli.export.notebook_html(Trace("empty.py")) is None
+
+
+def test_a_block_in_a_cell_shows_what_it_made_and_not_what_cells_before_made(shell: Shell) -> None:
+    shell.shell.run_cell(
+        "import autograph_cli\nimport torch\nx = torch.ones(3, requires_grad=True)\nold = (x * 3).sum()"
+    )
+    shell.shell.run_cell("with autograph_cli.record() as made:\n    loss = (x ** 2).sum()", store_history=True)
+    made = shell.shell.user_ns["made"]
+    assert [node.op or node.kind for node in made.step.graph] == ["leaf", "pow", "sum"]
+    assert [root.name for root in made.step.graph.roots] == ["loss"]
+    assert made.trace.script == made.step.graph[1].source.file == "In[1]"
+
+
+def test_a_block_shows_what_of_older_graphs_its_own_hangs_on_or_differentiates(shell: Shell) -> None:
+    shell.shell.run_cell(
+        "import autograph_cli\nimport torch\nx = torch.ones(3, requires_grad=True)\nold = (x * 3).sum()"
+    )
+    shell.shell.run_cell("with autograph_cli.record() as on:\n    new = old.exp()")
+    shell.shell.run_cell("with autograph_cli.record() as through:\n    old.backward()")
+    for name, ops, root in (("on", ["leaf", "mul", "sum", "exp"], "new"), ("through", ["leaf", "mul", "sum"], "old")):
+        graph = shell.shell.user_ns[name].step.graph
+        assert ([node.op or node.kind for node in graph], [each.name for each in graph.roots]) == (ops, [root])
+
+
+def test_no_line_of_ipython_is_a_source_line(shell: Shell) -> None:
+    shell.cell("", "import torch\nx = torch.ones(3, requires_grad=True)\nloss = (x ** 2).sum()")
+    assert "loss = (x" in shell.shown[0].data and "interactiveshell" not in shell.shown[0].data
 
 
 def test_options_are_those_of_render(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,3 +190,25 @@ def test_where_pytorch_is_loaded_the_cell_uses_it(shell: Shell) -> None:
     shell.cell("--backward", CELL)
     assert isinstance(shell.shell.user_ns["loss"], torch.Tensor)
     assert "TanhBackward0" in shell.shown[0].data
+
+
+CELLS = {
+    "%load_ext autograph_cli\nimport autograph_cli, autograph_cli.export, torch": [],
+    "with autograph_cli.record() as made:\n    x = torch.ones(3, requires_grad=True)\n    loss = (x ** 2).sum()\nmade": [
+        "image/svg+xml",
+        "text/html",
+        "text/plain",
+    ],
+    f"%%autograph --backward\n{CELL.replace('loss.item()', '')}": ["text/html", "text/plain"],
+    f"%%autograph -f svg\n{CELL.replace('loss.item()', '')}": ["image/svg+xml", "text/plain"],
+    "%autograph loss": ["text/html", "text/plain"],
+}
+"""Cells of a notebook, and the types that their outputs have."""
+
+
+def test_a_kernel_sends_pages_and_pictures() -> None:
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    nbclient.NotebookClient(notebook, timeout=300).execute()
+    assert [sorted(out["data"]) for cell in notebook.cells for out in cell.outputs] == [*filter(None, CELLS.values())]

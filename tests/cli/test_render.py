@@ -98,6 +98,24 @@ def test_options_reach_the_drawing(cli: Cli, kept: Trace, drawn: Drawn) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "number", "said"),
+    [
+        ([], 0, "step 0, the last with a backward pass; what ran after it: --step last\n"),
+        (["--step", "last"], 1, ""),
+        (["--step", "first"], 0, ""),
+    ],
+)
+def test_the_training_step_is_drawn_and_what_ran_after_it_on_request(
+    cli: Cli, kept: Trace, drawn: Drawn, tmp_path: Path, line: list[str], number: int, said: str
+) -> None:
+    (step,) = kept.steps
+    after = replace(step, number=1, graph=replace(step.graph, passes=()))
+    store.keep(replace(kept, steps=(step, after), total_steps=2), tmp_path)
+    assert cli("render", *line).stderr == f"{said}expr.forward.svg\n"
+    assert drawn[0]["step"] == number
+
+
 def test_a_part_can_be_chosen(cli: Cli, kept: Trace, drawn: Drawn) -> None:
     cli("render", "--from", "w", "--to", "y", "--to", "z", "--around", "mul", "--radius", "3")
     assert drawn[0]["part"] == Slice(("w",), ("y", "z"), ("mul",), 3)

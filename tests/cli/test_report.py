@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.cli.report import MOST, kept_bytes, print_report, report
-from autograph_cli.graph import Edge, Graph, Node, Output, Root, Saved, Step, TensorType, Trace
+from autograph_cli.graph import Edge, Graph, Node, Output, Pass, Root, Saved, Step, TensorType, Trace
 
 SCALAR = TensorType("float64", ())
 
@@ -72,6 +72,15 @@ def test_the_last_step_that_was_followed_is_not_called_the_last() -> None:
     assert told[1].startswith("15, the last one that was followed: the first 16 are, then each 64th ")
     alone = Trace("expr.py", (replace(step, number=3),), total_steps=26)
     assert [text for label, text in report(alone, None, Path()) if label == "step"] == ["3"]
+
+
+def test_what_ran_after_the_last_backward_pass_is_told_apart() -> None:
+    step = one(leaf(0, "x"), operation(1)).steps[0]
+    passed = replace(step, graph=replace(step.graph, passes=(Pass(0, "backward", 1, False),)))
+    trace = Trace("expr.py", (passed, replace(passed, number=15), replace(step, number=64)), total_steps=65)
+    told = [text for label, text in report(trace, None, Path(), last=True) if label == "step"]
+    assert told[1].startswith("15, the last one that was followed")
+    assert told[2] == "64, without a backward pass: drawn by --step last"
 
 
 def test_steps_that_did_not_come_are_no_lack_of_a_graph(capsys: pytest.CaptureFixture[str]) -> None:

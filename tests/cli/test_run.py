@@ -31,7 +31,7 @@ def test_report_is_on_stderr_and_names_what_was_recorded(cli: Cli, recorded: obj
         "  leaves   w float32[3]\n"
         "  nodes    order 0: 1\n"
         "  memory   24 B kept for backward\n"
-        "  trace    .autograph/trace.json\n"
+        "  trace    .autograph/trace.json.gz\n"
     )
 
 

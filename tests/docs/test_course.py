@@ -16,6 +16,7 @@ CHAPTERS = sorted((DOCS / "course").glob("*.md"))
 CELL = re.compile(r"```\{code-cell\} ipython3\n(:tags: \[hide-cell\]\n\n)?(.*?)```", re.DOTALL)
 PAIRS = [
     (ROOT / "README.md", DOCS / "zh" / "README.md"),
+    (DOCS / "commands.md", DOCS / "zh" / "commands.md"),
     *((each, DOCS / "zh" / "course" / each.name) for each in CHAPTERS),
 ]
 

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 PROGRAMS = HERE.parent / "programs"
 INSTALLED = importlib.util.find_spec("torch") is not None
 needs_pytorch = pytest.mark.skipif(not INSTALLED, reason="PyTorch is not installed")
-SAME = ["01_first_graph", "02_logits_loss", "04_retain_graph", "07_inspect_tensor", "23_control_flow"]
+SAME = ["01_first_graph", "02_logits_loss", "04_retain_graph", "07_inspect_tensor", "23_control_flow", "26_old_style"]
 
 LOOP = """
 import torch
@@ -68,6 +68,21 @@ def test_both_engines_record_the_same(python: Run, program: str) -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
+CHANGED = """
+import torch
+low, high = torch.ones(4, requires_grad=True).exp().unsafe_split(2)
+loss = (low * high.tanh_()).sum()
+loss.backward()
+"""
+
+
+@needs_pytorch
+def test_what_is_changed_in_place_is_the_output_that_it_was(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "changed.py").write_text(CHANGED)
+    shown = python("-m", "autograph_cli", "show", "--engine", "torch", "changed.py").stdout
+    assert "  high~2: float32[2] = tanh_(high)" in shown, shown
+
+
 @needs_pytorch
 def test_a_long_loop_is_listened_to_now_and_then(python: Run, tmp_path: Path) -> None:
     (tmp_path / "loop.py").write_text(LOOP)
@@ -97,6 +112,14 @@ def test_modules_lines_saved_tensors_and_orders_are_told(python: Run, tmp_path: 
 CASES = {
     "in place, of a tensor without history": "y = torch.zeros(3); y.add_(w); y.mul_(2); loss = y.sum()",
     "a view that is changed": "z = torch.zeros(3, 3); z[0] = w * 2; z[1].add_(w); loss = z.sum() + z[0].sum()",
+    "a part of a tensor without history that is changed": (
+        "m = torch.zeros(3, 3); v = m[0]; m[0].fill_(1); m[:, 1][1:] += 5; m.t()[2].copy_(w.detach())\n"
+        "torch.add(m[0], 1, out=m[1]); d = m.detach(); d[2].mul_(7); m.view(9)[:3].add_(1); a, b = m.split([1, 2])\n"
+        "b.copy_(m[:1].clone()); u = v * 2; loss = (w @ m * u + v).sum()"
+    ),
+    "a part of a tensor with a history that is changed": (
+        "h = w * 2; h[1:].mul_(3); h[:2][0].add_(w[1]); loss = (h * w).sum()"
+    ),
     "negative dimensions": "loss = (w.softmax(-1) + w.unsqueeze(-1).sum(-1)).cumsum(-1)[-1:].sum()",
     "a mask": "m = w.detach() > 0; loss = w[m].sum()",
     "no derivative of a derivative": (
@@ -276,3 +299,30 @@ def test_both_engines_watch_the_same(python: Run, tmp_path: Path) -> None:
         for engine in ("builtin", "torch")
     ]
     assert told[0] == told[1] and len(told[0].splitlines()) == 1 + 3 * 40
+
+
+@needs_pytorch
+def test_a_history_that_pytorch_refuses_to_tell_ends_no_recording(python: Run) -> None:
+    script = str(HERE / "programs" / "refused_history.py")
+    done = python("-m", "autograph_cli", "run", "--engine", "torch", "--steps", "first,19:", script)
+    assert "ended the recording" not in done.stderr
+    assert "roots    total float32[]" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ('__version__ = "1.3.1"', "(No module named 'torch."),
+        ('raise ImportError("libgone.so")', "(libgone.so): take PyTorch 2.5 or newer, or --engine builtin."),
+    ],
+)
+def test_a_pytorch_that_is_not_whole_or_too_old_is_refused_in_a_sentence(
+    python: Run, tmp_path: Path, module: str, said: str
+) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text(module)
+    (tmp_path / "script.py").write_text("import torch")
+    code = "import sys; sys.path.insert(0, '.'); from autograph_cli.cli import main; main()"
+    done = python("-c", code, "run", "--engine", "torch", "script.py")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("Error: This PyTorch cannot be recorded (") and said in done.stderr

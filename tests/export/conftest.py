@@ -16,6 +16,7 @@ from autograph_cli.graph import Trace, from_json
 from autograph_cli.record.runner import Target, record
 from tests.export.pages import ROOT
 
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FOLDER = Path(__file__).parents[1] / "data" / "traces"
 
 
@@ -28,10 +29,10 @@ def traces() -> dict[str, Trace]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("no Chromium is installed")
     with playwright.sync_playwright() as started:
+        program = next(filter(None, map(shutil.which, (*CHROMIUM, started.chromium.executable_path))), None)
+        if program is None:
+            pytest.skip("no Chromium is installed: apt install chromium, or playwright install chromium")
         opened = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield opened
         opened.close()

@@ -20,6 +20,13 @@ POLICIES = {
 }
 """As the outputs of cells have them; a frame without an address is under that of what is around it as well."""
 
+COLOURS = """map => {
+  const ink = map.getContext("2d").getImageData(0, 0, map.width, map.height).data, found = new Set();
+  for (let at = 0; at < ink.length; at += 4) if (ink[at + 3] === 255) found.add(String([ink[at], ink[at + 1], ink[at + 2]]));
+  return found.size;
+}"""
+"""Of the map's lines: that of what is seen, and those of the boxes."""
+
 
 @pytest.mark.parametrize("editor", POLICIES)
 def test_the_page_runs_in_a_cell(browser: Any, measured_step: Any, tmp_path: Path, editor: str) -> None:
@@ -55,5 +62,7 @@ def test_a_frame_that_is_shown_later_has_the_picture_in_its_middle(browser: Any,
     frame = shown.frame_locator("iframe")
     frame.locator("#picture svg").wait_for(state="attached")
     shown.locator("#output").evaluate("output => { output.style.display = 'block'; }")
+    shown.wait_for_timeout(100)
+    assert frame.locator("#map").evaluate(COLOURS) > 1
     frame.locator('[aria-label="sin"]').click(timeout=5_000)
     assert frame.locator("#name").text_content() == "sin"

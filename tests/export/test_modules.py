@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from autograph_cli.export import render
@@ -13,6 +15,8 @@ from autograph_cli.export.repeats import fold_repeats
 from autograph_cli.export.rolling import roll
 from autograph_cli.export.scene import Box, Scene, build
 from autograph_cli.graph import Graph
+from autograph_cli.graph.views import forward
+from autograph_cli.record.runner import Target, record
 from tests.export.nets import Net, layers, linear
 from tests.export.test_layered import check
 
@@ -299,3 +303,13 @@ def test_nothing_lies_on_anything_else_in_pictures_of_modules(data: bool, depth:
         for scene in (scene_of(graph, data=data), fold_repeats(scene_of(graph, data=data), graph)):
             parts = split(scene)
             check(lay_out(parts if depth is None else close_below(parts, graph, depth)))
+
+
+def test_modules_called_in_a_comprehension_are_modules_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "heads.py").write_text(
+        "import torch\nheads = [torch.nn.Linear(4, 2) for _ in range(5)]\nx = torch.ones(3, 4)\n"
+        "outs = [head(x) for head in heads]\nsum(out.pow(2).sum() for out in outs).backward()\n"
+    )
+    graph = record(Target.of(str(tmp_path / "heads.py")))[1].steps[-1].graph
+    frames = [frame.title for frame in scene_of(forward(graph)).frames]
+    assert frames == [f"heads[{number}]: Linear" for number in range(5)]

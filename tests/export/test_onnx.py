@@ -142,6 +142,26 @@ v.tanh().detach() * v
 ((v > 0) & (v < 1)) * v
 (v != p) * v
 v.argmax(1) * v[:, 0]
+v[:, i] * p[i, i][:, None]
+v[i[:, None], i]
+v[None, i][:, :, i]
+v[p > 1]
+v[p[:, 0] > 1]
+v.scatter(1, i[None], v * 2) + v.scatter_add(1, i[None], v)
+v.diagonal() + v.unfold(1, 3, 1).sum((0, 1))
+p.diagonal(1) * v[:, 1] + p.diagonal(-1, 1, 0) * v[:, 0]
+torch.fmod(v, p) + v.trunc() * v + torch.div(v, p, rounding_mode="trunc") * v
+torch.logaddexp(v, p)
+v.flip(1) + v.roll(1, 1) + v.roll((1, 1), (0, 1))
+(v > 0).any(1, keepdim=True) * v + (v > 0).all() * v + v.isnan() * v
+F.pad(v[None], (1, 1), mode="reflect")
+F.pad(v[None], (1, 2), mode="replicate")
+F.interpolate(x, scale_factor=2, mode="bilinear")
+F.interpolate(x[0], size=7, mode="linear", align_corners=True)
+F.threshold(v, 0.1, 3) + F.softshrink(v) + F.hardshrink(v)
+F.kl_div(v.log_softmax(1), p.softmax(1), reduction="sum")
+v.clamp(p * 0.1, p)
+v * torch.autograd.grad(v.tanh().softmax(1)[0].sum() + v.relu().sigmoid().sum(), v, create_graph=True)[0]
 """
 MODULES = """
 nn.Linear(5, 4) of v
@@ -194,6 +214,15 @@ nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True) of x[0]
 nn.RNNCell(5, 3) of v, p[:, :3]
 nn.LSTMCell(5, 3) of v, (p[:, :3], p[:, :3])
 nn.GRUCell(5, 3) of v, p[:, :3]
+nn.LSTM(8, 3) of x[0]
+nn.LSTM(8, 3, 2, bidirectional=True, batch_first=True) of x[0]
+nn.LSTM(8, 4, proj_size=2) of x[0]
+nn.GRU(8, 3, bidirectional=True) of x[0]
+nn.RNN(8, 3, nonlinearity="relu") of x[0]
+nn.ReflectionPad2d(2) of x
+nn.Hardshrink() of v
+nn.KLDivLoss(reduction="batchmean") of v.log_softmax(1), p.softmax(1)
+nn.UpsamplingBilinear2d(scale_factor=2) of x
 """
 
 
@@ -213,12 +242,15 @@ def assert_same(function: Any, x: Any, v: Any, p: Any, i: Any, m: Any = None) ->
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     feed = {one.name: value_of(one.name, {"x": x, "v": v, "p": p, "i": i, "m": m}) for one in session.get_inputs()}
     wanted = function(x, v, p, i, m)
-    wanted = [
-        one for one in (wanted if isinstance(wanted, tuple) else (wanted,)) if one is not None and one.requires_grad
-    ]
+    wanted = [one for one in flat(wanted) if one is not None and one.requires_grad]
     for mine, theirs in zip(session.run(None, feed), wanted, strict=True):
         assert mine.dtype == theirs.detach().numpy().dtype
         np.testing.assert_allclose(mine, theirs.detach().numpy(), rtol=2e-4, atol=1e-5)
+
+
+def flat(result: Any) -> list[Any]:
+    """The results of a function, those in tuples as well."""
+    return [one for each in result for one in flat(each)] if isinstance(result, tuple) else [result]
 
 
 def value_of(name: str, named: dict[str, Any]) -> np.ndarray:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from autograph_cli.export import render
-from autograph_cli.graph import Trace
+from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, Trace
 from tests.export.pages import ROOT, modules_page, view_of
 
 
@@ -238,3 +238,18 @@ def test_what_the_page_does_can_be_done_with_keys(opened: Any) -> None:
     assert opened.locator(".box.chosen").count() == 1
     opened.keyboard.press("\\")
     assert not opened.locator("nav").is_visible()
+
+
+def test_a_result_has_its_own_shape_and_the_view_is_in_the_titles(browser: Any, tmp_path: Path) -> None:
+    kinds = tuple(Output(TensorType("float32", (rows, 2)), (name,)) for rows, name in ((3, "upper"), (1, "lower")))
+    leaf = Node(0, "leaf", "AccumulateGrad", "", (Output(TensorType("float32", (4, 2)), ("x",)),))
+    split = Node(1, "operation", "SplitBackward0", "split", kinds, (Edge(0),), (Edge(0),))
+    graph = Graph((leaf, split), (Root("upper", 1, 0), Root("lower", 1, 1)))
+    (tmp_path / "split.html").write_bytes(render(graph, "forward", "html", title="split.py"))
+    shown = browser.new_page()
+    shown.goto((tmp_path / "split.html").as_uri())
+    assert shown.locator("#names button small").all_text_contents()[:2] == ["[3, 2]", "[1, 2]"]
+    assert shown.locator("#picture svg text").first.text_content() == "split.py · forward · upper, lower"
+    shown.get_by_role("tab", name="Backward").click()
+    assert shown.title() == "split.py · Backward"
+    assert shown.locator("#picture svg text").first.text_content() == "split.py · backward · upper, lower"

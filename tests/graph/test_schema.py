@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from autograph_cli.graph import from_json, read_snapshot, to_json
+from autograph_cli.graph.snapshot import VERSION as SNAPSHOT_VERSION
 from autograph_cli.graph.trace_writer import VERSION
 from autograph_cli.record.runner import Target, record
 from tests.conftest import ROOT
@@ -47,6 +48,9 @@ def test_the_schema_refuses_what_the_reader_refuses(schema: Any) -> None:
         assert not jsonschema.Draft202012Validator(schema).is_valid(broken), change
 
 
+_LAST = (("trace", VERSION), ("snapshot", SNAPSHOT_VERSION))
+
+
 @pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)
 def test_a_trace_of_each_version_is_read(file: Path) -> None:
     trace = from_json(file.read_text("utf-8"), file.name)
@@ -54,8 +58,9 @@ def test_a_trace_of_each_version_is_read(file: Path) -> None:
     assert from_json(to_json(trace)) == trace
 
 
-def test_there_is_a_trace_of_this_version() -> None:
-    assert KEPT[-1].stem == f"trace-{VERSION}"
+def test_there_is_a_trace_of_each_version_and_a_snapshot() -> None:
+    kept = {path.name.split(".")[0] for path in KEPT[0].parent.iterdir()}
+    assert kept == {f"{kind}-{n}" for kind, last in _LAST for n in range(1, last + 1)}
 
 
 def test_a_snapshot_of_each_version_is_read() -> None:

@@ -216,3 +216,23 @@ def test_a_later_step_has_what_its_views_were_taken_of(recorder: Recorder, compu
     inputs = [(node.outputs[0].names, node.outputs[0].type.shape) for node in last.graph if node.kind == "input"]
     assert inputs == [(("sequence",), (2, 3))]
     assert [node.op for node in last.graph if node.kind == "untracked"] == ["select", "select"]
+
+
+def test_what_a_function_is_differentiated_by_has_the_name_of_its_argument() -> None:
+    recorder = Recorder("all", "f.py")
+    recorder.start()
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(x) * x
+
+    torch.func.grad(lambda x: torch.func.vmap(f)(x).sum())(torch.ones(4))
+    torch.func.vmap(torch.func.grad(f))(torch.ones(4))
+    (step,) = recorder.finish({}).steps
+    assert [node.op for node in step.graph if node.kind == "operation" and not node.order] == [
+        "sin",
+        "mul",
+        "sum",
+        "sin",
+        "mul",
+    ]
+    assert [node.outputs[0].names for node in step.graph if node.kind == "leaf"] == [("x",), ("x",)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from autograph_cli import torch
@@ -26,17 +28,17 @@ def train(steps: str, count: int, *, after: bool = False) -> Trace:
     ("steps", "count", "after", "kept"),
     [
         ("first,last", 5, False, [0, 4]),
-        ("first,last", 5, True, [0, 5]),
+        ("first,last", 5, True, [0, 4, 5]),
         ("first,last", 1, False, [0]),
         ("first", 5, True, [0]),
         ("last", 5, False, [4]),
-        ("last", 5, True, [5]),
+        ("last", 5, True, [4, 5]),
         ("all", 3, True, [0, 1, 2, 3]),
         ("3", 5, False, [3]),
         ("1:3", 5, False, [1, 2]),
         (":2", 5, False, [0, 1]),
         ("3:", 5, True, [3, 4, 5]),
-        ("first,3,last", 5, True, [0, 3, 5]),
+        ("first,3,last", 5, True, [0, 3, 4, 5]),
         ("9", 5, True, []),
         ("all", 0, False, []),
     ],
@@ -45,6 +47,22 @@ def test_steps_are_kept_as_asked(steps: str, count: int, after: bool, kept: list
     trace = train(steps, count, after=after)
     assert [step.number for step in trace.steps] == kept
     assert trace.total_steps == count + after
+
+
+@pytest.mark.parametrize(("count", "after", "main"), [(5, False, 4), (5, True, 4), (1, True, 0), (0, True, 0)])
+def test_the_main_step_is_the_last_with_a_backward_pass(count: int, after: bool, main: int) -> None:
+    step = train("first,last", count, after=after).main_step()
+    assert step is not None and step.number == main
+    assert bool(step.graph.passes) == bool(count)
+
+
+def test_the_main_step_of_a_script_that_failed_is_where_it_failed() -> None:
+    step = replace(train("last", 5, after=True), failure="RuntimeError").main_step()
+    assert step is not None and step.number == 5
+
+
+def test_a_trace_without_a_graph_has_no_main_step() -> None:
+    assert Trace("train.py").main_step() is None
 
 
 @pytest.mark.parametrize("text", ["", "frist", "1-2", ":", "1:2:3", "first,,last"])

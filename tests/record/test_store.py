@@ -15,7 +15,7 @@ from autograph_cli.record.store import StoreError
 
 
 def test_what_is_kept_is_found_and_read_back(trace: Trace, tmp_path: Path) -> None:
-    assert store.keep(trace, tmp_path) == tmp_path / ".autograph" / "trace.json"
+    assert store.keep(trace, tmp_path) == tmp_path / ".autograph" / "trace.json.gz"
     assert store.load(store.find(tmp_path)) == trace
 
 
@@ -24,7 +24,7 @@ def test_nearest_store_above_is_found(trace: Trace, tmp_path: Path, monkeypatch:
     deep.mkdir(parents=True)
     store.keep(trace, tmp_path)
     monkeypatch.chdir(deep)
-    assert store.find() == tmp_path / ".autograph" / "trace.json"
+    assert store.find() == tmp_path / ".autograph" / "trace.json.gz"
     near = store.keep(trace, tmp_path / "a")
     assert store.find() == near
 
@@ -42,7 +42,7 @@ def test_store_is_not_for_git(trace: Trace, tmp_path: Path) -> None:
 def test_only_the_trace_is_left_behind(trace: Trace, tmp_path: Path) -> None:
     store.keep(trace, tmp_path)
     store.keep(trace, tmp_path)
-    assert sorted(os.listdir(tmp_path / ".autograph")) == [".gitignore", "trace.json"]
+    assert sorted(os.listdir(tmp_path / ".autograph")) == [".gitignore", "trace.json.gz"]
 
 
 def test_failed_run_without_a_graph_changes_nothing(trace: Trace, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_failed_run_with_a_graph_moves_the_trace_before_it(trace: Trace, tmp_pat
     last = store.keep(failed, tmp_path)
     assert last is not None
     assert store.load(last) == failed
-    assert store.load(last.with_name("previous.json")) == trace
+    assert store.load(last.with_name("previous.json.gz")) == trace
 
 
 def test_write_that_breaks_off_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_unwritable_place_is_named(tmp_path: Path, position: str) -> None:
 
 BROKEN: dict[str, Callable[[str], bytes]] = {
     "truncated": lambda text: text[: len(text) // 2].encode(),
-    "from a newer version": lambda text: text.replace('"version": 4', '"version": 99').encode(),
+    "from a newer version": lambda text: text.replace('"version": 5', '"version": 99').encode(),
     "another file": lambda text: b"<svg></svg>",
     "another JSON": lambda text: b"[1, 2]",
     "binary": lambda text: bytes(range(256)),

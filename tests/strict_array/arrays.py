@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import weakref
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +32,7 @@ DTYPES = (
     "float64",
     "complex64",
     "complex128",
+    "bfloat16",
 )
 """The dtypes that CuPy has."""
 transfers: Counter[str] = Counter()
@@ -92,6 +94,7 @@ def wrapped(found: Any, *sources: Any) -> Any:
         a = writeable(a, sources)
     made = object.__new__(ndarray)
     made._a, made.base, made._mem = a, None, None
+    told(a)
     for source in flat(sources):
         if root(source._a) is root(a) and a is not source._a:
             made.base = source if source.base is None else source.base
@@ -118,6 +121,49 @@ def writeable(a: Any, sources: Any) -> Any:
 def in_a_row(whole: Any) -> Any:
     """The memory of an array that has no gaps, as its elements lie there."""
     return np.lib.stride_tricks.as_strided(whole, (whole.size,), (whole.itemsize,))
+
+
+class MemoryHook:
+    """Is told of memory that is taken and given back, while it is entered."""
+
+    entered: ClassVar[list[MemoryHook]] = []
+
+    def __enter__(self) -> MemoryHook:
+        self.entered.append(self)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.entered.remove(self)
+
+    def malloc_postprocess(self, **_: Any) -> None: ...
+
+    def free_postprocess(self, **_: Any) -> None: ...
+
+
+class Taken:
+    """Memory that hooks were told of."""
+
+    def __init__(self, size: int) -> None:
+        self.size = -(-size // 512) * 512
+        for hook in MemoryHook.entered:
+            hook.malloc_postprocess(device_id=0, size=size, mem_size=self.size, mem_ptr=0, pmem_id=0)
+
+    def given_back(self) -> None:
+        for hook in MemoryHook.entered:
+            hook.free_postprocess(device_id=0, mem_size=self.size, mem_ptr=0, pmem_id=0)
+
+
+def told(a: Any) -> None:
+    """Tell hooks of memory that is new, and when it is given back."""
+    owner = root(a)
+    if MemoryHook.entered and id(owner) not in _told:
+        _told.add(id(owner))
+        weakref.finalize(
+            owner, lambda taken, key: (_told.discard(key), taken.given_back()), Taken(owner.nbytes), id(owner)
+        )
+
+
+_told: set[int] = set()
 
 
 class Flags:
@@ -171,6 +217,7 @@ class ndarray:
             made._a = np.empty(shape, dtype, order)
             if made._a.dtype.kind in "fc":
                 made._a.fill(np.nan)
+            told(made._a)
             return made
         whole = memptr.mem.whole
         offset = memptr.ptr - whole.__array_interface__["data"][0]
@@ -199,6 +246,24 @@ class ndarray:
     @shape.setter
     def shape(self, shape: Any) -> None:
         self._a = self._a.reshape(shape, copy=False)
+
+    # -- to other libraries
+
+    __cuda_array_interface__ = property(
+        lambda self: {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "strides": None if self.flags.c_contiguous else self.strides,
+            "data": (self.data.ptr, False),
+            "version": 3,
+        }
+    )
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
 
     # -- to the host: only these
 

@@ -10,6 +10,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._arrays import cuda
+from autograph_cli.torch._core import generator
 from tests.strict_array import arrays, module
 
 
@@ -33,8 +34,9 @@ def gpu() -> Iterator[None]:
 
 
 @pytest.fixture
-def on_gpu(gpu: None) -> Iterator[None]:
-    """Tensors that name no device are made on the GPU."""
+def on_gpu(gpu: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tensors that name no device are made on the GPU; random numbers are those of the CPU, as where was recorded."""
+    monkeypatch.setattr(generator, "stream_of_gpu", lambda place: generator.default_stream)
     torch.set_default_device("cuda")
     yield
     torch.set_default_device(None)

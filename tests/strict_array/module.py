@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import inspect
+import math
 import sys
 import time
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from .arrays import (
@@ -18,6 +21,7 @@ from .arrays import (
     KNOWN,
     Device,
     Memory,
+    MemoryHook,
     MemoryPointer,
     UnownedMemory,
     bare,
@@ -29,6 +33,9 @@ from .arrays import (
     wrapped,
 )
 
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+ATOMIC, ORDERED = "iIQLfdeFD", "iIQLfd"
+"""The dtypes that elements which come several times may have: in sums, and in maxima and minima."""
 ARRAY_FIRST = frozenset(("a", "ar", "arr", "array", "m", "x", "prototype", "val"))
 """How CuPy calls a first argument that has to be an array."""
 MAKE_NO_ARRAY = frozenset(
@@ -95,6 +102,9 @@ def _array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", **_
     """What comes from the host is copied to the device; arrays of NumPy may stand here, and only here."""
     if dtype is not None:
         check_dtype(dtype)
+    interface = None if isinstance(obj, ndarray) else getattr(obj, "__cuda_array_interface__", None)
+    if interface is not None:
+        return of_interface(interface, obj)
     if isinstance(obj, ndarray):
         if not copy and (dtype is None or obj.dtype == dtype) and (order in "KA" or obj.flags.c_contiguous):
             return obj
@@ -103,6 +113,39 @@ def _array(obj: Any, dtype: Any = None, copy: bool = True, order: str = "K", **_
     if isinstance(obj, (tuple, list)) and any(isinstance(x, ndarray) for x in deep(obj)):
         raise TypeError("a sequence of arrays")
     return wrapped(np.array(obj, dtype, order=order))
+
+
+def of_interface(interface: dict[str, Any], owner: Any) -> Any:
+    """An array over memory that another object owns."""
+    a = np.asarray(types.SimpleNamespace(__array_interface__=interface))
+    found = wrapped(a)
+    found._mem = Borrowed(a, owner)
+    return found
+
+
+class Borrowed:
+    """Memory of the device that belongs to another library."""
+
+    device_id = 0
+
+    def __init__(self, a: Any, owner: Any) -> None:
+        self.whole, self._other = a, owner
+        self.ptr, self.size = a.__array_interface__["data"][0], a.nbytes
+
+
+def _from_dlpack(array: Any, *, device: Any = None, copy: Any = None) -> Any:
+    found = array.__dlpack__()
+    return found if isinstance(found, ndarray) else found._raw
+
+
+class PinnedMemoryPointer:
+    """Memory of the host that a GPU reads."""
+
+
+def _empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Any:
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    pinned = type("PinnedMemory", (PinnedMemoryPointer, ctypes.c_ubyte * max(size, 1)), {})()
+    return np.frombuffer(pinned, np.uint8, size).view(dtype).reshape(shape)
 
 
 def _asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, blocking: bool = False) -> Any:
@@ -146,9 +189,21 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None) -> Any:
     return wrapped(np.take(a._a, bare(indices), axis, mode="wrap"))
 
 
+def _matmul(x1: Any, x2: Any, out: Any = None, **_: Any) -> Any:
+    """CuPy 14.2 stops at batches of matrices of bfloat16."""
+    if BFLOAT16 in (x1.dtype, x2.dtype) and max(x1.ndim, x2.ndim) > 2:
+        raise TypeError("cupy.matmul: batches of bfloat16")
+    if out is not None:
+        np.matmul(x1._a, x2._a, out=out._a)
+        return out
+    found = np.matmul(x1._a, x2._a)
+    return wrapped(found.astype(x1.dtype) if x1.dtype == x2.dtype == BFLOAT16 else found)
+
+
 SPELLED: dict[str, Callable[..., Any]] = {
     "put_along_axis": _put_along_axis,
     "copyto": _copyto,
+    "matmul": _matmul,
     "take": _take,
     "where": _where,
     "tri": _tri,
@@ -170,7 +225,7 @@ class ufunc:
 
     def __init__(self, name: str) -> None:
         self.name, self._of, self.types = f"cupy_{name}", getattr(np, name), KNOWN["universal"][name]
-        self._inputs = {line.partition("->")[0] for line in self.types}
+        self._narrow = any("E" in line for line in self.types)
         self._at = name in KNOWN["universal with at"]
         self.__name__ = name
 
@@ -181,6 +236,8 @@ class ufunc:
         for x in (*args, *([] if out is None else [out])):
             if not isinstance(x, (ndarray, *ANY)):
                 raise TypeError(f"Unsupported type {type(x)}")
+            if getattr(x, "dtype", None) == BFLOAT16 and not self._narrow:
+                raise TypeError(f"{self.name}: no loop for bfloat16")
         options = {} if dtype is None else {"dtype": dtype}
         with np.errstate(all="ignore"):
             if where is not None:
@@ -216,6 +273,8 @@ class ufunc:
         if not self._at:
             raise NotImplementedError(f"`{self.name}.at` is not supported yet")
         refuse_host(*deep([indices, b]))
+        if a.dtype.char not in (ATOMIC if self.__name__ in ("add", "subtract") else ORDERED):
+            raise TypeError(f"{self.name}.at only supports some dtypes, not {a.dtype}")
         self._of.at(a._a, bare(indices), bare(b))
 
 
@@ -286,6 +345,7 @@ def _modules() -> dict[str, types.ModuleType]:
     cupy.array = _array  # type: ignore[attr-defined]
     cupy.asarray = cupy.asanyarray = _asarray  # type: ignore[attr-defined]
     cupy.ascontiguousarray = _contiguous  # type: ignore[attr-defined]
+    cupy.from_dlpack = _from_dlpack  # type: ignore[attr-defined]
     cupy.asnumpy = lambda a, *_, **__: a.get()  # type: ignore[attr-defined]
     for name in KNOWN["universal"]:
         if hasattr(np, name) and isinstance(getattr(np, name), np.ufunc):
@@ -324,6 +384,8 @@ def _modules() -> dict[str, types.ModuleType]:
         Memory=Memory,
         MemoryPointer=MemoryPointer,
         UnownedMemory=UnownedMemory,
+        MemoryHook=MemoryHook,
+        PinnedMemoryPointer=PinnedMemoryPointer,
         Event=Event,
         Stream=Stream,
         MemoryPool=MemoryPool,
@@ -338,7 +400,7 @@ def _modules() -> dict[str, types.ModuleType]:
         ndarray=ndarray, ufunc=ufunc, cuda=cuda, get_default_memory_pool=lambda: pool, __version__=KNOWN["version"]
     )
     for name in (
-        *DTYPES,
+        *(name for name in DTYPES if name != "bfloat16"),
         "pi",
         "e",
         "inf",
@@ -354,7 +416,40 @@ def _modules() -> dict[str, types.ModuleType]:
         "ndindex",
     ):
         setattr(cupy, name, getattr(np, name))
-    return {**made, "cupy.cuda": cuda}
+    _linalg_as_in_cupy(made["cupy.linalg"])
+    cupyx = types.ModuleType("cupyx")
+    vars(cupyx).update(errstate=_errstate, empty_pinned=_empty_pinned)
+    return {**made, "cupy.cuda": cuda, "cupyx": cupyx}
+
+
+raising = False
+"""Whether a decomposition that fails raises an error."""
+
+
+@contextlib.contextmanager
+def _errstate(*, linalg: str) -> Iterator[None]:
+    global raising
+    before, raising = raising, linalg == "raise"
+    yield
+    raising = before
+
+
+def _linalg_as_in_cupy(linalg: Any) -> None:
+    """Where NumPy raises an error, CuPy gives nan, unless it is told to raise one."""
+
+    def silent(run: Any) -> Any:
+        def answer(*args: Any, **options: Any) -> Any:
+            try:
+                return run(*args, **options)
+            except np.linalg.LinAlgError:
+                if raising:
+                    raise
+                return wrapped(np.full(args[0].shape, np.nan, args[0].dtype))
+
+        return answer
+
+    for name in KNOWN["folders"]["linalg"]:
+        setattr(linalg, name, silent(getattr(linalg, name)))
 
 
 class CUDARuntimeError(RuntimeError):
@@ -368,7 +463,7 @@ class OutOfMemoryError(MemoryError):
 @contextlib.contextmanager
 def served() -> Iterator[types.ModuleType]:
     """Within the block, `import cupy` gives the stand-in."""
-    before = {name: module for name, module in sys.modules.items() if name == "cupy" or name.startswith("cupy.")}
+    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] in ("cupy", "cupyx")}
     made = _modules()
     for name in before:
         del sys.modules[name]

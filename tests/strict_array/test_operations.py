@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -32,77 +31,34 @@ SUITES |= {code: recorded[code] for code in record_functional.CASES}
 for undefined in ("x.scatter(1,j,x*2)", "x.put(j,x*3)"):
     del SUITES[undefined]
 
-BFLOAT16 = re.compile(r"\bk\b|bfloat16")
-REFUSED = set(
-    """
-torch.linalg.det(x[:,:2])
-torch.linalg.inv(x[:,:2])
-torch.linalg.solve(x[:,:2],x[:,2])
-torch.histogram(x.detach(),3)
-x.scatter_reduce(1,j,x,'prod')
-torch.segment_reduce(x,'prod',lengths=torch.tensor([1,1]))
-torch.segment_reduce(x,'max',lengths=torch.tensor([2,0]),initial=-9.)
-torch.linalg.norm(x,'nuc')
-torch.linalg.norm(x,2,keepdim=True)
-torch.linalg.matrix_norm(b,-2,dim=(0,2))
-torch.norm(x,'nuc')
-torch.linalg.cond(x@x.T)
-torch.linalg.cond(x@x.T,'nuc')
-torch.linalg.matrix_rank(x)
-torch.linalg.det(x@x.T)
-torch.linalg.det(w[:,None]@w[None])
-torch.linalg.slogdet(x@x.T)[1]
-torch.logdet(b@b.mT+torch.eye(3,dtype=b.dtype))
-torch.inverse(x@x.T)
-torch.linalg.inv(b.mT@b)
-torch.linalg.pinv(x)
-torch.linalg.pinv(b)
-torch.linalg.pinv(x@x.T,hermitian=True)
-torch.linalg.solve(x@x.T,x)
-torch.linalg.solve(b.mT@b,x[:,:2])
-torch.linalg.solve(x@x.T,b[0],left=False)
-torch.linalg.solve(x@x.T,w[:2])
-torch.linalg.lstsq(x.T,w[:,None]).solution
-torch.linalg.cholesky(x@x.T)
-torch.linalg.cholesky(x@x.T,upper=True)
-torch.linalg.qr(x.T)[0].abs()
-torch.linalg.qr(x)[1].abs()
-torch.linalg.svd(x,full_matrices=False)[0].abs()
-torch.linalg.svd(x)[1]
-torch.linalg.svdvals(b)
-torch.svd(x.T)[2].abs()
-torch.linalg.eigh(x@x.T)[1].abs()
-torch.linalg.eigvalsh(b.mT@b)
-torch.linalg.eig(x[:,:2])[0].abs()
-torch.linalg.eigvals(x[:,:2]).real
-torch.linalg.matrix_exp(x@x.T/9)
-torch.linalg.matrix_power(x@x.T,-2)
-torch.linalg.tensorinv(b.reshape(3,4)[:,:3].reshape(3,3,1),ind=1)
-torch.linalg.tensorsolve(x@x.T,w[:2])
-torch.geqrf(x)[0].detach().abs()
-F.ctc_loss(b.log_softmax(1).permute(2, 0, 1), torch.tensor([[1], [2]]), (2, 2), (1, 1))
-F.embedding_bag(torch.tensor([0, 1, 1]), x, torch.tensor([0, 1]), mode='max')
-""".strip().split("\n")
-)
-"""What is not available on a GPU yet."""
+# On a GPU dropout is one node, and draws otherwise: see test_random.py.
+OTHERWISE = [code for code in SUITES if "dropout_p=" in code or "F.dropout(" in code]
+for otherwise in OTHERWISE:
+    del SUITES[otherwise]
+
+REFUSED = {"torch.histogram(x.detach(),3)"}
+"""What PyTorch has not on a GPU either."""
 
 
-def refused(code: str) -> bool:
-    return code in REFUSED or bool(BFLOAT16.search(code))
-
-
-@pytest.mark.parametrize("code", [code for code in SUITES if not refused(code)])
+@pytest.mark.parametrize("code", [code for code in SUITES if code not in REFUSED])
 def test_expression_gives_on_a_gpu_what_pytorch_gives(code: str) -> None:
     assert_same(observe(torch, code), SUITES[code])
 
 
-@pytest.mark.parametrize("code", [code for code in SUITES if refused(code)])
-def test_what_a_gpu_does_not_have_yet_is_refused(code: str) -> None:
+@pytest.mark.parametrize("code", REFUSED)
+def test_what_a_gpu_does_not_have_is_refused(code: str) -> None:
     with pytest.raises(NotImplementedError):
         assert_same(observe(torch, code), SUITES[code])
 
 
-@pytest.mark.parametrize("row", json.loads(record_layers.EXPECTED.read_text()))
+@pytest.mark.parametrize(
+    "row",
+    [
+        row
+        for row in json.loads(record_layers.EXPECTED.read_text())
+        if "ropout(0.5" not in row and "dropout=0.5" not in row
+    ],
+)
 def test_layer_gives_on_a_gpu_what_pytorch_gives(row: str) -> None:
     check_layer(row)
 

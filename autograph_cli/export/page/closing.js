@@ -38,9 +38,9 @@ const modulesOf = (data, svg) => {
   for (const [place, frame] of frames.entries()) {
     Object.assign(frame, { text: texts[place], words: words[place], plate: frame.element.querySelector("rect") });
     frame.sign = shape("g", frame.element, { class: "sign", tabindex: "0", role: "button", "aria-expanded": "true", "aria-label": "Close " + frame.title });
-    const [x, y] = [frame.at[2] - 10, frame.at[1] + 10];
+    const [x, y] = [frame.at[2] - 1, frame.at[1] + 1]; // on the corner, where no title reaches
     shape("rect", frame.sign, { x: x - 9, y: y - 9, width: 18, height: 18, fill: "transparent" });
-    shape("rect", frame.sign, { x: x - 4, y: y - 4, width: 8, height: 8, fill: "none", stroke: "#5B6270" });
+    shape("rect", frame.sign, { x: x - 4, y: y - 4, width: 8, height: 8, fill: "#FFFFFF", stroke: "#5B6270" });
     shape("line", frame.sign, { x1: x - 2, y1: y, x2: x + 2, y2: y, stroke: "#5B6270" });
     frame.shut = shape("g", layer, { id: "shut_" + frame.id, class: "box shut gone", tabindex: "0", role: "button", "aria-expanded": "false", "aria-label": frame.title });
     frame.cover = shape("rect", frame.shut, { rx: 8, fill: "#E4E6EB", stroke: "#5B6270", "stroke-width": 2 });

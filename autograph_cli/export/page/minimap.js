@@ -28,6 +28,7 @@ const minimapOf = (page) => {
   };
   map.addEventListener("pointerdown", (event) => { map.setPointerCapture(event.pointerId); go(event); });
   map.addEventListener("pointermove", (event) => { if (map.hasPointerCapture(event.pointerId)) go(event); });
+  new ResizeObserver(() => { if (page.view && !drawn.length) survey(); }).observe(frame); // what has no size has no shapes to draw
   let waiting = false;
   return { survey, moved: () => { if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; paint(); }); } } };
 };

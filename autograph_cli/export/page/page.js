@@ -33,6 +33,7 @@
     for (const [other, tab] of tabs) { tab.setAttribute("aria-selected", String(other === tabOf(key))); tab.tabIndex = other === tabOf(key) ? 0 : -1; }
     get("stage").setAttribute("aria-labelledby", "tab-" + tabOf(key));
     get("stage").removeAttribute("aria-label");
+    document.title = `${data.title} · ${tabs.get(tabOf(key)).textContent}`;
     if (page.view) page.view.from = { ...page.camera.eye };
     const table = key === STEPS;
     for (const id of ["table"]) get(id).hidden = !table;

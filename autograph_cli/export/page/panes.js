@@ -68,10 +68,10 @@ const panesOf = (page) => {
   const named = (title, its) => {
     if (!its.length) return;
     make("h2", get("names"), {}, title);
-    for (const [name, number] of its.slice(0, MOST)) {
+    for (const [name, number, nr = 0] of its.slice(0, MOST)) {
       const button = row(get("names"), [number]);
       make("b", button, {}, name);
-      make("small", button, {}, nodes[number].shape || "");
+      make("small", button, {}, ((nodes[number].shape || "").match(/\[[^\]]*\]/g) || [])[nr] || "");
       (rows.get(number) || rows.set(number, []).get(number)).push(button);
     }
     if (its.length > MOST) make("p", get("names"), {}, `and ${(its.length - MOST).toLocaleString("en")} more`);

@@ -6,6 +6,7 @@ conjugated view, a sparse array) are made of its arrays, or of those of a class 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -139,6 +140,7 @@ def device_of(raw: Array) -> device:
     return backend_of(raw).device(memory_of(raw))
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides of a row-major array."""
     return tuple(math.prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import importlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,7 +18,9 @@ import numpy as np
 from .._core import device as devices
 from .._core.device import CPU, META, device
 from .._core.interrupts import contextmanager
+from .._core.philox import BLOCK, Philox
 from .._core.state import process_state, thread_state
+from .._core.stream import DEFAULT_SEED
 from . import Array
 from .backends import DENSE, ELSEWHERE, Backend, backend_of, device_of
 from .cupy_functions import Functions, window
@@ -37,7 +40,7 @@ FORKED = (
     "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start "
     "method"
 )
-DTYPES = frozenset(np.dtype(code).name for code in "?bhilBHILefdFD")
+DTYPES = frozenset(("bfloat16", *(np.dtype(code).name for code in "?bhilBHILefdFD")))
 """What CuPy's arrays hold."""
 
 
@@ -64,6 +67,9 @@ class Cuda(Backend):
         self.array: type = cupy.ndarray
         self.xp = Functions(cupy)
         self.process = os.getpid()
+        self.peaks = peaks_of(cupy)
+        self.streams: dict[int | None, Philox] = {}
+        """The default random stream of each GPU that has drawn."""
         self.bound: dict[Any, Any] = {}
         """The kernel of each operation that has run."""
 
@@ -104,12 +110,20 @@ class Cuda(Backend):
         try:
             with contextlib.nullcontext() if cuda.runtime.getDevice() == where.index else cuda.Device(where.index):
                 yield
+                if process_state.op_hook is not None:  # who times an operation waits for it
+                    cuda.get_current_stream().synchronize()
         except cuda.memory.OutOfMemoryError as error:
             free, total = cuda.Device(where.index).mem_info
             raise OutOfMemoryError(
                 f"CUDA out of memory in {name}(): {error}. GPU {where.index} has a total capacity of {total} bytes, of "
                 f"which {free} are free; {self.cupy.get_default_memory_pool().used_bytes()} are held by tensors"
             ) from None
+
+    def new_stream(self, index: int | None, seed: int) -> Philox:
+        """A random stream of a GPU, for as many threads as it runs at once."""
+        known = self.cupy.cuda.runtime.getDeviceProperties(index)
+        blocks = known["multiProcessorCount"] * (known["maxThreadsPerMultiProcessor"] // BLOCK)
+        return Philox(seed, self.xp, blocks * BLOCK)
 
     def full(self, shape: Any, number: Any, dtype: Any, index: int | None) -> Any:
         """An array full of a number on a GPU."""
@@ -129,6 +143,28 @@ class Cuda(Backend):
         with self.cupy.cuda.Device(index):
             # A number goes with the call, without a copy of memory.
             return self.cupy.asarray(array) if array.ndim else self.cupy.full((), array.item(), array.dtype)
+
+
+def peaks_of(cupy: Any) -> Any:
+    """Counts, from now on, the bytes that tensors of this thread hold on each GPU, and the most that they have held."""
+
+    class Peaks(cupy.cuda.MemoryHook):  # type: ignore[misc]
+        name = "autograph's peak of memory"
+
+        def __init__(self) -> None:
+            self.held: Counter[int] = Counter()
+            self.most: Counter[int] = Counter()
+
+        def malloc_postprocess(self, *, device_id: int, mem_size: int, **_: Any) -> None:
+            self.held[device_id] += mem_size
+            self.most[device_id] = max(self.most[device_id], self.held[device_id])
+
+        def free_postprocess(self, *, device_id: int, mem_size: int, **_: Any) -> None:
+            self.held[device_id] -= mem_size
+
+    peaks = Peaks()
+    peaks.__enter__()
+    return peaks
 
 
 @functools.cache
@@ -156,6 +192,7 @@ def closed() -> None:
     """Forget the backend, for tests that put another library in its place."""
     if opened.cache_info().currsize:
         kind = opened().array
+        opened().peaks.__exit__()
         del ELSEWHERE[kind]
         DENSE.discard(kind)
         UNUSUAL.discard(kind)
@@ -201,10 +238,55 @@ def on_gpu(where: device) -> Iterator[None]:
         process_state.special -= 1
 
 
+def of_other_library(data: Any) -> Any:
+    """An array over the memory that an object of another library has on a GPU; None for what has none there."""
+    elsewhere = data.__class__.__module__ != "builtins" and hasattr(data, "__cuda_array_interface__")
+    return opened().cupy.asarray(data) if elsewhere else None
+
+
 def on_host(raw: Array) -> Any:
     """An array whose elements can be read where it has some: a copy of one that is on a GPU."""
     backend = ELSEWHERE.get(raw.__class__)
     return raw if backend is None else backend.to_host(raw)
+
+
+_seed = DEFAULT_SEED
+"""From which streams of GPUs start that have not drawn yet."""
+
+
+def default_stream(where: device) -> Philox:
+    """The default random stream of a GPU."""
+    backend, index = opened(), place(where).index
+    if index not in backend.streams:
+        backend.streams[index] = backend.new_stream(index, _seed)
+    return backend.streams[index]
+
+
+def seed_all(seed: int) -> None:
+    """Start the default random streams of all GPUs over; of those that have not been used yet, when they are."""
+    global _seed
+    _seed = seed
+    if opened.cache_info().currsize:
+        opened().streams.clear()
+
+
+def states() -> dict[int | None, Array]:
+    """The states of the default random streams of GPUs that have drawn."""
+    known = opened().streams if opened.cache_info().currsize else {}
+    return {index: stream.get_state() for index, stream in known.items()}
+
+
+def set_states(known: dict[int | None, Array]) -> None:
+    """Let the default random streams of GPUs go on from states, and those that have none start over."""
+    for index, stream in (opened().streams if opened.cache_info().currsize else {}).items():
+        stream.manual_seed(_seed)
+        if index in known:
+            stream.set_state(known[index])
+
+
+def drawing_for(where: device) -> Any:
+    """Within the block, random numbers are those of a device."""
+    return on_gpu(where) if where.type == "cuda" else contextlib.nullcontext()
 
 
 def moved(raw: Array, where: device) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,10 +33,13 @@ class Functions:
         self._expected: list[tuple[Any, str]] = []
         self.lib = _Lib(cupy)
         self.linalg = _Linalg(cupy)
-        self.maximum = _Folding(cupy.maximum, cupy.max)
-        self.minimum = _Folding(cupy.minimum, cupy.min)
-        self.logaddexp = _Folding(cupy.logaddexp)
-        self.logical_and = _Folding(cupy.logical_and, cupy.all)
+        self.add = _Folding(cupy, cupy.add, cupy.sum, _SUMMED)
+        self.subtract = _Folding(cupy, cupy.subtract, atomic=_SUMMED)
+        self.multiply = _Folding(cupy, cupy.multiply, cupy.prod)
+        self.maximum = _Folding(cupy, cupy.maximum, cupy.max, _ORDERED)
+        self.minimum = _Folding(cupy, cupy.minimum, cupy.min, _ORDERED)
+        self.logaddexp = _Folding(cupy, cupy.logaddexp)
+        self.logical_and = _Folding(cupy, cupy.logical_and, cupy.all)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._cupy, name)
@@ -75,26 +80,78 @@ class Functions:
         return self._cupy.empty_like(a, dtype=dtype, order=order, shape=shape)
 
 
-class _Folding:
-    """A universal function with its reduction and its running form: CuPy's know sums and products only."""
+_SUMMED, _ORDERED = "iILQfdeFD", "iILQfd"
+"""The codes of the dtypes for which CuPy has the `at` of sums, and that of maxima and minima."""
 
-    def __init__(self, function: Any, fold: Any = None) -> None:
-        self._function, self._fold, self.at = function, fold, function.at
+
+class _Folding:
+    """A universal function with its reduction, its running form, and what it does to elements that come several times:
+    CuPy's know sums and products only, without a beginning, and few dtypes."""
+
+    def __init__(self, cupy: Any, function: Any, fold: Any = None, atomic: str = "") -> None:
+        self._cupy, self._function, self._fold, self._atomic = cupy, function, fold, atomic
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return self._function(*args, **options)
 
-    def reduce(self, a: Array, axis: Any = 0, out: Any = None, keepdims: bool = False) -> Any:
-        return self._fold(a, axis=axis, out=out, keepdims=keepdims)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
 
-    def accumulate(self, a: Array, axis: int = 0) -> Any:
+    def reduce(
+        self, a: Array, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None
+    ) -> Any:
+        if initial is not None:
+            shape = [*a.shape]
+            shape[axis] = 1
+            a = self._cupy.concatenate([self._cupy.full(shape, initial, a.dtype), a], axis)
+        options = {} if dtype is None else {"dtype": dtype}
+        return self._fold(a, axis=axis, out=out, keepdims=keepdims, **options)
+
+    def accumulate(self, a: Array, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """In as many steps as the length has binary digits: each joins what is 1, 2, 4, ... elements before."""
+        if self._fold in (self._cupy.sum, self._cupy.prod):
+            return self._function.accumulate(a, axis, dtype, out)
         found = a.copy()
         rows, step = found.swapaxes(0, axis), 1
         while step < a.shape[axis]:
             rows[step:] = self._function(rows[:-step], rows[step:])
             step *= 2
         return found
+
+    def reduceat(self, a: Array, starts: Array, axis: int = 0) -> Any:
+        """Rows from each start to the next one joined, the first of them twice where CuPy has no such form: of maxima
+        and minima."""
+        if self._fold is self._cupy.sum:
+            return self._function.reduceat(a, starts, axis)
+        found = a[starts]
+        self.at(found, self._cupy.searchsorted(starts, self._cupy.arange(len(a)), side="right") - 1, a)
+        return found
+
+    def at(self, a: Array, indices: Any, values: Any) -> None:
+        """Apply it to the elements of `a` at positions, one after the other where a position comes several times."""
+        if a.dtype.char in self._atomic:
+            self._function.at(a, indices, values)
+        elif a.dtype == "int64" and self._atomic is _SUMMED:  # sums without a sign are the same bits
+            self._function.at(a.view("uint64"), indices, self._cupy.asarray(values, "int64").view("uint64"))
+        else:
+            self._in_rounds(a, indices, values)
+
+    def _in_rounds(self, a: Array, indices: Any, values: Any) -> None:
+        """In each round every position takes its next value; the script waits for how many rounds there are."""
+        cupy = self._cupy
+        positions = cupy.arange(a.size).reshape(a.shape)[indices]
+        given = cupy.broadcast_to(cupy.asarray(values, a.dtype), positions.shape).reshape(-1)
+        order = cupy.argsort(positions.reshape(-1), kind="stable")
+        if not order.size:
+            return
+        places, counted = positions.reshape(-1)[order], cupy.arange(order.size)
+        first = cupy.concatenate([cupy.full((1,), True), places[1:] != places[:-1]])
+        rank = counted - _Folding(cupy, cupy.maximum).accumulate(cupy.where(first, counted, 0))
+        flat = a.reshape(-1)
+        for turn in range(int(rank.max()) + 1):
+            now = rank == turn
+            flat[places[now]] = self._function(flat[places[now]], given[order[now]]).astype(a.dtype)
+        a[...] = flat.reshape(a.shape)
 
 
 class _Lib:
@@ -116,11 +173,18 @@ class _Strides:
 
 
 class _Linalg:
-    """Decompositions and solvers: CuPy answers nan where NumPy raises an error, so that a matrix without inverse would
-    go unseen; they are not available on a GPU yet."""
+    """Decompositions and solvers: CuPy answers nan where NumPy raises an error, unless it is told to raise one."""
 
     def __init__(self, cupy: Any) -> None:
-        self.LinAlgError = ArithmeticError
+        self._cupy = cupy
 
     def __getattr__(self, name: str) -> Any:
-        raise NotImplementedError(f"linalg.{name} is not available on the device 'cuda' in autograph's engine")
+        function, errstate = getattr(self._cupy.linalg, name), importlib.import_module("cupyx").errstate
+
+        @functools.wraps(function)
+        def run(*args: Any, **options: Any) -> Any:
+            with errstate(linalg="raise"):
+                return function(*args, **options)
+
+        setattr(self, name, run)
+        return run

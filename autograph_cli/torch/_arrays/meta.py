@@ -363,7 +363,7 @@ def enlarged(shape: tuple[int, ...], small: Any) -> Meta:
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of an array, () of a number."""
-    return x.shape if isinstance(x, (Meta, np.ndarray)) else np.shape(x)
+    return x.shape if hasattr(x, "shape") else np.shape(x)
 
 
 # ---------------------------------------------------------------- selection by arrays

@@ -22,6 +22,8 @@ def owner(raw: Array) -> Any:
 
 def address(raw: Array) -> int:
     """Where the first element is."""
+    if raw.__class__ is np.ndarray:
+        return NUMPY.address(raw)
     raw = memory_of(raw._geometry if isinstance(raw, StandIn) else raw)
     return ELSEWHERE.get(raw.__class__, NUMPY).address(raw)
 

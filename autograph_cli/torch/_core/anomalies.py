@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.cuda import on_host
 from .node import Node
 from .tensor import Tensor
 from .user_warnings import warn
@@ -27,7 +28,7 @@ def check_nan(node: Node, grads: Any) -> None:
     """Raise PyTorch's error if a gradient that `node` gave is not a number."""
     for i, g in enumerate(grads):
         raw = g._raw if isinstance(g, Tensor) else g
-        if raw is not None and np.isnan(raw).any():
+        if raw is not None and np.isnan(on_host(raw)).any():
             raise RuntimeError(f"Function '{node._name()}' returned nan values in its {i}th output.")
 
 

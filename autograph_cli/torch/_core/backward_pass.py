@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
@@ -40,6 +41,13 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
     finally:
         if observer is not None:
             observer.ends(call)
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Call `callback()` when the backward pass that is going on has run all its nodes. RuntimeError outside of one."""
+    if thread_state.walk is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    thread_state.walk.callbacks.append(callback)
 
 
 def _all_by_operations() -> bool:
@@ -81,6 +89,8 @@ class Pass:
         """The node that the pass begins with, if there is one only: its tensor's hooks run even where it is not
         needed."""
         self._reached: set[Any] | None = None
+        self.callbacks: list[Callable[[], Any]] = []
+        """What is to be called when all nodes have run."""
 
     def run(self, edges: list[Edge], grads: list[Tensor]) -> list[Any]:
         if self.call.inputs is not None:
@@ -100,6 +110,8 @@ class Pass:
             for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
                 self._deliver(edge[0], edge[1], given)
             self._walk(order)
+            for callback in self.callbacks:  # which may add others
+                callback()
         finally:
             thread_state.current, thread_state.grad, thread_state.walk = outer, mode, walk
         return [g if g is None or isinstance(g, Tensor) else make(g) for g in self.found]
@@ -305,6 +317,8 @@ class Pass:
             self._tensor_hooks(meta.hooks, None)
         if self.only is None or self.call.kind == "backward":
             hooks_module.accumulated_hooks(meta.post_hooks or {}, leaf.variable)
+            if leaf._extra is not None and leaf._extra.hooks:
+                hooks_module.post_hooks(leaf._extra, (), (None,))
 
     def _finish_leaf(self, leaf: Any, g: Any, shared: bool = False) -> None:
         """Hand a leaf its gradient; `shared` says that others on the way got the same array."""

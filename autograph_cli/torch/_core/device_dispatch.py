@@ -132,7 +132,8 @@ def on_gpu(op: Operation, raws: list[Any], given: list[Any]) -> Any:
     """
     where = gpu_of(op, given)
     if op.random:
-        return _placed(op.kernel_function(*(_moved(raw, CPU) for raw in raws)), where)
+        with cuda.on_gpu(where):
+            return _placed(kernel_of(op, cuda.opened().kernels)(*raws), where)
     backend: cuda.Cuda = cuda.opened()
     kernel = backend.bound.get(op)
     if kernel is None:
@@ -153,13 +154,6 @@ def on_gpu(op: Operation, raws: list[Any], given: list[Any]) -> Any:
                 f"{op.name}() is not available on the device 'cuda' in autograph's engine: {error}. Move its arguments "
                 "to the CPU, by `.cpu()`"
             ) from error
-
-
-def _moved(x: Any, where: device) -> Any:
-    """An argument of a kernel on a device; what is no array stays."""
-    if isinstance(x, (tuple, list)):
-        return type(x)([_moved(each, where) for each in x])
-    return moved(x, where) if memory_of(x).__class__ in ELSEWHERE else x
 
 
 def _placed(found: Any, where: device) -> Any:

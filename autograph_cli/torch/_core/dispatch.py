@@ -29,6 +29,7 @@ from .dtype_checks import check_cast
 from .errors import refused
 from .memory_format import settled, strides_of
 from .node import Edge, Node, View, edge_of, extra_of, output_meta
+from .op_namespace import table
 from .parsing import parser
 from .saved_tensors import SavedList, SavedResult, save
 from .state import next_sequence_nr, process_state, thread_state
@@ -53,7 +54,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
     if thread_state.autocast is not None:
-        args = autocast.adapted(op.autocast, args)
+        args = autocast.adapted(op, args)
     if thread_state.wrapping:
         found = Transforms.operation(op, args)
         if found is not NotImplemented:
@@ -62,14 +63,15 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     edges = edges_of(op, args) if thread_state.records else ()
     watcher = thread_state.watcher
     begun = 0 if process_state.op_hook is None else time.perf_counter_ns()
-    results = compute(op, args) if watcher is None else watcher.compute(op, args)
+    kinds = classes_of(op, args)
+    results = compute(op, args, kinds=kinds) if watcher is None else watcher.compute(op, args)
     if thread_state.autocast is not None:
-        results = autocast.lowered(op.autocast, results)
+        results = autocast.lowered(op.autocast, results, args)
     took = 0 if process_state.op_hook is None else time.perf_counter_ns() - begun
     outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
     if process_state.op_hook is not None:
         process_state.op_hook(op, args, outputs, took)
-    node = attach(op, args, outputs, edges, number) if wanted(op, args, edges) else None
+    node = attach(op, args, outputs, edges, number, kinds) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
             make_view(output, args[0], output._edge, multiple=op.multiple, op=op if op.rereads else None)
@@ -88,10 +90,10 @@ def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:
     return tuple(outputs) if op.multiple else outputs[0]
 
 
-def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False) -> list[Any]:
+def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False, kinds: set[type] | None = None) -> list[Any]:
     """The kernel's raw results; `in_place`: they are written into the first argument, which a class that is asked does
-    itself."""
-    kinds = classes_of(op, args)
+    itself; `kinds`: the arguments' classes, where they are known."""
+    kinds = kinds or classes_of(op, args)
     unusual = not UNUSUAL.isdisjoint(kinds)
     if Dispatched in kinds:
         found: list[Any] = dispatched.ask(op, args, in_place)
@@ -221,11 +223,22 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
         check_out_apart(targets, given)
     for target, raw in zip(targets, compute(op, args), strict=True):
         resizes = op.elementwise and raw.shape != target._raw.shape
-        put(target, raw)
+        made = make(raw)
+        if process_state.observer is not None:
+            process_state.observer.untracked(op.name, op, args, (made,))
+        put(target, made)
         if resizes and raw.__class__ in DENSE and raw.size and not raw.flags.c_contiguous:
             target._raw = window(target._raw, raw.shape, strides_of(raw), 0)
             target._raw[...] = raw
     return out
+
+
+def tell_change(op: Operation, args: tuple[Any, ...], target: Tensor) -> None:
+    """Tell the observer of a change of a tensor that no gradient goes to: of a view, of what it is a view of."""
+    observer, edge = process_state.observer, target._edge
+    whole = target if edge.__class__ is not View else edge.base if edge.edge is None else None
+    if observer is not None and whole is not None and whole._edge is None:
+        observer.untracked(f"{op.name.rstrip('_')}_", op, args, (whole,))
 
 
 def by_elements(op: Operation) -> bool:
@@ -240,8 +253,9 @@ def check_out_apart(targets: Iterable[Tensor], given: Iterable[Tensor], apart: b
             check_overlap(target._raw, x._raw, apart)
 
 
-def put(target: Tensor, raw: Any) -> None:
+def put(target: Tensor, made: Tensor) -> None:
     """Write a result into an `out=` tensor, which is resized if its shape differs."""
+    raw = made._raw
     device_dispatch.check_out(raw, target._raw)
     check_own_memory(target._raw)
     if raw.dtype != target._raw.dtype:
@@ -261,6 +275,7 @@ def put(target: Tensor, raw: Any) -> None:
             )
         target._raw = resized(materialize(target), raw.shape)
     write(target, raw)
+    tell_change(table["copy"], (target, made), target)
 
 
 # ---------------------------------------------------------------- arguments
@@ -357,14 +372,23 @@ def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
     edges: list[Edge | None] = []
     for i, parameter in op.input_positions:
         x = args[i]
-        edges += [edge_of(t) for t in x] if parameter.is_list else [None if x is None else edge_of(x)]
+        if parameter.is_list:
+            edges += [edge_of(t) for t in x]
+        else:
+            edges.append(None if x is None else edge_of(x))
     return tuple(edges)
 
 
 def attach(
-    op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Edge | None, ...], number: int
+    op: Operation,
+    args: tuple[Any, ...],
+    outputs: list[Tensor],
+    edges: tuple[Edge | None, ...],
+    number: int,
+    kinds: set[type] | None = None,
 ) -> Node:
-    """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for."""
+    """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for,
+    `kinds` are the arguments' classes, where they are known."""
     node: Node = object.__new__(op.node)
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
     node._edges = edges if op.has_derivative else tuple(filter(None, edges))
@@ -372,8 +396,9 @@ def attach(
     node._seq = number
     likes = [output_meta(t._raw) if defined(op, args, i, t) else None for i, t in enumerate(outputs)]
     node._output_meta = likes if op.multiple else likes[0]
-    annotate(node)
-    if not BY_OPERATIONS.isdisjoint((*classes_of(op, args), *[t._raw.__class__ for t in outputs])):
+    if process_state.anomaly:
+        annotate(node)
+    if not BY_OPERATIONS.isdisjoint((*(kinds or classes_of(op, args)), *[t._raw.__class__ for t in outputs])):
         extra_of(node).by_operations = True
     node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
     for i, output in enumerate(outputs):
@@ -388,11 +413,15 @@ def defined(op: Operation, args: tuple[Any, ...], index: int, output: Tensor) ->
 
 def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...]) -> bool:
     """Whether an operation leaves a node: for a view made without recording also one without edges, as in PyTorch."""
-    if any(e is not None for e in edges):
-        return True
+    for edge in edges:
+        if edge is not None:
+            return True
     given = [args[i] for i, _ in op.input_positions] if edges else []
-    tensors = [t for x in given for t in (x if isinstance(x, (tuple, list)) else (x,))]
-    return any(t is not None and t._edge.__class__ is View and t.requires_grad for t in tensors)
+    for x in given:
+        for t in x if isinstance(x, (tuple, list)) else (x,):
+            if t is not None and t._edge.__class__ is View and t.requires_grad:
+                return True
+    return False
 
 
 def differentiable(op: Operation, index: int, output: Tensor) -> bool:

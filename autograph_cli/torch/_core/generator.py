@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from .dtypes import cpp_name
 from .memory_format import slowest_first
+from .philox import Philox
 from .state import process_state, thread_state
 from .stream import Stream
 
@@ -58,13 +59,27 @@ default_stream = Stream()
 """What is drawn from where no generator is given."""
 _UNSEEN = Stream()
 """What tensors without memory draw from, so that nothing changes for others."""
+stream_of_gpu: Any = None
+"""The default stream of a GPU (see _arrays/cuda.py)."""
 
 
 def stream_of(generator: Any) -> Stream:
-    """The stream of a `torch.Generator` to draw from; that of the default generator for None."""
-    if process_state.special and thread_state.on_meta:
-        return _UNSEEN
-    stream: Stream = default_stream if generator is None else generator.stream
+    """The stream of a `torch.Generator` to draw from; for None the default one of the device that numbers are for.
+
+    RuntimeError for a generator of another device.
+    """
+    place = None
+    if process_state.special:
+        if thread_state.on_meta:
+            return _UNSEEN
+        place = thread_state.place
+    if generator is None:
+        default: Stream = default_stream if place is None else stream_of_gpu(place)
+        return default
+    if (generator.device.type == "cuda") != (place is not None):
+        wanted = "cpu" if place is None else "cuda"
+        raise RuntimeError(f"Expected a '{wanted}' device type for generator but found '{generator.device.type}'")
+    stream: Stream = generator.stream
     return stream
 
 
@@ -81,6 +96,8 @@ def uniform(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: float = 0.0
         return _as_complex(uniform(stream, (*shape, 2), _real_of(dtype), low, high), dtype)
     _require_floating(dtype, "check_uniform_bounds")
     _check_uniform_bounds(dtype, low, high)
+    if isinstance(stream, Philox):
+        return stream.uniform(shape, dtype, low, high)
     wide = dtype == FLOAT64
     unit: Array = _unit53(stream, math.prod(shape)) if wide else _unit24(stream, math.prod(shape))
     if low == 0.0 and high == 1.0 and dtype not in REDUCED:
@@ -106,7 +123,7 @@ def in_order(draw: Callable[[tuple[int, ...]], Array], raw: Array) -> Array:
     if raw.ndim < 2 or raw.flags.c_contiguous:
         return draw(raw.shape)
     order = slowest_first(raw)
-    return draw(tuple(raw.shape[d] for d in order)).transpose(np.argsort(order))
+    return draw(tuple(raw.shape[d] for d in order)).transpose(np.argsort(order).tolist())
 
 
 def normal(
@@ -125,6 +142,8 @@ def normal(
     if size == 0:
         return np.empty(shape, dtype)
     _require_floating(dtype, "normal_kernel_cpu")
+    if isinstance(stream, Philox):
+        return stream.normal(shape, dtype, mean, std)
     if size < 16 or serially:
         return _narrow(_normal_pairs(stream, size) * std + mean, dtype).reshape(shape)
     return _normal_blocks(stream, size, dtype, mean, std).reshape(shape)
@@ -136,6 +155,8 @@ def random(stream: Stream, shape: Shape, dtype: npt.DTypeLike) -> Array:
     if dtype.kind == "c":
         raise _not_implemented(dtype, "random_kernel_cpu")
     wide = dtype in (FLOAT64, np.dtype(np.int64))
+    if isinstance(stream, Philox):
+        return _narrow(stream.below(shape, _largest(dtype) + 1, wide), dtype)
     bits = stream.bits64(size) if wide else stream.bits32(size)
     return _narrow(bits % np.uint64(_largest(dtype) + 1), dtype).reshape(shape)
 
@@ -155,6 +176,9 @@ def integers(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: int, high:
     last = _largest(dtype) if high is None else high - 1
     _check_integer_bounds(dtype, low, last, high is None)
     size, span = math.prod(shape), last - low + 1
+    if isinstance(stream, Philox):
+        bits = stream.below(shape, span, span >= WIDE_RANGE) + np.uint64(low % (1 << 64))
+        return _narrow(bits.view(np.int64), dtype)
     bits = stream.bits64(size) if span >= WIDE_RANGE else stream.bits32(size)
     if span < 1 << 64:
         # Unsigned addition wraps as two's complement does, so a negative `low` needs no case of its own.
@@ -194,11 +218,15 @@ def bernoulli(stream: Stream, shape: Shape, dtype: npt.DTypeLike, p: float = 0.5
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if dtype.kind == "c":
         raise _not_implemented(dtype, "bernoulli_scalar_cpu_")
+    if isinstance(stream, Philox):
+        return stream.bernoulli(shape, dtype, p)
     return (_unit53(stream, math.prod(shape)) < p).astype(dtype).reshape(shape)
 
 
 def bernoulli_each(stream: Stream, p: Array, dtype: npt.DTypeLike) -> Array:
     """`bernoulli(p)` for a probability per element; the dtype of `p` decides how many bits are drawn."""
+    if isinstance(stream, Philox):
+        return stream.bernoulli_each(p, np.dtype(dtype))
     p = np.asarray(p)
     _require_floating(p.dtype, "bernoulli_tensor_cpu_p_")
     if not bool(np.all((p >= 0) & (p <= 1))):
@@ -217,8 +245,15 @@ def dropout_noise(stream: Stream, shape: Shape, dtype: npt.DTypeLike, p: float) 
         return np.zeros(shape, dtype)
     work = FLOAT32 if dtype in REDUCED else dtype
     kept = bernoulli(stream, shape, work, 1.0 - p)
-    scaled: Array = kept / np.asarray(1.0 - p, work)
+    scaled: Array = kept / np.asarray(1.0 - p, work)[()]
     return scaled.astype(dtype, copy=False)
+
+
+def dropout_mask(stream: Stream, shape: Shape, p: float) -> Array:
+    """Which elements `native_dropout` keeps, each with probability `p`."""
+    if isinstance(stream, Philox):
+        return stream.dropout_mask(shape, p)
+    return bernoulli(stream, shape, BOOL, p)
 
 
 def exponential(stream: Stream, shape: Shape, dtype: npt.DTypeLike, rate: float = 1.0) -> Array:

@@ -49,18 +49,20 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
     if not op.complex_inplace and target._raw.dtype.kind == "c":
         raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
-    _check_apart(op, args)
+    if op.overlap != "any":
+        _check_apart(op, args)
+    kinds = dispatch.classes_of(op, args)
     if op.internal_overlap.__class__ is str and repeats(target._raw):
         warn(
             f"Use of {op.name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
             f"operation. This also applies to advanced indexing e.g. {op.internal_overlap}"
         )
     results = (
-        dispatch.compute(op, args, in_place=True)
+        dispatch.compute(op, args, True, kinds)
         if thread_state.watcher is None
         else thread_state.watcher.changed(op, args)
     )
-    done = any(isinstance(x, Tensor) and x._raw.__class__ is Dispatched for x in args)
+    done = Dispatched in kinds
     result = target._raw if done else _result_for(target, results[0])
     before = operations.clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
@@ -77,13 +79,13 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
         if node is None:
             out = make(target._raw)
             out._counter = counter(target)
-            node = dispatch.attach(op, args, [out], edges, number)
+            node = dispatch.attach(op, args, [out], edges, number, kinds)
         _date_back(node, target, before)
         if process_state.observer is not None:
             process_state.observer.created(node, args, (target,))
         rebase(target, node)
-    elif process_state.observer is not None and target._edge is None:
-        process_state.observer.untracked(f"{op.name.rstrip('_')}_", op, args, (target._base or target,))
+    elif process_state.observer is not None:
+        dispatch.tell_change(op, args, target)
     return target
 
 
@@ -104,7 +106,7 @@ def _saves_first(op: Operation, edges: tuple[Edge | None, ...]) -> bool:
 def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
     target = args[0]
     for x in args[1:]:
-        if isinstance(x, Tensor) and (x is target or x._counter is not None) and op.overlap != "any":
+        if isinstance(x, Tensor) and (x is target or x._counter is not None):
             check_overlap(target._raw, x._raw, op.overlap == "none")
 
 

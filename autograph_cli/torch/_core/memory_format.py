@@ -5,6 +5,7 @@ Strides decide whether a later `reshape` is a view, and so which node the graph 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,20 +54,16 @@ def strides_of(raw: Array) -> tuple[int, ...]:
     """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after
     it."""
     size = raw.itemsize
-    found = [s // size for s in raw.strides]
-    if 0 in found:
-        shape = raw.shape
-        for d in range(len(found) - 1, -1, -1):
-            if not found[d] and shape[d] == 1:
-                found[d] = shape[d + 1] * found[d + 1] if d + 1 < len(found) else 1
+    found = tuple([s // size for s in raw.strides])
+    return _stepped(raw.shape, found) if 0 in found else found
+
+
+def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    found = list(strides)
+    for d in range(len(found) - 1, -1, -1):
+        if not found[d] and shape[d] == 1:
+            found[d] = shape[d + 1] * found[d + 1] if d + 1 < len(found) else 1
     return tuple(found)
-
-
-def is_channels_last(raw: Array) -> bool:
-    """Whether the channels of images or volumes follow each other in memory."""
-    if raw.ndim not in (4, 5) or raw.flags.c_contiguous:
-        return False
-    return bool(raw.transpose(0, *range(2, raw.ndim), 1).flags.c_contiguous)
 
 
 def suggests_channels_last(raw: Array) -> bool:
@@ -106,7 +103,9 @@ def contiguous(raw: Array) -> Any:
         return (*map(contiguous, raw),)
     if raw.__class__ not in DENSE:
         return raw if raw.ndim < 2 or raw.flags.c_contiguous else raw.copy("C")
-    return raw if raw.ndim < 2 or not raw.size else laid(raw, dense_strides(raw.shape))
+    if raw.ndim < 2 or not raw.size or (raw.flags.c_contiguous and 1 not in raw.shape):
+        return raw
+    return laid(raw, dense_strides(raw.shape))
 
 
 def joined(raw: Array, parts: Sequence[Any], dim: int) -> Any:
@@ -142,7 +141,8 @@ def indexed_strides(shape: tuple[int, ...], raw: Array, indices: Sequence[Any]) 
     before, after = positions[0], raw.ndim - positions[-1] - 1
     operands = [(*strides[:before], *(0,) * inner, *strides[positions[-1] + 1 :])]
     looked_up = shape[before : before + inner]
-    operands += [(*(0,) * before, *_aligned(looked_up, index), *(0,) * after) for index in given]
+    for index in given:
+        operands.append((*(0,) * before, *_aligned(looked_up, index.shape, strides_of(index)), *(0,) * after))
     return permuted_strides(shape, fastest_first(shape, operands))
 
 
@@ -214,15 +214,31 @@ def elementwise_strides(shape: tuple[int, ...], operands: Sequence[Any]) -> Sequ
     by the
     strides of the first operand that tells them apart, then of the next one.
     """
-    if all(x.shape == shape for x in operands):
-        if all(x.flags.c_contiguous for x in operands):
+    return _elementwise_strides(shape, tuple([(x.shape, x.strides, x.itemsize) for x in operands]))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _elementwise_strides(shape: tuple[int, ...], layouts: tuple[Any, ...]) -> Sequence[int]:
+    operands = [(own, _stepped(own, tuple([s // size for s in strides]))) for own, strides, size in layouts]
+    if all(own == shape for own, _ in operands):
+        if all(_follows(shape, strides, range(len(shape) - 1, -1, -1)) for _, strides in operands):
             return dense_strides(shape)
-        if len(shape) == 4 and all(map(is_channels_last, operands)):
-            return permuted_strides(shape, (1, 3, 2, 0))
-        first = strides_of(operands[0])
-        if is_dense(shape, first) and all(strides_of(x) == first for x in operands[1:]):
+        if len(shape) == 4 and all(_follows(shape, strides, channels_last_order(4)) for _, strides in operands):
+            return permuted_strides(shape, channels_last_order(4))
+        first = operands[0][1]
+        if is_dense(shape, first) and all(strides == first for _, strides in operands[1:]):
             return first
-    return permuted_strides(shape, fastest_first(shape, [_aligned(shape, x) for x in operands if x.ndim]))
+    return permuted_strides(shape, fastest_first(shape, [_aligned(shape, *x) for x in operands if x[0]]))
+
+
+def _follows(shape: tuple[int, ...], strides: Sequence[int], order: Sequence[int]) -> bool:
+    """Whether elements with these strides fill memory with the dimensions in this order, the fastest first."""
+    step = 1
+    for d in order:
+        if strides[d] != step and shape[d] != 1:
+            return False
+        step *= shape[d]
+    return True
 
 
 def permuted_strides(shape: tuple[int, ...], order: Sequence[int]) -> list[int]:
@@ -244,11 +260,10 @@ def is_dense(shape: tuple[int, ...], strides: Sequence[int]) -> bool:
     return True
 
 
-def _aligned(shape: tuple[int, ...], x: Any) -> tuple[int, ...]:
-    """The strides of an operand beside a result of this shape: 0 where it is repeated."""
-    lead = len(shape) - x.ndim
-    own = zip(strides_of(x), x.shape, shape[lead:], strict=True)
-    return (*(0,) * lead, *(0 if n == 1 != m else s for s, n, m in own))
+def _aligned(shape: tuple[int, ...], own: tuple[int, ...], strides: Sequence[int]) -> tuple[int, ...]:
+    """The strides of an operand of the shape `own` beside a result of this shape: 0 where it is repeated."""
+    lead = len(shape) - len(own)
+    return (*(0,) * lead, *(0 if n == 1 != m else s for s, n, m in zip(strides, own, shape[lead:], strict=True)))
 
 
 def fastest_first(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]]) -> list[int]:

@@ -295,7 +295,8 @@ class AccumulateGrad(Node):
         self.variable = variable
         self._edges = ()
         self._saved = ()
-        self._output_meta = output_meta(variable._raw)
+        raw = variable._raw
+        self._output_meta = (raw.shape, raw.dtype) if raw.__class__ is np.ndarray else output_meta(raw)
         self._seq = next_sequence_nr()
         self._extra = None
 
@@ -374,12 +375,15 @@ def edge_of(tensor: Tensor) -> Edge | None:
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
     """The one living AccumulateGrad of a leaf; the leaf holds it weakly, graphs hold it strongly."""
-    meta = leaf.meta()
-    node: AccumulateGrad | None = meta.accumulator() if meta.accumulator is not None else None
-    if node is None:
-        node = AccumulateGrad(leaf)
-        node._extra = meta.accumulator_extra
-        meta.accumulator = weakref.ref(node)
-        if thread_state.anomaly and thread_state.current is not None:
-            node.metadata["parent_"] = thread_state.current
+    meta = leaf._meta or leaf.meta()
+    reference = meta.accumulator
+    if reference is not None:
+        found: AccumulateGrad | None = reference()
+        if found is not None:
+            return found
+    node = AccumulateGrad(leaf)
+    node._extra = meta.accumulator_extra
+    meta.accumulator = weakref.ref(node)
+    if process_state.anomaly and thread_state.current is not None:
+        node.metadata["parent_"] = thread_state.current
     return node

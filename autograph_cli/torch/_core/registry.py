@@ -213,7 +213,7 @@ def with_out(
             fitting = [t for t, result in zip(targets, found, strict=True) if t._raw.shape == result._raw.shape]
             dispatch.check_out_apart(fitting, given)
         for target, result in zip(targets, found, strict=True):
-            dispatch.put(target, result._raw)
+            dispatch.put(target, result)
         return out
 
     vars(wrapped)["without_keywords"] = run
@@ -226,7 +226,7 @@ def overloaded(
     inplace: bool = True,
     out: bool | str = True,
     aliases: Iterable[str] = (),
-    autocast: str = "",
+    autocast: str | None = None,
 ) -> Callable[[F], Callable[..., Any]]:
     """Publish a function that chooses an operation and its arguments: it returns (operation, *arguments)."""
 
@@ -241,7 +241,7 @@ def overloaded(
             except dtypes.NoPlainNumber:
                 return chosen(*map(plain_number, given))
 
-        run = autocasts(autocast)(run) if autocast else run
+        run = run if autocast is None else autocasts(autocast)(run)
 
         @functools.wraps(choose)
         def run_in_place(*args: Any, **kwargs: Any) -> Any:

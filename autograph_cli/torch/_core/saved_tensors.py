@@ -54,6 +54,14 @@ class SavedView(SavedResult):
         self._seen_from = weakref.ref(node)
 
 
+class Indices(list[Any]):
+    """The tensors to pick with, by dimension, or None."""
+
+    __slots__ = ("given",)
+    given: list[Any]
+    """The same with masks as they are, which PyTorch's nodes keep, in place of the positions where they hold."""
+
+
 class SavedList:
     """A saved list of tensors that have no gradient (indices), with the versions they had."""
 
@@ -73,11 +81,13 @@ class SavedList:
         for t, expected in zip(self._items, self._versions, strict=True):
             if t is not None and t._counter is not None and t._counter[0] != expected:
                 raise version_error(t._raw, "", t._counter[0], expected)
-        if self._given is not None:
-            given = self._given.tensors()
-            if any(t.__class__ is Packed for t in self._given._items):
-                return _positions(given)
-        return [t.tensor() if t.__class__ is Packed else t for t in self._items]
+        if self._given is None:
+            return [t.tensor() if t.__class__ is Packed else t for t in self._items]
+        given = self._given.tensors()
+        packed = any(t.__class__ is Packed for t in self._given._items)
+        found = Indices(_positions(given) if packed else self._items)
+        found.given = given
+        return found
 
     @property
     def shown(self) -> SavedList:
@@ -260,21 +270,20 @@ def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
 
 def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     """What `node` keeps, through the pack hooks in force; versions that are not 0 are remembered."""
-    for item in items:
+    versions = {}
+    for index, item in enumerate(items):
         seen = getattr(item, "_counter", None)
         if seen is INFERENCE:
             raise inference_saved()
-        if seen is None and getattr(item, "_raw", None).__class__ is Lazy:
-            item._counter = [0]  # so that `opened_raw` opens it
+        if seen is None:
+            if getattr(item, "_raw", None).__class__ is Lazy:
+                item._counter = [0]  # so that `opened_raw` opens it
+        elif seen[0]:
+            versions[index] = seen[0]
     if thread_state.saved_hooks:
         for index in _packing_order(node, len(items)):
             items[index] = _pack(node, items[index], index)
         return packed_items(node, items)
-    versions = {
-        i: item._counter[0]
-        for i, item in enumerate(items)
-        if getattr(item, "_counter", None) is not None and item._counter[0]
-    }
     if versions:
         if node._extra is None:
             node._extra = Versions(versions)

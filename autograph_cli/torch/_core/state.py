@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -26,6 +26,19 @@ class Observer(Protocol):
 
     def untracked(self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """An operation ran that left no node; `op` tells the names of its arguments, unless it is `detach`."""
+
+    def collective(
+        self,
+        op: str,
+        group: str,
+        ranks: Sequence[int],
+        sequence: int,
+        tensors: Sequence[Any],
+        size: int,
+        peer: int | None,
+    ) -> None:
+        """The ranks of a group exchange tensors from now on, of which this one gives `size` bytes; with a `peer`, two
+        of them do. `sequence` counts the calls of the group, or those with the peer, from 1."""
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""

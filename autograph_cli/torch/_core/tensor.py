@@ -269,7 +269,10 @@ class Tensor(Methods, metaclass=Named):
     @property
     def data(self) -> Tensor:
         """The same memory outside of the graph; changes of it are not seen by version checks."""
-        return share(self, counts=False)
+        made = share(self, counts=False)
+        if process_state.observer is not None and not self.requires_grad:
+            process_state.observer.untracked("detach", None, (self,), (made,))
+        return made
 
     @data.setter
     def data(self, new: Tensor) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from .._arrays import Array
 from . import Kernels
 
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 TABLES = 256
 """So many tables are kept on the GPU."""
 
@@ -31,6 +33,14 @@ class CudaKernels(Kernels):
                 self._tables.clear()
             kept = self._tables[id(table)] = (table, self.xp.asarray(table))
         return kept[1]
+
+    def matmul(self, a: Array, b: Array) -> Any:
+        """CuPy 14.2 stops at batches of matrices of bfloat16: they are multiplied in float32."""
+        if a.ndim > 2 and a.dtype == BFLOAT16:
+            return super().matmul(a.astype(np.float32), b.astype(np.float32)).astype(BFLOAT16)
+        return super().matmul(a, b)
+
+    bmm = matmul
 
     def check_bounds(self, positions: Any, dim: int, n: int) -> None:
         """A position that is not there is an error: CuPy would count on from the beginning."""

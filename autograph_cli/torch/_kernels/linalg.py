@@ -172,7 +172,7 @@ class Linalg:
 
     def cut(self, largest: Any, atol: Any, rtol: Any) -> Any:
         """The larger one of both tolerances, the relative one times the largest singular value."""
-        atol, rtol = (t[..., None] if hasattr(t, "shape") else t for t in (atol, rtol))
+        atol, rtol = (t[..., None] if getattr(t, "ndim", 0) else t for t in (atol, rtol))
         return self.xp.maximum(atol, rtol * largest)
 
     def pinv_plain(self, a: Array) -> Any:
@@ -186,7 +186,7 @@ class Linalg:
         right = b[..., None] if vector else b
         rcond = max(m, n) * xp.finfo(a.dtype).eps if rcond is None else rcond
         u, values, vh = xp.linalg.svd(a, full_matrices=False)
-        keep = values > rcond * values.max(-1, keepdims=True, initial=0)
+        keep = values > rcond * xp.maximum.reduce(values, -1, keepdims=True, initial=0)
         inverse = xp.where(keep, 1 / xp.where(keep, values, 1), 0)
         found = self.mH(vh) @ (inverse[..., None] * (self.mH(u) @ right))
         # LAPACK writes the solution over the right hand side, which may have more rows.

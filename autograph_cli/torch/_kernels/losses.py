@@ -245,7 +245,7 @@ class Losses:
         return states, skips, inside, lengths
 
     def _log_sum(self, *parts: Any) -> Any:
-        top = self.xp.maximum.reduce(parts)
+        top = self.xp.maximum.reduce(self.xp.stack(parts))
         safe = self.where(self.xp.isneginf(top), self.number(0, top), top)
         return self.xp.log(sum(self.xp.exp(part - safe) for part in parts)) + safe
 

@@ -364,7 +364,7 @@ class Pointwise:
         """Raise PyTorch's error for dtypes without a remainder, and for an integer divided by 0."""
         if a.dtype.kind in "bc":
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{cpp_name(a.dtype)}'")
-        if a.dtype.kind in "iu" and not self.xp.all(b):
+        if a.dtype.kind in "iu" and not b.all():
             raise RuntimeError("ZeroDivisionError")
 
     def floor_divide_Scalar(self, a: Array, other: Any) -> Any:

@@ -68,6 +68,19 @@ def _positions(
     return np.array(shifts), corners
 
 
+@functools.lru_cache(maxsize=64)
+def _table(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    """The positions of each window's elements in the flat image, (windows, elements), what is outside replaced by the
+    first one inside, which changes no maximum; None where a window has none inside."""
+    inside = np.stack(_inside(size, kernel, stride, padding, dilation, out), -1)
+    if not inside.any(-1).all():
+        return None
+    shifts, corners = _positions(size, kernel, stride, padding, dilation, out)
+    positions = corners[..., None] + shifts
+    first = np.take_along_axis(positions, inside.argmax(-1)[..., None], -1)
+    return np.where(inside, positions, first).reshape(-1, len(shifts))
+
+
 @functools.lru_cache(maxsize=16)
 def _counts(
     dtype: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, include_pad: bool, divisor: Any
@@ -128,14 +141,13 @@ class Pooling:
         """The largest element of each window, and its position in the flattened image."""
         size = a.shape[-len(kernel) :]
         out = pooled_size(size, kernel, stride, padding, dilation, ceil)
+        if a.__class__ is np.ndarray and math.prod(a.shape[: -len(kernel)]) * math.prod(out) < _FEW:
+            found = self._max_of_few(a, out, _table(size, kernel, stride, padding, dilation, out))
+            if found is not None:
+                return found
         lowest = -math.inf if a.dtype.kind not in "iub" else self.xp.iinfo(a.dtype).min
         framed = self._framed(a, lowest, kernel, stride, padding, dilation, out)
         candidates = [framed[window] for _, window in _windows(kernel, stride, dilation, out)]
-        if a.__class__ is np.ndarray and candidates[0].size < _FEW:
-            found = self._max_of_few(candidates, framed is a)
-            if found is not None:
-                shifts, corners = _positions(size, kernel, stride, padding, dilation, out)
-                return found[0], shifts[found[1]] + corners
         best = candidates[0].copy()
         for candidate in candidates[1:]:
             self.xp.maximum(best, candidate, out=best)
@@ -145,15 +157,18 @@ class Pooling:
         shifts, corners = map(self.placed, _positions(size, kernel, stride, padding, dilation, out))
         return best, self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
 
-    def _max_of_few(self, candidates: list[Any], whole: bool) -> Any:
-        """The largest of the candidates and which one it is; None where a frame or what is no number may be in the
-        way."""
-        windows = np.stack(candidates, -1)
+    def _max_of_few(self, a: Array, out: Sizes, table: Any) -> Any:
+        """The largest element of each window and where it is; None where what is no number may be in the way."""
+        if table is None:
+            return None
+        lead = a.shape[: a.ndim - len(out)]
+        windows = a.reshape(-1, math.prod(a.shape[len(lead) :])).take(table, 1)
         best = np.maximum.reduce(windows, axis=-1)
         total = np.add.reduce(best, axis=None)
-        if total != total or not (whole or total > -math.inf):
+        if total != total:
             return None
-        return best, windows.argmax(-1)
+        places = table[np.arange(len(table)), windows.argmax(-1)]
+        return best.reshape(*lead, *out), places.reshape(*lead, *out)
 
     def _chosen(self, best: Any, candidates: list[Any], inside: list[Any] | None) -> Any:
         """Which element of its window each maximum is: the first that equals it, or the last that is no number.

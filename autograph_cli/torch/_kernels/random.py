@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._arrays.cuda import on_host
 from .._arrays.meta import Meta, enlarged, miniature, on_meta, shape_of, without_memory
 from .._core import dims, generator as samplers
 from .._core.dtypes import cpp_name
@@ -46,8 +47,8 @@ def _each_element(draw: Draw, *given: Any) -> Any:
 def _one_by_one(variate: Draw, generator: Any, *arrays: Any) -> Any:
     """One variate after the other, in double precision."""
     stream = stream_of(generator)
-    rows = zip(*(np.ravel(a).tolist() for a in arrays), strict=True)
-    return np.array([variate(stream, *map(float, row)) for row in rows], np.float64).reshape(np.shape(arrays[0]))
+    rows = zip(*(np.ravel(on_host(a)).tolist() for a in arrays), strict=True)
+    return np.array([variate(stream, *map(float, row)) for row in rows], np.float64).reshape(shape_of(arrays[0]))
 
 
 def _filling(sampler: Draw) -> Draw:
@@ -62,14 +63,14 @@ def _filling(sampler: Draw) -> Draw:
 
 
 def _normal_around(mean: Any, std: Any, generator: Any) -> Any:
-    if bool((np.asarray(std) < 0).any()):
+    if bool((np.asarray(on_host(std)) < 0).any()):
         raise RuntimeError(
             "normal expects all elements of std >= 0.0"
             if np.ndim(std)
             else f"normal expects std >= 0.0, but found std {std:g}"
         )
-    like = mean if isinstance(mean, (np.ndarray, np.generic)) else std
-    drawn = samplers.normal(stream_of(generator), dims.broadcast(np.shape(mean), np.shape(std)), like.dtype)
+    like = mean if hasattr(mean, "dtype") else std
+    drawn = samplers.normal(stream_of(generator), dims.broadcast(shape_of(mean), shape_of(std)), like.dtype)
     return (drawn * std + mean).astype(like.dtype)[()]
 
 
@@ -97,7 +98,7 @@ class Random:
         if not a.ndim:
             return _each_element(draw, chances)
         order = slowest_first(a)
-        return _each_element(draw, chances.transpose(order)).transpose(np.argsort(order))
+        return _each_element(draw, chances.transpose(order)).transpose(np.argsort(order).tolist())
 
     def normal(self, mean: Any, std: Any, generator: Any) -> Any:
         return _each_element(lambda m, s: _normal_around(m, s, generator), mean, std)

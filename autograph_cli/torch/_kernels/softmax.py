@@ -16,6 +16,7 @@ class Softmax:
     number: Any
     where: Any
     row_sums: Any
+    row_maxima: Any
 
     @widened
     def softmax(self, a: Array, dim: int) -> Any:
@@ -23,10 +24,15 @@ class Softmax:
             return self.xp.ones_like(a)[()]
         if a.size == 0:
             return a
-        power = a - self.xp.maximum.reduce(a, axis=dim, keepdims=True)
+        power = a - self._maximum(a, dim)
         self.xp.exp(power, out=power)
         power /= self._total(power, dim)
         return power
+
+    def _maximum(self, a: Array, dim: int) -> Any:
+        if dim == a.ndim - 1 or dim == -1:
+            return self.row_maxima(a)
+        return self.xp.maximum.reduce(a, axis=dim, keepdims=True)
 
     def _total(self, a: Array, dim: int) -> Any:
         if dim == a.ndim - 1 or dim == -1:
@@ -47,7 +53,7 @@ class Softmax:
             return a - a
         if a.size == 0:
             return a
-        centered = a - self.xp.maximum.reduce(a, axis=dim, keepdims=True)
+        centered = a - self._maximum(a, dim)
         centered -= self.xp.log(self._total(self.xp.exp(centered), dim))
         return centered
 

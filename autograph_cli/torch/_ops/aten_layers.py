@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._core.autocast import autocasts
 from .._core.docstrings import documented
 from .._core.dtype_checks import parameters_fit
 from .._core.operation import operations
@@ -183,6 +184,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
 
 
 @composite(method=False)
+@autocasts("")
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
@@ -229,6 +231,7 @@ for _run, _tensors, *_middle in (
 
 
 @composite(method=False)
+@autocasts("")
 def kl_div(input: Tensor, target: Tensor, reduction: int = losses.MEAN, *, log_target: bool = False) -> Tensor:
     """`nn.functional.kl_div` with its reduction as a number."""
     product = target * input

@@ -68,6 +68,7 @@ trilinear = operation(
 
 
 @composite(method=False)
+@autocasts("")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x1 @ A[o] @ x2 + b[o] for each output o; `weight` is (out, in1, in2)."""
     if input1.ndim != input2.ndim:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import cuda as gpu
 from .._arrays.meta import NO_DATA
 from .._core import batching, batching_rules, device as devices, dims, dispatch, dtypes, layout as layouts
 from .._core.docstrings import documented
@@ -266,7 +265,6 @@ _fact("is_complex", lambda t: t.dtype.is_complex, "Whether the elements are comp
 _fact("is_signed", lambda t: t.dtype.is_signed, "Whether the dtype has negative numbers.", function=True)
 _fact("is_conj", unary.is_conj, "Whether this tensor conjugates what it reads from its memory.", function=True)
 _fact("is_neg", unary.is_neg, "Whether this tensor negates what it reads from its memory.", function=True)
-_fact("is_pinned", lambda t: False, "Whether the memory is pinned for a GPU; here it never is.")
 _fact("numel", lambda t: int(t._raw.size), "The number of elements.", function=True)
 _fact("nelement", lambda t: int(t._raw.size), "The number of elements.")
 _fact("dim", lambda t: int(t._raw.ndim), "The number of dimensions.")
@@ -274,14 +272,6 @@ _fact("ndimension", lambda t: int(t._raw.ndim), "The number of dimensions.")
 _fact("element_size", lambda t: int(t._raw.itemsize), "The bytes of one element.")
 _fact("get_device", _number, "The number of the GPU that holds the tensor; -1 on the CPU.", function=True)
 functions["is_inference"] = Tensor.is_inference
-
-
-@composite(function=False)
-def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Memory that a GPU reads directly; RuntimeError, as there is none, or NotImplementedError where there is a GPU."""
-    if gpu.is_available():
-        raise NotImplementedError("pinned memory is not available in autograph's engine: `.to('cuda')` does without")
-    raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
 @composite(function=False)

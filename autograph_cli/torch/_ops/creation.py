@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import cuda
 from .._arrays.cuda import moved
 from .._arrays.meta import Meta, without_memory
 from .._arrays.sparse import Sparse
@@ -127,7 +128,7 @@ def number(name: str, argument: str, position: int, x: Any) -> Any:
 def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
     """The tensor over a new array, or `out` with its values."""
     if out is not None:
-        dispatch.put(out, raw[()])
+        dispatch.put(out, make(raw[()]))
         written: Tensor = out
         return written
     if process_state.special and thread_state.on_meta:
@@ -171,7 +172,14 @@ def _of_data(data: Any) -> Any:
 def _copied(data: Any, dtype: Any) -> Any:
     if isinstance(data, Tensor):
         return cast(kernels(data._raw).clone(data._raw), dtype or data._raw.dtype)
-    return array_of(data, dtype)
+    raw = cuda.of_other_library(data)
+    return array_of(data, dtype) if raw is None else _here(raw.copy(), dtype)
+
+
+def _here(raw: Any, dtype: Any) -> Any:
+    """An array of a GPU where tensors are made at present."""
+    raw = raw if dtype is None else raw.astype(dtype, copy=False)
+    return moved(raw, thread_state.place or devices.CPU)
 
 
 def _warn_copy(what: str) -> None:
@@ -189,6 +197,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         return data if dtype is None or wanted == data._raw.dtype else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or wanted == data.dtype):
         return from_numpy(data)
+    raw = cuda.of_other_library(data)
+    if raw is not None:
+        return make(_here(raw, None if dtype is None else wanted))
     return finish("as_tensor", array_of(data, None if dtype is None else wanted), False)
 
 

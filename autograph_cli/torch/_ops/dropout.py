@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.cuda import moved
+from .._arrays.cuda import drawing_for, moved
 from .._arrays.meta import Meta
 from .._core import batching, dtypes, generator, randomness
 from .._core.arg_check import hands_on
@@ -87,6 +87,8 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = F
     shape = _noise_shape(input, feature)
     if p == 1:
         return _times(input, make(np.zeros((), input._raw.dtype)[()]), inplace)
+    if input.is_cuda and not (feature or inplace):
+        return native_dropout(input, p, True)[0]
     draw = lambda size: generator.dropout_noise(stream_of(None), size, input._raw.dtype, p)  # noqa: E731
     return _times(input, _noise(draw, shape, input), inplace)
 
@@ -96,7 +98,8 @@ def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
     if thread_state.levels:
         nothing = lambda size: Meta(size, input._raw.dtype)  # noqa: E731
         return randomness.drawn(like.shape, nothing if input.is_meta else draw)
-    made = make(moved(in_memory_order(draw, like)[()], input.device))
+    with drawing_for(input.device):
+        made = make(moved(in_memory_order(draw, like)[()], input.device))
     if process_state.observer is not None:
         process_state.observer.untracked("bernoulli", None, (), (made,))
     return made
@@ -210,9 +213,10 @@ def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]
         return input, make(kernels(input._raw).xp.ones(input._raw.shape, bool)[()])
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
     draw = lambda size: moved(  # noqa: E731
-        generator.bernoulli(stream_of(None), size, np.dtype(bool), 1 - p)[()], input.device
+        generator.dropout_mask(stream_of(None), size, 1 - p)[()], input.device
     )
-    kept = make(Meta(input._raw.shape, bool)) if input.is_meta else randomness.drawn(input._raw.shape, draw)
+    with drawing_for(input.device):
+        kept = make(Meta(input._raw.shape, bool)) if input.is_meta else randomness.drawn(input._raw.shape, draw)
     result, mask = native_dropout_op(input, kept, scale)
     return result, mask
 

@@ -338,7 +338,7 @@ def frequencies(half: bool) -> Callable[..., Tensor]:
         kind = dtypes.numpy_dtype(dtype) if dtype is not None else process_state.default_dtype
         made = make(kernels().frequencies(n, d, half, kind))
         if out is not None:
-            put(out, made._raw)
+            put(out, made)
             written: Tensor = out
             return written
         return made.requires_grad_() if requires_grad else made

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .._arrays import cuda
 from .._core import device as devices
 from .._core.class_names import Named
 from .._core.errors import refused
 from .._core.generator import default_stream
 from .._core.interrupts import contextmanager
+from .._core.philox import Philox
 from .._core.registry import composite
-from .._core.stream import Stream
+from .._core.stream import DEFAULT_SEED, Stream
 from .._core.tensor import Tensor, make
 
 
@@ -23,20 +25,12 @@ class Generator(metaclass=Named):
     tensor([0.4963, 0.7682])
     """
 
-    __slots__ = ("stream",)
+    __slots__ = ("device", "stream")
 
     def __init__(self, device: Any = "cpu") -> None:
-        if devices.check(device).type == "cuda":
-            raise NotImplementedError(
-                "a generator of a GPU is not available in autograph's engine: what tensors there draw is drawn by that "
-                "of the CPU"
-            )
-        self.stream = Stream()
-
-    @property
-    def device(self) -> Any:
-        """The device of the generator: the CPU."""
-        return devices.CPU
+        self.device = devices.check(device)
+        on_gpu = self.device.type == "cuda"
+        self.stream: Stream | Philox = cuda.opened().new_stream(self.device.index, DEFAULT_SEED) if on_gpu else Stream()
 
     def manual_seed(self, seed: int) -> Generator:
         """Start over from `seed`; ValueError if it has more than 64 bits."""
@@ -52,7 +46,7 @@ class Generator(metaclass=Named):
         return self.stream.initial_seed()
 
     def get_state(self) -> Tensor:
-        """The state as a tensor of 5056 bytes."""
+        """The state as a tensor of 5056 bytes, of 16 for a GPU's."""
         return make(self.stream.get_state())
 
     def set_state(self, new_state: Tensor) -> Generator:
@@ -64,14 +58,14 @@ class Generator(metaclass=Named):
 
     def clone_state(self) -> Generator:
         """A generator that goes on as this one would."""
-        return Generator().set_state(self.get_state())
+        return Generator(self.device).set_state(self.get_state())
 
     def __reduce__(self) -> Any:
-        return _restored, (self.stream.get_state(),)
+        return _restored, (self.stream.get_state(), self.device)
 
 
-def _restored(state: Any) -> Generator:
-    return Generator().set_state(make(state))
+def _restored(state: Any, device: Any = "cpu") -> Generator:
+    return Generator(device).set_state(make(state))
 
 
 default_generator = Generator()
@@ -87,13 +81,17 @@ def manual_seed(seed: int) -> Generator:
     >>> torch.rand(3)
     tensor([0.4963, 0.7682, 0.0885])
     """
-    return default_generator.manual_seed(seed)
+    default_generator.manual_seed(seed)
+    cuda.seed_all(int(seed))
+    return default_generator
 
 
 @composite(method=False)
 def seed() -> int:
     """Start the default generator over from a seed of the operating system's, and return it."""
-    return default_generator.seed()
+    chosen = default_generator.seed()
+    cuda.seed_all(chosen)
+    return chosen
 
 
 @composite(method=False)
@@ -116,10 +114,11 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cpu") -> Iterator[None]:
-    """A block after which the default generator goes on as if the block had not been there."""
-    state = default_generator.get_state()
+    """A block after which the default generators go on as if the block had not been there."""
+    state, gpus = default_generator.get_state(), cuda.states()
     try:
         yield
     finally:
         if enabled:
             default_generator.set_state(state)
+            cuda.set_states(gpus)

@@ -14,6 +14,7 @@ from .._core.errors import refused
 from .._core.inplace import run_inplace
 from .._core.interpreter_stack import refuse_captured
 from .._core.registry import composite
+from .._core.saved_tensors import Indices
 from .._core.state import thread_state
 from .._core.tensor import Tensor, Wrapped, make
 from .._core.user_warnings import warn
@@ -209,14 +210,6 @@ def _index_array(item: Any) -> Any:
     return inferred if inferred.dtype in (np.bool_, np.uint8) else array_of(item, np.dtype(np.int64))
 
 
-class Indices(list[Any]):
-    """The tensors to pick with, by dimension, or None."""
-
-    __slots__ = ("given",)
-    given: list[Any]
-    """The same with masks as they are, which PyTorch's nodes keep, in place of the positions where they hold."""
-
-
 def _by_dimension(picks: list[Any]) -> list[Any]:
     if not picks:
         return []
@@ -287,7 +280,9 @@ def _value(input: Tensor, value: Any) -> Tensor:
         value = value.item()
     if isinstance(value, (bool, int, float, complex)):
         dtypes.check_held(value, input._raw.dtype)
-        return make(dtypes.cast_number(value, input._raw.dtype))
+        made = make(dtypes.cast_number(value, input._raw.dtype))
+        made._number = value
+        return made
     raise refused(TypeError, f"can't assign a {type_name(value)} to a {input.type()}")
 
 

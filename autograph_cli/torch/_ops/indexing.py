@@ -267,7 +267,7 @@ def zero_(input: Tensor) -> Tensor:
 # ---------------------------------------------------------------- by index and mask
 
 
-@overloaded()
+@overloaded(autocast="")
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
     """`input` with `values` at `indices`, as `input[indices] = values` writes them; with `accumulate` they are
     added.
@@ -390,7 +390,7 @@ def scatter(
     return (scatter_op if isinstance(src, Tensor) else scatter_value), input, d, index, given
 
 
-@overloaded(out="apart")
+@overloaded(out="apart", autocast="")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
     """`input` with the elements of `src` added where `index` says along `dim`.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.cuda import is_available
 from .._arrays.dispatched import Dispatched, wrapper
 from .._arrays.meta import NO_DATA
 from .._core import device as devices, dtypes, tensor
@@ -84,31 +85,40 @@ def _option(dtype: Any) -> str:
 
 
 class tensortype(type):
-    """The classes of the first API: made of nothing, they answer `isinstance` by dtype."""
+    """The classes of the first API: made of nothing, they answer `isinstance` by dtype and device."""
 
     dtype: Any
+    is_cuda: bool
 
     def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, Tensor) and x._raw.dtype == cls.dtype.numpy and not x.is_sparse
+        fits = isinstance(x, Tensor) and x._raw.dtype == cls.dtype.numpy and not x.is_sparse
+        return fits and x.is_cuda == cls.is_cuda
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
         if device is not None:
             devices.check(device)
+        if cls.is_cuda and not is_available():
+            raise refused(
+                TypeError, f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled."
+            )
         made: Tensor = instance(Tensor, legacy_raw(args, cls.dtype.numpy))
-        return made
+        return made.cuda() if cls.is_cuda else made
 
 
 tensortype.__module__ = "torch"
 
 
-def _typed(dtype: dtypes.dtype) -> Any:
-    members = {"__module__": "torch", "__doc__": f"Tensors of {dtype}.", "dtype": dtype, "is_cuda": False}
-    return tensortype(dtype.legacy, (), members)
+def _typed(dtype: dtypes.dtype, is_cuda: bool) -> Any:
+    where, doc = ("torch.cuda", f"Tensors of {dtype} on a GPU.") if is_cuda else ("torch", f"Tensors of {dtype}.")
+    return tensortype(dtype.legacy, (), {"__module__": where, "__doc__": doc, "dtype": dtype, "is_cuda": is_cuda})
 
 
 _UNTYPED = (*dtypes.FLOAT8, *map(np.dtype, ("uint16", "uint32", "uint64")))
-TYPED = {t.legacy: _typed(t) for t in dtypes.ALL if not t.is_complex and t.numpy not in _UNTYPED}
+_WITH_A_TYPE = [t for t in dtypes.ALL if not t.is_complex and t.numpy not in _UNTYPED]
+TYPED = {t.legacy: _typed(t, False) for t in _WITH_A_TYPE}
 """`FloatTensor`, `LongTensor` and their kin, by name."""
+TYPED_ON_GPU = {t.legacy: _typed(t, True) for t in _WITH_A_TYPE}
+"""`torch.cuda.FloatTensor` and its kin."""
 
 
 @composite(function=False)
@@ -119,25 +129,23 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         return f"torch.{place}{self.dtype.legacy}"
     if self.is_meta and isinstance(dtype, tensortype):
         raise NotImplementedError(NO_DATA)
-    return self.to(_dtype_of_type(dtype))
+    if isinstance(dtype, dtypes.dtype):
+        return self.to(dtype)
+    wanted = _type_of(dtype)
+    return self.to("cuda" if wanted.is_cuda else "cpu", wanted.dtype)
 
 
-def _dtype_of_type(wanted: Any) -> dtypes.dtype:
-    found: dtypes.dtype
-    if isinstance(wanted, dtypes.dtype):
-        return wanted
+def _type_of(wanted: Any) -> Any:
+    """The class of the first API that is asked for, itself or by name; ValueError for what is none."""
     if isinstance(wanted, tensortype):
-        found = wanted.dtype
-        return found
-    if wanted is Tensor:
-        return dtypes.FROM_NUMPY[process_state.default_dtype]
+        return wanted
     shown = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", str(wanted))
     head, _, tail = shown.rpartition(".")
-    if tail == "Tensor":
-        return dtypes.FROM_NUMPY[process_state.default_dtype]
-    if head != "torch" or tail not in TYPED:
+    if tail == "Tensor" or wanted is Tensor:
+        tail = dtypes.FROM_NUMPY[process_state.default_dtype].legacy
+    found = {"": TYPED, "torch": TYPED, "torch.cuda": TYPED_ON_GPU}.get(head, {}).get(tail)
+    if found is None or (not head and wanted is not Tensor):
         raise refused(ValueError, f"invalid type: '{shown}'")
-    found = TYPED[tail].dtype
     return found
 
 
@@ -209,12 +217,15 @@ def make_wrapper_subclass(
 
 @composite(method=False)
 def set_default_tensor_type(t: Any) -> None:
-    """The dtype of a legacy class as the default one; deprecated in favour of `set_default_dtype`."""
+    """The dtype and, of a GPU's, the device of a legacy class as the default ones; deprecated."""
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."
     )
-    set_default_dtype(_dtype_of_type(t))
+    wanted: Any = TYPED.get(t.legacy) if isinstance(t, dtypes.dtype) else _type_of(t)
+    set_default_dtype(t if wanted is None else wanted.dtype)
+    if wanted is not None and wanted.is_cuda:
+        process_state.default_device = devices.check("cuda")
 
 
 tensor.construct = legacy_constructor

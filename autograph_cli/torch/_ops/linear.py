@@ -12,7 +12,7 @@ from .._core.dtype_checks import same_for_addmm, same_for_addmv, same_for_produc
 from .._core.dtypes import cpp_name
 from .._core.operation import operation, operations
 from .._core.registry import composite
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Wrapped
 from . import arithmetic, broadcasting, views
 
 mm = operation(
@@ -129,6 +129,7 @@ def mv_(input: Tensor, vec: Tensor) -> Tensor:
 
 
 @composite(name="dot", out=True)
+@autocasts("")
 def dot_(input: Tensor, tensor: Tensor) -> Tensor:
     """The inner product of two vectors."""
     check_dot(input, tensor)
@@ -280,7 +281,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if input.ndim == 0:
         raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
     if not input._raw.flags.c_contiguous:
-        return arithmetic.add(matmul(input, views.t(weight)), bias)
+        product = matmul(input, views.t(weight))
+        return arithmetic.add(product, bias) if isinstance(bias, Wrapped) else product.add_(bias)
     shape = input._raw.shape
     rows = views.view(input, (math.prod(shape[:-1]), shape[-1]))
     return views.view(_addmm(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))

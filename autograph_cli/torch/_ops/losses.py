@@ -351,6 +351,7 @@ def _absolute(input: Tensor, target: Tensor) -> Tensor:
     return found
 
 
+@autocasts("")
 def l1_loss(
     input: Tensor,
     target: Tensor,

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import batching_layers, dtypes, recomputed
 from .._core.arg_check import hands_on
+from .._core.autocast import autocasts
 from .._core.dtype_checks import no_integers, parameters_fit, refuse
 from .._core.errors import refused
 from .._core.operation import operation, operations
@@ -285,6 +286,7 @@ def layer_norm(
 
 
 @composite(method=False)
+@autocasts("")
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Tensor:
     """`input` over the root of the mean of its squares, as PyTorch composes it."""
     sizes = _check_normalized(input, normalized_shape, weight, None, comma="")

@@ -73,6 +73,7 @@ def _check_norm_dtype(name: str, x: Tensor, dtype: Any) -> None:
         raise RuntimeError(f"{name}: dtype should be {side} for {side} inputs, but got {dtypes.cpp_name(dtype.numpy)}")
 
 
+@autocasts("")
 def matrix_norm(
     A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:

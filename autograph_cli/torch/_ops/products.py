@@ -162,6 +162,7 @@ for _name, _op in (
 
 
 @composite(out=True)
+@autocasts("")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The inner product of two vectors, the first one conjugated."""
     linear.check_dot(input, other)
@@ -183,6 +184,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 @composite(out="partial")
+@autocasts("")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross product along `dim`; by default along the first dimension of length 3."""
     if dim is None:
@@ -239,6 +241,7 @@ def _same_kind(a: Tensor, b: Tensor) -> None:
 
 
 @composite(method=False, out=True)
+@autocasts("")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """The sum of products over the last `dims` dimensions of `a` and the first of `b`, or over two lists of dimensions.
 
@@ -323,7 +326,7 @@ def _put(result: Tensor, out: Any) -> Tensor:
     if out is None:
         return result
 
-    put(out, result._raw)
+    put(out, result)
     written: Tensor = out
     return written
 

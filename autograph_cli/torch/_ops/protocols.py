@@ -276,12 +276,6 @@ methods["__array__"], methods["__array_wrap__"], methods["__array_priority__"] =
 methods["__dlpack__"], methods["__dlpack_device__"] = _dlpack, lambda self: materialize(self).__dlpack_device__()
 
 
-@composite(method=False)
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor over the memory of an object that speaks DLPack."""
-    return from_numpy(np.from_dlpack(ext_tensor))
-
-
 def _size(lengths: tuple[int, ...]) -> Size:
     return Size(lengths)
 

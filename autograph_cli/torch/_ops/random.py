@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.cuda import moved
+from .._arrays.cuda import drawing_for, moved
 from .._arrays.meta import Meta
 from .._core import dispatch, dtypes, generator as samplers, randomness
 from .._core.batching import expanded, value_of
@@ -190,7 +190,7 @@ def multinomial(
     if out is not None:
         if out._raw.dtype != np.int64:
             raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._raw.dtype)}")
-        dispatch.put(out, _drawn_rows(input, num_samples, replacement, generator))
+        dispatch.put(out, make(_drawn_rows(input, num_samples, replacement, generator)))
         return out
     drawn = _multinomial(input, num_samples, replacement, generator)
     if process_state.observer is not None and not thread_state.levels:
@@ -200,7 +200,8 @@ def multinomial(
 
 def _drawn_rows(input: Tensor, count: int, replacement: bool, generator: Any) -> Any:
     """Numbers of categories, drawn on the CPU, on the device of their weights."""
-    drawn = samplers.multinomial(stream_of(generator), moved(input._raw, CPU), count, replacement)
+    with drawing_for(input.device):
+        drawn = samplers.multinomial(stream_of(generator), moved(input._raw, CPU), count, replacement)
     return moved(drawn, input.device)
 
 
@@ -414,6 +415,6 @@ def normal(
     made: Tensor = run(mean, std, generator)
     if out is None:
         return made
-    dispatch.put(out, made._raw)
+    dispatch.put(out, made)
     written: Tensor = out
     return written

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arrays.meta import readable
+from .._core.autocast import autocasts
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
@@ -31,6 +32,13 @@ def _lstm_layer_gradients(
     result1: Any,
     result2: Any,
     reverse: Any,
+    mode: Any,
+    hidden_size: Any,
+    num_layers: Any,
+    has_biases: Any,
+    train: Any,
+    bidirectional: Any,
+    batch_first: Any,
     result3: Any,
 ) -> Any:
     return f.mkldnn_rnn_layer_backward(
@@ -90,8 +98,7 @@ def _layer_backward(
     reverse: bool,
     _workspace: Any,
 ) -> tuple[Any, ...]:
-    """The gradients of `mkldnn_rnn_layer`, recorded: its steps are computed once more."""
-    one = full((), 1, dtype=input.dtype)
+    """The gradients of `mkldnn_rnn_layer`, recorded: its steps are computed once more, all in PyTorch's order."""
     grad_output, grad_hy, grad_cy = grad_output.contiguous(), grad_hy.contiguous(), grad_cy.contiguous()
     times = range(input.shape[0])[:: -1 if reverse else 1]
     kept = []
@@ -106,22 +113,30 @@ def _layer_backward(
     by_w_ih = by_w_hh = by_bias = None
     for t, h, c, i, f, g, o, cell in reversed(kept):
         top = grad_output[t] + grad_hy
-        inner = grad_cy + top * o * (one - cell.tanh() * cell.tanh())
-        gates = operations.cat(
-            [
-                inner * g * i * (one - i),
-                inner * c * f * (one - f),
-                inner * i * (one - g * g),
-                top * cell.tanh() * o * (one - o),
-            ],
-            1,
-        )
-        by_w_ih = _added(by_w_ih, gates.transpose(0, 1).mm(input[t]))
-        by_w_hh = _added(by_w_hh, gates.transpose(0, 1).mm(h))
-        by_bias = _added(by_bias, gates.sum(0))
+        right, left = cell.tanh(), cell.tanh()
+        by_top = _from_one(left * right)
+        inner = grad_cy + top * o * by_top
+        to_g, to_i, grad_cy, to_f = inner * i, inner * g, inner * f, inner * c
+        to_o = top * cell.tanh()
+        by_o = _from_one(o)
+        to_o = to_o * o * by_o
+        to_g = to_g * _from_one(g * g)
+        by_f = _from_one(f)
+        to_f = to_f * f * by_f
+        by_i = _from_one(i)
+        gates = operations.cat([to_i * i * by_i, to_f, to_g, to_o], 1)
+        bias = gates.sum(0)
         by_input[t] = gates.mm(w_ih).unsqueeze(0)
-        grad_hy, grad_cy = gates.mm(w_hh), inner * f
+        grad_hy = gates.mm(w_hh)
+        x = input[t]
+        w_ih_part, w_hh_part = gates.transpose(0, 1).mm(x), gates.transpose(0, 1).mm(h)
+        by_bias = _added(by_bias, bias)
+        by_w_ih, by_w_hh = _added(by_w_ih, w_ih_part), _added(by_w_hh, w_hh_part)
     return operations.cat(by_input, 0), by_w_ih, by_w_hh, by_bias, by_bias, grad_hy, grad_cy
+
+
+def _from_one(x: Any) -> Any:
+    return full(tuple(x.shape), 1, dtype=x.dtype) - x
 
 
 def _added(total: Any, part: Any) -> Any:
@@ -230,7 +245,7 @@ def _check_sizes(input: Tensor, state: State, cell: Cell) -> None:
 
 
 for _kind in STEPS:
-    composite(method=False)(_cell_function(_kind))
+    composite(method=False)(autocasts("")(_cell_function(_kind)))
 
 
 # ---------------------------------------------------------------- one layer

@@ -272,7 +272,7 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Te
     if out is None:
         return found
 
-    put(out, found._raw)
+    put(out, found)
     made: Tensor = out
     return made
 

@@ -22,8 +22,8 @@ class autocast:
 
     Products, convolutions and the like compute in `dtype`; losses, decompositions and Fourier transforms in float32;
     the rest in what they are given. A leaf that asks for a gradient is cast once (`cache_enabled`), until the outermost
-    block ends. For a GPU it warns and does nothing. ValueError for a device that is not given by name, RuntimeError for
-    one without autocast.
+    block ends. Without a GPU, that for one warns and does nothing. ValueError for a device that is not given by name,
+    RuntimeError for one without autocast.
 
     >>> from autograph_cli import torch
     >>> with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -44,12 +44,10 @@ class autocast:
         self._enabled = enabled and self._can_be_enabled()
 
     def _can_be_enabled(self) -> bool:
-        if self.device == "cuda" and is_available():
-            raise NotImplementedError("autocast on the device 'cuda' is not available in autograph's engine yet")
-        if self.device == "cuda":
+        if self.device == "cuda" and not is_available():
             warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
             return False
-        if self.fast_dtype in (bfloat16, float16):
+        if self.device == "cuda" or self.fast_dtype in (bfloat16, float16):
             return True
         name = self.device.upper()
         warn(

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
+from .._arrays.cuda import is_available
 from .._core.dtypes import float16, float32, int32
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
@@ -51,7 +52,7 @@ class GradScaler:
     ) -> None:
         self._device = device
         self._enabled = enabled
-        if enabled and device == "cuda":
+        if enabled and device == "cuda" and not is_available():
             warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
             self._enabled = False
         if not self._enabled:
@@ -78,9 +79,9 @@ class GradScaler:
             return outputs
         if isinstance(outputs, Tensor):
             if self._scale is None:
-                self._scale = full((), self._init_scale, dtype=float32)
-                self._growth_tracker = full((), self._init_growth_tracker, dtype=int32)
-            return outputs * self._scale
+                self._scale = full((), self._init_scale, dtype=float32).to(outputs.device)
+                self._growth_tracker = full((), self._init_growth_tracker, dtype=int32).to(outputs.device)
+            return outputs * self._scale.to(outputs.device)
         if isinstance(outputs, Iterable):
             scaled = map(self.scale, outputs)
             return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.cuda import moved as on_device, on_host
 from .._core import dtypes
 from .._core.backward import grad
 from .._core.interrupts import contextmanager
@@ -148,11 +149,11 @@ def _random_gradient(output: Tensor) -> Tensor:
     """Values in [-1, 1) from the default generator, as PyTorch draws them."""
     kind = output._raw.dtype if dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING else np.dtype(np.float64)
     if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
-        parts = make(np.empty((*output._raw.shape, 2), np.empty(0, kind).real.dtype))
+        parts = _beside(np.empty((*output._raw.shape, 2), np.empty(0, kind).real.dtype), output)
         parts.uniform_(-1, 1)
         drawn = make(parts._raw.view(kind)[..., 0])
     else:
-        drawn = make(np.empty(output._raw.shape, kind))
+        drawn = _beside(np.empty(output._raw.shape, kind), output)
         drawn.uniform_(-1, 1)
     drawn.requires_grad = True
     return drawn
@@ -234,9 +235,8 @@ class _Check:
         """A function that runs `func` and gives copies of the raw parts of its outputs."""
 
         def evaluate() -> list[Any]:
-            return [
-                np.array(o._raw.imag if part == "imaginary" else o._raw.real) for o in select(self.func(*self.inputs))
-            ]
+            found = [on_host(o._raw) for o in select(self.func(*self.inputs))]
+            return [np.array(raw.imag if part == "imaginary" else raw.real) for raw in found]
 
         return evaluate
 
@@ -279,7 +279,9 @@ class _Check:
         for k in range(size):
             seed = np.zeros(size, output._raw.dtype)
             seed[k] = unit
-            found = grad(output, self.wanted, make(seed.reshape(shape)[()]), retain_graph=True, allow_unused=True)
+            found = grad(
+                output, self.wanted, _beside(seed.reshape(shape)[()], output), retain_graph=True, allow_unused=True
+            )
             for x, g, column in zip(self.wanted, found, columns, strict=True):
                 if g is None:
                     continue
@@ -287,7 +289,7 @@ class _Check:
                     raise GradcheckError("Gradient has dtype mismatch")
                 if g._raw.shape != x._raw.shape:
                     raise GradcheckError("Analytical gradient has incorrect size")
-                column[:, k] = g._raw.reshape(-1)
+                column[:, k] = on_host(g._raw).reshape(-1)
         return columns
 
     def _numerical(
@@ -325,20 +327,20 @@ class _Check:
         for i, output in enumerate(outputs):
             seeds = [_random_gradient(output).detach() for _ in range(10)]
             single = [grad(output, self.wanted, seed, retain_graph=True, allow_unused=True) for seed in seeds]
-            stacked = make(np.stack([seed._raw for seed in seeds]))
+            stacked = _beside(np.stack([on_host(seed._raw) for seed in seeds]), output)
             together = grad(output, self.wanted, stacked, retain_graph=True, allow_unused=True, is_grads_batched=True)
             for j, g in enumerate(together):
                 if g is not None and not np.allclose(
-                    g._raw, np.stack([row[j]._raw for row in single]), self.rtol, self.atol
+                    on_host(g._raw), np.stack([on_host(row[j]._raw) for row in single]), self.rtol, self.atol
                 ):
                     raise GradcheckError(f"For output {i} and input {j}: {forward_check.BATCHED}")
 
     def _check_scales_with_gradient(self, outputs: tuple[Tensor, ...]) -> None:
-        zeros = [make(np.zeros(o._raw.shape, o._raw.dtype)[()]) for o in outputs]
+        zeros = [_beside(np.zeros(o._raw.shape, o._raw.dtype)[()], o) for o in outputs]
         for x, g in zip(self.wanted, grad(outputs, self.wanted, zeros, allow_unused=True), strict=True):
             if g is None:
                 continue
-            if np.any(g._raw != 0):
+            if np.any(on_host(g._raw) != 0):
                 raise GradcheckError("backward not multiplied by grad_output")
             if g._raw.dtype != x._raw.dtype:
                 raise GradcheckError("grad is incorrect type")
@@ -350,7 +352,7 @@ class _Check:
         count = len(_differentiable(self.func(*self.inputs)))
         for cut in [set(range(count)), *({i} for i in range(count) if count > 1)]:
             outputs = [_cut(o) if i in cut else o for i, o in enumerate(_differentiable(self.func(*self.inputs)))]
-            zeros = [make(np.zeros(o._raw.shape, o._raw.dtype)[()]) for o in outputs]
+            zeros = [_beside(np.zeros(o._raw.shape, o._raw.dtype)[()], o) for o in outputs]
             try:
                 found = grad(outputs, self.wanted, zeros, allow_unused=True)
             except RuntimeError as error:
@@ -358,7 +360,7 @@ class _Check:
                     'Expected backward function to handle undefined output grads. Please look at "Notes about '
                     'undefined output gradients" in "tools/autograd/derivatives.yaml"'
                 ) from error
-            if any(g is not None and np.any(g._raw != 0) for g in found):
+            if any(g is not None and np.any(on_host(g._raw) != 0) for g in found):
                 raise GradcheckError(
                     "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
                     "Please look "
@@ -367,6 +369,11 @@ class _Check:
 
 
 # ---------------------------------------------------------------- pieces
+
+
+def _beside(array: Any, x: Tensor) -> Tensor:
+    """A tensor of an array's elements, on the device of `x`."""
+    return make(on_device(array, x.device))
 
 
 class UndefinedGradBackward(Node):

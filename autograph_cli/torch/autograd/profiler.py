@@ -164,6 +164,11 @@ class _Followed:
         if self._inner is not None:
             self._inner.untracked(name, op, inputs, outputs)
 
+    def collective(self, *about: Any, **named: Any) -> None:
+        """The ranks of a group exchange tensors."""
+        if self._inner is not None:
+            self._inner.collective(*about, **named)
+
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""
         if self._inner is not None:

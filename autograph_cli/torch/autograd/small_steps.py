@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.cuda import moved as on_device
 from .._core import dtypes
 from .._core.tensor import Tensor, make
 
@@ -39,7 +40,7 @@ def moved(x: Tensor, kept: Any, index: Any, by: Any) -> None:
     if isinstance(kept, np.generic):
         x._raw = kept.dtype.type(kept + by)
     else:
-        x._raw[index] = kept[index] + by
+        x._raw[index] = kept[index] + (on_device(by, x.device) if isinstance(by, np.ndarray) else by)
 
 
 def put_back(x: Tensor, kept: Any) -> None:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.backward_pass import queue_callback
 from .._core.class_names import type_name
 from .._core.dtype_checks import check_differentiable
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
+
+
+class _Engine:
+    """`Variable._execution_engine`, of which scripts use one method."""
+
+    queue_callback = staticmethod(queue_callback)
 
 
 class VariableMeta(type):
@@ -24,6 +31,8 @@ class Variable(metaclass=VariableMeta):
     >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)
     """
+
+    _execution_engine = _Engine()
 
     def __new__(cls, data: Any = None, requires_grad: bool | None = None, volatile: bool | None = None) -> Any:
         if volatile:

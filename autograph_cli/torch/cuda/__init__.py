@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import OrderedDict
 from typing import Any, NoReturn
 
@@ -9,6 +10,9 @@ from .. import _missing
 from .._arrays import cuda
 from .._arrays.cuda import OutOfMemoryError as OutOfMemoryError, is_available as is_available
 from .._core.device import check, device as _device
+from .._core.philox import Philox
+from .._core.tensor import Tensor, make
+from .._ops import legacy
 from . import amp, nvtx
 from .streams import (
     CUDAGraph as CUDAGraph,
@@ -93,16 +97,60 @@ def get_device_properties(device: Any = None) -> _CudaDeviceProperties:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: CuPy does not have the dtype."""
-    return False
+    """Whether tensors of a GPU may be of bfloat16: False without a GPU."""
+    return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
 
 def manual_seed(seed: int) -> None:
-    """Nothing: what is drawn for a GPU is drawn by the generator of the CPU."""
+    """Start the random stream of the current GPU over; nothing without a GPU."""
+    if is_available():
+        _stream(None).manual_seed(int(seed))
 
 
 def manual_seed_all(seed: int) -> None:
-    """Nothing, as `manual_seed`."""
+    """Start the random streams of all GPUs over."""
+    cuda.seed_all(int(seed))
+
+
+def seed() -> None:
+    """A new seed for the random stream of the current GPU; nothing without a GPU."""
+    if is_available():
+        _stream(None).seed()
+
+
+def seed_all() -> None:
+    """One new seed for the random streams of all GPUs."""
+    cuda.seed_all(secrets.randbits(53))
+
+
+def initial_seed() -> int:
+    """The seed of the random stream of the current GPU."""
+    return _stream(None).initial_seed()
+
+
+def get_rng_state(device: Any = "cuda") -> Tensor:
+    """The state of the random stream of a GPU, as 16 bytes."""
+    return make(_stream(device).get_state())
+
+
+def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
+    """Let the random stream of a GPU go on from a state."""
+    _stream(device).set_state(new_state._raw)
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """The states of the random streams of all GPUs."""
+    return [get_rng_state(index) for index in range(device_count())]
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Put back what `get_rng_state_all` gave."""
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)
+
+
+def _stream(device: Any) -> Philox:
+    return cuda.default_stream(_gpu(device))
 
 
 def empty_cache() -> None:
@@ -120,7 +168,16 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 def memory_allocated(device: Any = None) -> int:
     """The bytes that tensors hold."""
-    return int(cuda.opened().cupy.get_default_memory_pool().used_bytes()) if is_initialized() else 0
+    return _bytes("held", device)
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes that tensors have held, since the script began or `reset_peak_memory_stats`."""
+    return _bytes("most", device)
+
+
+def _bytes(what: str, device: Any) -> int:
+    return int(getattr(cuda.opened().peaks, what)[_gpu(device).index]) if is_initialized() else 0
 
 
 def memory_reserved(device: Any = None) -> int:
@@ -128,45 +185,29 @@ def memory_reserved(device: Any = None) -> int:
     return int(cuda.opened().cupy.get_default_memory_pool().total_bytes()) if is_initialized() else 0
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_reserved(device: Any = None) -> int:
     """0 without a GPU; NotImplementedError with one: CuPy does not count it."""
     if is_initialized():
-        raise NotImplementedError("torch.cuda.max_memory_allocated is not available in autograph's engine yet")
+        raise NotImplementedError("torch.cuda.max_memory_reserved is not available in autograph's engine")
     return 0
 
 
-max_memory_reserved = max_memory_allocated
-
-
 def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
-    """Nothing."""
-    return OrderedDict()
+    """What is counted: the bytes that tensors hold, and the most that they have held; nothing without a GPU."""
+    if not is_initialized():
+        return OrderedDict()
+    known = {"current": memory_allocated(device), "peak": max_memory_allocated(device)}
+    return OrderedDict((f"allocated_bytes.all.{name}", count) for name, count in known.items())
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Nothing: no peak is kept."""
+    """Let the most that tensors have held be what they hold now."""
+    if is_initialized():
+        peaks, index = cuda.opened().peaks, _gpu(device).index
+        peaks.most[index] = peaks.held[index]
 
 
 reset_accumulated_memory_stats = reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
-
-
-def seed() -> None:
-    """A new seed for the generator of the current GPU, of which there is none."""
-
-
-def seed_all() -> None:
-    """New seeds for the generators of all GPUs, of which there are none."""
-
-
-def get_rng_state_all() -> list[Any]:
-    """The states of the generators of all GPUs: an empty list."""
-    return []
-
-
-def set_rng_state_all(new_states: Any) -> None:
-    """Put back what `get_rng_state_all` gave; AssertionError for the state of a GPU."""
-    for _ in new_states:
-        _needs_gpu()
 
 
 def get_arch_list() -> list[str]:
@@ -180,7 +221,7 @@ def _needs_gpu(*args: Any, **kwargs: Any) -> NoReturn:
     raise NotImplementedError("this function of torch.cuda is not available in autograph's engine")
 
 
-initial_seed = get_rng_state = set_rng_state = ipc_collect = can_device_access_peer = memory_summary = _needs_gpu
+ipc_collect = can_device_access_peer = memory_summary = _needs_gpu
 set_per_process_memory_fraction = utilization = is_current_stream_capturing = memory_snapshot = _needs_gpu
 current_blas_handle = _needs_gpu
 
@@ -228,4 +269,5 @@ class device_of(device):
         super().__init__(obj.get_device())
 
 
+globals().update(legacy.TYPED_ON_GPU)  # FloatTensor and its kin
 _missing.speak_for(amp, nvtx)

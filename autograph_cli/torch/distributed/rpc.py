@@ -1,10 +1,14 @@
-"""`torch.distributed.rpc`: there are no other processes to call."""
+"""`torch.distributed.rpc`: no rank runs what another one asks of it; what scripts import at their top says so."""
 
 from __future__ import annotations
 
-from . import _needs_processes
+from ._refusals import refusing
 
 _REFUSED = ("init_rpc", "remote", "rpc_async", "rpc_sync", "shutdown")
+_WHY = (
+    "ranks exchange tensors and objects (torch.distributed.send, broadcast, all_gather_object, ...), none calls "
+    "functions of another"
+)
 __all__ = ["is_available", *_REFUSED]
 
 
@@ -13,4 +17,4 @@ def is_available() -> bool:
     return False
 
 
-globals().update({name: _needs_processes(f"rpc.{name}") for name in _REFUSED})
+globals().update({name: refusing(f"rpc.{name}", _WHY) for name in _REFUSED})

@@ -1,4 +1,4 @@
-"""`torch.distributed.tensor`: its class can be asked for; no tensor is one."""
+"""`torch.distributed.tensor`: its class can be asked for; no tensor is one, for each is whole in its process."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ __all__ = ["DTensor"]
 
 
 class DTensor:
-    """RuntimeError when it is made: a tensor is in one process."""
+    """RuntimeError when it is made: a tensor is whole in each process."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         raise RuntimeError(
-            "torch.distributed.tensor.DTensor is not available in autograph's engine: a model is trained in one process"
+            "torch.distributed.tensor.DTensor is not available in autograph's engine: each process has the whole tensor"
         )

@@ -37,8 +37,8 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
     first = next((v for v in values if isinstance(v, Tensor)), None)
-    dtype = torch.get_default_dtype() if first is None else first.dtype
-    made = [v if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype) for v in values]
+    like = {"dtype": torch.get_default_dtype()} if first is None else {"dtype": first.dtype, "device": first.device}
+    made = [v if isinstance(v, Tensor) else torch.tensor(v, **like) for v in values]
     return tuple(torch.broadcast_tensors(*made))
 
 

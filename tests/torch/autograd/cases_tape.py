@@ -677,3 +677,28 @@ def tape_outputs_that_a_mask_leaves_out_are_undefined(torch):
     found.append(second_order(torch, image, functional.grid_sample(image, grid.detach(), align_corners=False)))
     found.append(second_order(torch, grid, functional.grid_sample(image.detach(), grid, align_corners=False)))
     return found
+
+
+@case
+def derivatives_of_picking_keep_the_mask(torch):
+    x = leaf(torch)
+    (by_x,) = torch.autograd.grad((x[x > 1.5] ** 2).sum(), x, create_graph=True)
+    (again,) = torch.autograd.grad((by_x**2).sum(), x, create_graph=True)
+    return [(g, list(g.grad_fn._saved_indices), dated_graph([g.grad_fn])) for g in (by_x, again)]
+
+
+@case
+def derivatives_of_an_lstm_run_step_by_step(torch):
+    torch.manual_seed(0)
+    rnn, x = torch.nn.LSTM(2, 3), torch.ones(2, 1, 2, requires_grad=True)
+    output, _ = rnn(x)
+    saved = ("mode", "hidden_size", "num_layers", "has_biases", "train", "bidirectional", "batch_first")
+    node = output.grad_fn
+    (by_x,) = torch.autograd.grad((output**2).sum(), x, create_graph=True)
+    return by_x, dated_graph([by_x.grad_fn]), [getattr(node, f"_saved_{name}") for name in saved]
+
+
+@case
+def a_bias_is_added_in_place_where_rows_are_apart(torch):
+    layer, x = torch.nn.Linear(3, 2), torch.ones(4, 5, 3)
+    return [(layer(x).grad_fn.name(), layer(x)._version) for x in (x, x.transpose(0, 1))]

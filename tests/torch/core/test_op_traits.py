@@ -21,6 +21,7 @@ TABLES = {
     "_core/arg_check.py: BARE": "public functions whose calls are hottest",
     "_core/arg_check.py: QUICK": "public functions whose calls are hottest; most are no operations",
     "_core/delegates.py: BOUND": "functions of nn.functional",
+    "_core/autocast_on_gpu.py: LISTS": "PyTorch's lists of what autocast does with operations on a GPU",
     "_core/delegates.py: OTHERS": "functions of nn.functional",
     "_core/overrides.py: AS_CALLED": "functions of nn.functional",
     "_core/parsing.py: TAKE_NUMBERS": "public functions, with their aliases, whose signatures say Tensor where a number may stand",

@@ -145,3 +145,15 @@ def test_errors_in_pytorchs_words(run, error, message):
     with pytest.raises(error) as caught:
         run()
     assert str(caught.value) == message
+
+
+def test_draws_written_into_out_are_those_of_the_call_without():
+    for draw in (
+        lambda **out: torch.normal(torch.zeros(3), 1.0, **out),
+        lambda **out: torch.multinomial(torch.ones(5), 3, **out),
+    ):
+        torch.manual_seed(0)
+        want = draw()
+        torch.manual_seed(0)
+        out = torch.empty_like(want)
+        assert draw(out=out) is out and torch.equal(out, want)

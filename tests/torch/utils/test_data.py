@@ -196,7 +196,7 @@ REFUSED = [
     (lambda: data.ConcatDataset([]), AssertionError, "datasets should not be an empty iterable"),
     (lambda: data.ConcatDataset([Stream()]), AssertionError, "ConcatDataset does not support IterableDataset"),
     (lambda: data.Dataset()[0], NotImplementedError, "Subclasses of Dataset should implement __getitem__."),
-    (lambda: data.DistributedSampler([1]), RuntimeError, "Requires distributed package to be available"),
+    (lambda: data.DistributedSampler([1]), ValueError, "Default process group has not been initialized"),
 ]
 
 

@@ -97,16 +97,16 @@ class _BatchNorm(_NormBase):
             if self.momentum is None:
                 factor = 1.0 / float(self.num_batches_tracked)
         keeps = not self.training or self.track_running_stats
-        return F.batch_norm(
+        return self._normalized(
             input,
             self.running_mean if keeps else None,
             self.running_var if keeps else None,
-            self.weight,
-            self.bias,
             self.training or (self.running_mean is None and self.running_var is None),
             factor,
-            self.eps,
         )
+
+    def _normalized(self, input: Any, mean: Any, var: Any, of_batch: bool, factor: float) -> Any:
+        return F.batch_norm(input, mean, var, self.weight, self.bias, of_batch, factor, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -128,7 +128,10 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """`BatchNorm` of any number of dimensions; there is one process, so nothing to synchronize."""
+    """`BatchNorm` of any number of dimensions, by the mean and variance of the batches of all ranks.
+
+    Its backward communicates too, and cannot be differentiated again.
+    """
 
     def __init__(
         self,
@@ -149,6 +152,38 @@ class SyncBatchNorm(_BatchNorm):
     def _check_input_dim(self, input: Any) -> None:
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def _normalized(self, input: Any, mean: Any, var: Any, of_batch: bool, factor: float) -> Any:
+        if of_batch and self.training:
+            from . import _functions  # with torch.distributed, loaded when it is used
+
+            group, size = _functions.group_and_size(self.process_group)
+            if size > 1:
+                own = (self.weight, self.bias, mean, var)
+                return _functions.SyncBatchNorm.apply(input.contiguous(), *own, self.eps, factor, group, size)
+        return super()._normalized(input, mean, var, of_batch, factor)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
+        """The module with a SyncBatchNorm, of the same parameters and buffers, for each BatchNorm in it."""
+        made = module
+        if isinstance(module, _BatchNorm):
+            made = SyncBatchNorm(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+            )
+            if module.affine:
+                made.weight, made.bias = module.weight, module.bias
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                setattr(made, name, getattr(module, name))
+            made.training = module.training
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made
 
 
 class _LazyNorm(LazyModuleMixin):

@@ -1,11 +1,14 @@
-"""`torch.nn.parallel`: there is one device, so a module in parallel is the module itself."""
+"""`torch.nn.parallel`: a model on several processes; on one device a module in parallel is the module itself."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import _missing
 from ..modules.module import Module
+
+if TYPE_CHECKING:
+    from .distributed import DistributedDataParallel as DistributedDataParallel
 
 __all__ = ["DataParallel", "DistributedDataParallel"]
 
@@ -27,14 +30,8 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
-class DistributedDataParallel(Module):
-    """RuntimeError when it is made: several processes do not train one model here."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        raise RuntimeError(
-            "DistributedDataParallel is not available in autograph's engine: train the module in one process"
-        )
-
-
 def __getattr__(name: str) -> Any:
+    if name in ("DistributedDataParallel", "distributed"):  # with torch.distributed, which takes a while to load
+        found = _missing.load(f"{__name__}.distributed")
+        return found if name == "distributed" else found.DistributedDataParallel
     raise _missing.error(__name__, name, globals())

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import wait
 from typing import Any
 
+from ..._arrays.cuda import is_available
 from ..._core.user_warnings import warn
 from ._utils.collate import default_collate, default_convert
+from ._utils.pin_memory import pin_memory
 from .dataset import IterableDataset
 from .fetching import FETCHERS, Failure
 from .sampler import BatchSampler, Endless, RandomSampler, SequentialSampler, draw_seed
@@ -123,7 +125,7 @@ class DataLoader:
             )
 
     def __iter__(self) -> Iterator[Any]:
-        if self.pin_memory:
+        if self.pin_memory and not is_available():
             warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
                 "used."
@@ -219,6 +221,9 @@ class _BaseDataLoaderIter:
     def __len__(self) -> int:
         return len(self._loader._index_sampler)
 
+    def _pinned(self, batch: Any) -> Any:
+        return pin_memory(batch) if self._loader.pin_memory else batch
+
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """Batches that are fetched when they are asked for."""
@@ -227,7 +232,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         self._loader, self._fetcher, self._indices = loader, fetcher, indices
 
     def __next__(self) -> Any:
-        return self._fetcher.fetch(next(self._indices))
+        return self._pinned(self._fetcher.fetch(next(self._indices)))
 
 
 class _Workers:
@@ -401,4 +406,4 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._hand_out()
         if isinstance(answer, Failure):
             answer.reraise()
-        return answer
+        return self._pinned(answer)

@@ -164,7 +164,9 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = defaul
         counts = _parts(counts, len(dataset))
     if sum(counts) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
-    order = functions["randperm"](int(sum(counts)), generator=generator).tolist()
+    order = functions["randperm"](
+        int(sum(counts)), generator=generator, device=getattr(generator, "device", None)
+    ).tolist()
     ends = itertools.accumulate(int(n) for n in counts)
     return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, counts, strict=True)]
 

@@ -14,7 +14,8 @@ from .sampler import Sampler
 class DistributedSampler(Sampler[int]):
     """Every `num_replicas`-th index, from `rank` on, in an order that `set_epoch` changes for all processes alike.
 
-    RuntimeError where `num_replicas` or `rank` is not given: there are no process groups here.
+    Without `num_replicas` and `rank` they are those of the default process group. ValueError where there is none, or
+    for a rank that is not below `num_replicas`.
     """
 
     def __init__(
@@ -27,7 +28,10 @@ class DistributedSampler(Sampler[int]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available")
+            from ... import distributed as dist  # loaded when it is used
+
+            num_replicas = dist.get_world_size() if num_replicas is None else num_replicas
+            rank = dist.get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

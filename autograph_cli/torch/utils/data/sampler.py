@@ -79,12 +79,14 @@ class RandomSampler(Sampler[int]):
         if self.replacement:
             for start in range(0, wanted, DRAWN_AT_ONCE):
                 size = (min(DRAWN_AT_ONCE, wanted - start),)
-                yield from functions["randint"](high=n, size=size, dtype=int64, generator=generator).tolist()
+                yield from functions["randint"](
+                    high=n, size=size, dtype=int64, generator=generator, device=generator.device
+                ).tolist()
         else:
             # The last permutation is drawn even if nothing of it is needed, so that the generator ends where PyTorch's
             # does.
             for length in [n] * (wanted // n) + [wanted % n]:
-                yield from functions["randperm"](n, generator=generator).tolist()[:length]
+                yield from functions["randperm"](n, generator=generator, device=generator.device).tolist()[:length]
 
     def __len__(self) -> int:
         return self.num_samples

@@ -1,0 +1,59 @@
+"""The collectives of `torch.distributed`, as PyTorch dispatches them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from autograph_cli.engines.protocol import Listener
+
+_NAMES = {
+    "allreduce_": "all_reduce",
+    "allreduce_coalesced_": "all_reduce_coalesced",
+    "allgather_": "all_gather",
+    "_allgather_base_": "all_gather_into_tensor",
+    "allgather_coalesced_": "all_gather_coalesced",
+    "allgather_into_tensor_coalesced_": "all_gather_into_tensor_coalesced",
+    "_reduce_scatter_base_": "reduce_scatter_tensor",
+    "reduce_scatter_tensor_coalesced_": "reduce_scatter_tensor_coalesced",
+    "alltoall_": "all_to_all",
+    "alltoall_base_": "all_to_all_single",
+    "recv_any_source_": "recv",
+}
+"""The public names of those that are called otherwise than their operations, but for the last underscore."""
+_PEERS = {"send": "dst", "recv_": "src"}
+"""What is between two ranks, and the argument that names the other one."""
+
+
+def tell(listener: Listener, operation: Any, args: Any, kwargs: Any) -> None:
+    """Tell the listener of an operation of `c10d` that is about to run."""
+    name = operation._schema.name.partition("::")[2]
+    given = dict(zip((each.name for each in operation._schema.arguments), args, strict=False)) | kwargs
+    group = _group(given)
+    if group is None:
+        return
+    peer = given.get(_PEERS[name]) if name in _PEERS else -1 if name == "recv_any_source_" else None
+    ranks = torch.distributed.get_process_group_ranks(group)
+    inputs = [value for word, value in given.items() if "input" in word] or list(given.values())
+    tensors = [] if name == "barrier" else list(_tensors(inputs))
+    size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    public = _NAMES.get(name, name.strip("_"))
+    peer = ranks[peer] if peer is not None and peer >= 0 else peer
+    listener.collective(
+        public, group.group_name, ranks, group._get_sequence_number_for_group() + 1, tensors, size, peer
+    )
+
+
+def _group(given: dict[str, Any]) -> Any:
+    found = given.get("process_group")
+    return None if found is None else torch.distributed.ProcessGroup.unbox(found)
+
+
+def _tensors(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors(value)

@@ -1,0 +1,139 @@
+"""What is wrong between the ranks of a run: graphs that differ, collectives that do not meet, gradients left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from autograph_cli.findings.records import Finding, Found, line_of
+from autograph_cli.graph import Collective, Trace
+from autograph_cli.graph.cuts import LISTED
+from autograph_cli.graph.facts import bytes_text
+from autograph_cli.graph.ranks import Rank, words
+
+STOPPED = "stopped: "
+"""What the failure of a rank begins with that was stopped since another one had failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankRule:
+    """One kind of finding between ranks, and what looks for it; the trace is that of one rank."""
+
+    code: str
+    title: str
+    reason: str
+    remedy: str
+    find: Callable[[Sequence[Rank], Trace], Iterator[Found]]
+
+
+def explain_ranks(
+    ranks: Sequence[Rank], trace: Trace, *, select: Collection[str] = (), ignore: Collection[str] = ()
+) -> list[Finding]:
+    """What is found between the ranks of a run, and in the trace of one of them; `select` and `ignore` as in
+    `explain`.
+
+    >>> explain_ranks([Rank(0), Rank(1)], Trace("train.py"))
+    []
+    """
+    chosen = [
+        rule
+        for rule in RULES
+        if rule.code.startswith(tuple(select) or "AG") and not (ignore and rule.code.startswith(tuple(ignore)))
+    ]
+    return [
+        Finding(rule.code, one.said, one.source, rule.reason, one.remedy or rule.remedy, one.facts)
+        for rule in chosen
+        for one in rule.find(ranks, trace)
+    ]
+
+
+def _differ(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
+    """Ranks that ran to the end and built other operations than the others."""
+    groups: dict[str, list[Rank]] = {}
+    for each in ranks:
+        if not each.failure:
+            groups.setdefault(each.built, []).append(each)
+    if len(groups) < 2:
+        return
+    source = next((entry.source for step in trace.steps for entry in step.graph.passes), None)
+    most, *others = sorted(groups.values(), key=lambda group: (-len(group), group[0].rank))
+    for group in others:
+        said = f"{_words(group)} built another graph than {_words(most)}"
+        nodes = f"{group[0].nodes} nodes on rank {group[0].rank}, {most[0].nodes} on rank {most[0].rank}"
+        remedy = f"See where: autograph diff trace#{most[0].rank} trace#{group[0].rank}"
+        yield Found(said, source, (nodes,), remedy=remedy)
+
+
+def _do_not_meet(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
+    """The first collective of each group that its ranks did not begin alike."""
+    began = {
+        each.rank: {(one.group, one.sequence): one for one in each.collectives if one.peer is None} for each in ranks
+    }
+    whole = {each.rank for each in ranks if not each.failure or each.failure.startswith(STOPPED)}
+    told: set[str] = set()
+    for key in sorted({key for its in began.values() for key in its}):
+        group, number = key
+        those = [rank for rank in began if key in began[rank]]
+        first = began[those[0]][key]
+        last = {rank: max([n for name, n in began[rank] if name == group], default=0) for rank in began}
+        late = [rank for rank in first.ranks if rank in whole and last[rank] < number]
+        other = [rank for rank in those if began[rank][key].op != first.op]
+        if group in told or not (late or other):
+            continue
+        told.add(group)
+        lines = tuple(f"rank {rank}: {_call(began[rank][key])}" for rank in those[:LISTED])
+        if late:
+            yield Found(f"{words(late)} never entered {first.op} number {number} of its group", first.source, lines)
+        else:
+            yield Found(f"{words(other)} entered another collective than {words(those[:1])}", first.source, lines)
+
+
+def _left_alone(ranks: Sequence[Rank], trace: Trace) -> Iterator[Found]:
+    """Leaves that a backward call reached, in a step in which the gradients of others are reduced."""
+    for step in trace.steps[-1:]:
+        called = [each for each in trace.collectives if each.step == step.number]
+        reduced = {name for each in called for name in each.tensors if name.endswith(".grad")}
+        unknown = any(each.during is not None and not each.tensors for each in called)
+        reached = {number for entry in step.graph.passes for number in entry.ran}
+        leaves = [node for node in step.graph if node.kind == "leaf" and node.id in reached]
+        names = [name for leaf in leaves for name in leaf.outputs[0].names[:1]]
+        left = [name for name in names if f"{name}.grad" not in reduced]
+        if reduced and left and not unknown and trace.ranks > 1:
+            more = ", ..." if len(left) > LISTED else ""
+            source = next((each.source for each in called if each.tensors), None)
+            facts = (f"the gradients of {len(reduced)} others are reduced in step {step.number}",)
+            yield Found(f"no collective reduces the gradient of {', '.join(left[:LISTED])}{more}", source, facts)
+
+
+def _words(group: Sequence[Rank]) -> str:
+    return words([each.rank for each in group])
+
+
+def _call(each: Collective) -> str:
+    return f"{each.op}, {bytes_text(each.bytes)}, {line_of(each.source)}"
+
+
+RULES = (
+    RankRule(
+        "AG901",
+        "ranks build different graphs",
+        "Collectives meet in the order in which each rank begins them: ranks that compute differently wait for one "
+        "another, or average gradients that do not belong together.",
+        "Let all ranks compute the same; what only one does must hold no collective and no gradient.",
+        _differ,
+    ),
+    RankRule(
+        "AG902",
+        "a collective that not all ranks entered",
+        "A collective ends when all ranks of its group are in it: the others wait in it until the timeout.",
+        "Call it on all ranks of its group, in the same order: not in a branch that depends on the rank or its data.",
+        _do_not_meet,
+    ),
+    RankRule(
+        "AG903",
+        "a parameter that is not reduced",
+        "Each rank adds its own gradient: from the next step on the ranks have different parameters.",
+        "Wrap the whole model in DistributedDataParallel, or reduce this gradient as those of the others.",
+        _left_alone,
+    ),
+)

@@ -1,0 +1,82 @@
+"""What tells the traces of several ranks apart without reading them: a summary of each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from autograph_cli.graph.records import Collective, Node, Source, Trace
+from autograph_cli.graph.trace_writer import write_node
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """One rank of a run, as the list of all ranks has it."""
+
+    rank: int
+    file: str = ""
+    """Where its trace is, among those of the others."""
+    drawn: str = ""
+    """A hash of its graphs; ranks of the same one are drawn once."""
+    built: str = ""
+    """A hash of the operations in its graphs, shapes and values left aside."""
+    nodes: int = 0
+    failure: str = ""
+    failed_at: Source | None = None
+    collectives: tuple[Collective, ...] = ()
+
+
+def summary(trace: Trace, file: str = "") -> Rank:
+    """The summary of a rank's trace."""
+    graphs = [graph for step in trace.steps for graph in (step.graph, step.double) if graph is not None]
+    return Rank(
+        trace.rank,
+        file,
+        _hash(write_node(_plain(node)) for graph in graphs for node in graph),
+        _hash(f"{node.kind} {node.name} {node.op} {node.next}" for graph in graphs for node in graph),
+        sum(map(len, graphs)),
+        trace.failure,
+        trace.failed_at,
+        trace.collectives,
+    )
+
+
+def _plain(node: Node) -> Node:
+    """The node without what differs between ranks that do the same: its numbers."""
+    return node if node.measured is None else replace(node, measured=None)
+
+
+def _hash(lines: Iterable[str]) -> str:
+    found = hashlib.sha256()
+    for line in lines:
+        found.update(line.encode("utf-8", errors="surrogatepass") + b"\n")
+    return found.hexdigest()[:16]
+
+
+def alike(ranks: Iterable[Rank]) -> list[list[int]]:
+    """The numbers of the ranks, those that are drawn once together, in order of the first of them.
+
+    >>> alike([Rank(0, drawn="a"), Rank(1, drawn="b"), Rank(2, drawn="a")])
+    [[0, 2], [1]]
+    """
+    found: dict[str, list[int]] = {}
+    for each in ranks:
+        found.setdefault(each.drawn, []).append(each.rank)
+    return list(found.values())
+
+
+def words(ranks: Sequence[int]) -> str:
+    """Ranks as they are named: `rank 3`, `ranks 0-3, 7`.
+
+    >>> words([0, 1, 2, 5])
+    'ranks 0-2, 5'
+    """
+    spans: list[list[int]] = []
+    for rank in sorted(ranks):
+        if spans and spans[-1][-1] == rank - 1:
+            spans[-1].append(rank)
+        else:
+            spans.append([rank])
+    texts = [f"{span[0]}-{span[-1]}" if len(span) > 1 else str(span[0]) for span in spans]
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(texts)}"

@@ -1,0 +1,173 @@
+"""Traces in files: written and read as they stream, compressed or not, so that nothing is in memory twice."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from typing import IO, Any
+
+from autograph_cli.graph.collector import resting
+from autograph_cli.graph.errors import GraphError, TraceError
+from autograph_cli.graph.records import Graph, Node, Trace
+from autograph_cli.graph.trace_json import Streamed, from_json, read_node, trace_of
+from autograph_cli.graph.trace_writer import BATCH, FORMAT, pieces
+from autograph_cli.graph.verifier import verify
+
+_MAGIC = b"\x1f\x8b"
+"""What gzip begins with."""
+_NODES, _DOUBLE = b'"nodes": [\n', b'"double": {"nodes": [\n'
+_ROW = b'  {"id": '
+_PLACE = b"-Infinity\n"
+"""What stands for rows that were read already in what is left of the text; a trace writes infinity as a string."""
+
+
+def write_trace(trace: Trace, file: IO[bytes], *, compressed: bool = False) -> None:
+    """Write the trace as JSON, as described in docs/trace-format.md, compressed by gzip if that is asked for."""
+    packed = gzip.GzipFile("", "wb", 1, file, 0) if compressed else nullcontext(file)
+    with resting(), packed as out:
+        for piece in pieces(trace):
+            out.write(piece.encode("utf-8"))
+
+
+def read_trace(data: bytes, name: str = "the trace") -> Trace:
+    """Read what `write_trace` wrote; `name` is what errors call it.
+
+    The nodes of a double-backward graph are read when they are first looked at. Raises `TraceError`, then too: not a
+    trace, truncated, of a newer version, or with a malformed part, which it names.
+
+    >>> file = io.BytesIO()
+    >>> write_trace(Trace("a.py"), file, compressed=True)
+    >>> read_trace(file.getvalue()) == Trace("a.py")
+    True
+    """
+    try:
+        with resting():
+            return _streamed(data, name)
+    except (ValueError, RecursionError):  # of another layout, or wrong: to say what, it is read as a whole
+        return from_json(_text(data, name), name)
+
+
+def _open(data: bytes) -> IO[bytes]:
+    file = io.BytesIO(data)
+    return io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 20) if data.startswith(_MAGIC) else file
+
+
+def _text(data: bytes, name: str) -> str:
+    try:
+        with _open(data) as file:
+            return file.read().decode("utf-8", errors="replace")
+    except EOFError:
+        raise TraceError(f"{name} is truncated: it ends in the middle.") from None
+    except (zlib.error, gzip.BadGzipFile) as error:
+        raise TraceError(f"{name} is damaged: {error}.") from None
+
+
+def _streamed(data: bytes, name: str) -> Trace:
+    """The trace, its nodes read line by line and the rest as a whole; raises ValueError where it is not laid out so."""
+    rest: list[bytes] = []
+    found: list[Streamed] = []
+    try:
+        with _open(data) as lines:
+            for line in lines:
+                rest.append(line)
+                if line.endswith(_NODES):
+                    rows = _Rows(lines)
+                    found.append(Streamed(_Unread(data, lines.tell(), rows, name) if line == _DOUBLE else _nodes(rows)))
+                    rest += [_PLACE, rows.end]
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError from error
+    trace = trace_of(_parsed(b"".join(rest), found), name)
+    for step in trace.steps:
+        if step.double and isinstance(step.double.nodes, _Unread):
+            step.double.nodes.graph = step.double
+    return trace
+
+
+def _parsed(text: bytes, found: list[Streamed]) -> dict[str, Any]:
+    """What is left of a trace as JSON, with the nodes that were found where they stood."""
+    places = iter(found)
+
+    def placed(constant: str) -> Streamed:
+        if (place := next(places, None)) is None:
+            raise ValueError(constant)
+        return place
+
+    data = json.loads(text, parse_constant=placed)
+    if next(places, None) is not None or not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError
+    return data
+
+
+class _Rows:
+    """The lines from here on that are nodes; then `end` is the line after them."""
+
+    def __init__(self, lines: IO[bytes]) -> None:
+        self.lines = lines
+        self.end = b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self.lines:
+            if not line.startswith(_ROW):
+                self.end = line
+                return
+            yield line
+
+
+def _nodes(rows: _Rows) -> tuple[Node, ...]:
+    """The nodes of these lines; raises ValueError where one is none."""
+    nodes: list[Node] = []
+    lines = iter(rows)
+    batch = list(itertools.islice(lines, BATCH))
+    while batch:
+        following = list(itertools.islice(lines, BATCH))
+        text = b"".join(batch)
+        if following:
+            if not text.endswith(b",\n"):
+                raise ValueError
+            text = text[:-2]
+        nodes += map(read_node, json.loads(b"[" + text + b"]"))
+        batch = following
+    return tuple(nodes)
+
+
+class _Unread(Sequence[Node]):
+    """The nodes of a graph, counted, and read when they are first looked at."""
+
+    graph: Graph
+
+    def __init__(self, data: bytes, start: int, rows: _Rows, name: str) -> None:
+        self.data, self.start, self.name = data, start, name
+        self.length = sum(1 for _ in rows)
+
+    def read(self) -> Sequence[Node]:
+        """The nodes, which the graph has from now on; raises `TraceError` where one is malformed."""
+        if self.graph.nodes is self:
+            try:
+                with resting(), _open(self.data) as lines:
+                    lines.seek(self.start)
+                    object.__setattr__(self.graph, "nodes", _nodes(_Rows(lines)))
+                    verify(self.graph)
+            except (ValueError, GraphError):
+                from_json(_text(self.data, self.name), self.name)  # says what is wrong
+                raise TraceError(f"{self.name} is damaged.") from None
+        return self.graph.nodes
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.read()[index]
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.read())
+
+    def __eq__(self, other: object) -> bool:
+        return self.read() == other
+
+    def __hash__(self) -> int:
+        return hash(self.read())

@@ -1,0 +1,65 @@
+"""Memory that was changed in place outside of autograd: what the tensors that share it are from then on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autograph_cli.engines.protocol import Output, key_of, number_of
+from autograph_cli.record.events import UNTRACKED, Event
+
+if TYPE_CHECKING:
+    from autograph_cli.record.event_log import EventLog
+
+
+def latest(log: EventLog, tensor: Any, output: Output) -> Output:
+    """What a tensor is that was known as `output`; a view whose base has changed since is taken of it once more.
+
+    Where it is not known how the view was taken, it is an input from now on.
+    """
+    changed = log.step.changed
+    now = changed.get(output, output)
+    while now in changed:
+        now = changed[now]
+    base = log.free_base(tensor)
+    known = None if base is None else log.held(base)
+    if known is None or now == known:
+        return now
+    taken = _way(log, now, known)
+    return log.input(tensor) if taken is None else _again(log, taken, known)
+
+
+def _way(log: EventLog, output: Output, base: Output) -> list[tuple[Event, int]] | None:
+    """The operations that took a view of its base, the last one first, each with the number of what it made."""
+    found, changed = [], log.step.changed
+    while output != base:
+        event = log.known.get(key_of(output))
+        source = None if event is None or event.kind != UNTRACKED else event.args[0] if event.args else event.base
+        if event is None or source is None:
+            return None
+        found.append((event, number_of(output)))
+        output = source
+        while output in changed:
+            output = changed[output]
+    return found
+
+
+def _again(log: EventLog, taken: list[tuple[Event, int]], base: Output) -> Output:
+    """Take a view of what its base is now, as far as that was not done yet."""
+    output, changed = base, log.step.changed
+    for event, nr in reversed(taken):
+        key = event.key
+        if output not in (event.args[:1] or (event.base,)):
+            log.count += 1
+            key = -log.count
+            made = event._replace(number=log.count, key=key, args=(output, *event.args[1:]), base=None)
+            log.add(made)
+            for position in range(len(event.like)):
+                old, new = output_of(event.key, position), output_of(key, position)
+                changed[old] = new
+        output = output_of(key, nr)
+    return output
+
+
+def output_of(key: int, nr: int) -> Output:
+    """An output as the log writes it: the key alone for the first one."""
+    return (key, nr) if nr else key

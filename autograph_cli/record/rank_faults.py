@@ -1,0 +1,168 @@
+"""What keeps several ranks from ending: one that failed, one that others wait for in vain, or a standstill."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from autograph_cli.graph.ranks import words
+
+STILL = 3.0
+"""So many seconds ranks stand still before what they wait for is taken to come no more."""
+NAMED = 8
+"""So many ranks are named with their lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The last collective of a group that a rank has begun."""
+
+    sequence: int
+    op: str
+    bytes: int
+    line: str
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a rank is, as far as it has told."""
+
+    rank: int
+    phase: str = "starting"
+    """`running`, `failed`, `stopped`, or `done`."""
+    at: str = ""
+    """The line of its script."""
+    moved: float = 0.0
+    """When that was another one, or another collective was begun."""
+    failure: str = ""
+    code: int | None = None
+    """How its process ended: the exit code, or less than 0 the signal."""
+    groups: Mapping[str, Begun] = field(default_factory=dict)
+
+    @property
+    def line(self) -> str:
+        return self.at or "its first line"
+
+
+def states(folder: Path, size: int) -> list[State]:
+    """Where the ranks are of which the folder tells."""
+    return [_read(folder, rank) for rank in range(size)]
+
+
+def _read(folder: Path, rank: int) -> State:
+    told = _json(folder / f"rank-{rank}.state")
+    rows: dict[str, list[Any]] = told.get("groups", {})
+    groups = {name: Begun(row[0], row[1], row[2], row[3], tuple(row[4])) for name, row in rows.items()}
+    return State(
+        rank,
+        told.get("phase", "starting"),
+        told.get("at", ""),
+        told.get("moved", 0.0),
+        told.get("failure", ""),
+        _json(folder / f"rank-{rank}.end").get("code"),
+        groups,
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_bytes())
+    except (OSError, ValueError):  # not there yet
+        return {}
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why the ranks cannot go on, in one sentence; `rank` is to blame, where one is."""
+
+    said: str
+    rank: int | None = None
+
+    def text(self) -> str:
+        """It as the file has it by which the ranks are told to stop."""
+        return json.dumps({"said": self.said, "rank": self.rank})
+
+
+def told(path: Path) -> Fault:
+    """What the ranks were stopped for."""
+    found = _json(path)
+    return Fault(found.get("said", ""), found.get("rank"))
+
+
+def judge(ranks: list[State], timeout: float, now: float | None = None) -> Fault | None:
+    """What is wrong with a run, or None as long as it may end by itself."""
+    now = time.time() if now is None else now
+    return next((fault for found in (_failed(ranks), _waiting(ranks, now, timeout)) for fault in found), None)
+
+
+def _failed(ranks: list[State]) -> Iterator[Fault]:
+    """The ranks that failed, that which was killed first, then that which raised first: others raise since it did."""
+    gone = [each for each in ranks if each.code is not None and each.code < 0 and each.phase != "stopped"]
+    for each in gone:
+        name = signal.Signals(-each.code).name if each.code else ""
+        yield Fault(f"rank {each.rank} was killed by {name} at {each.line}", each.rank)
+    for each in sorted(ranks, key=lambda each: (each.phase != "failed", each.moved)):
+        if each.phase == "failed" or (each.code and each.phase != "stopped"):
+            why = f"failed with {each.failure}" if each.failure else f"ended with code {each.code}"
+            yield Fault(f"rank {each.rank} {why} at {each.line}", each.rank)
+
+
+def _waiting(ranks: list[State], now: float, timeout: float) -> Iterator[Fault]:
+    live = [each for each in ranks if each.phase == "running" and each.code is None]
+    still = [each for each in live if now - each.moved > STILL]
+    by_rank = {each.rank: each for each in ranks}
+    for one in still:
+        for name, begun in one.groups.items():
+            for other in (by_rank[rank] for rank in begun.ranks if rank in by_rank):
+                theirs = other.groups.get(name)
+                if theirs is None or theirs.sequence < begun.sequence:
+                    if other.phase == "done":
+                        yield Fault(
+                            f"rank {other.rank} ended and never entered {_call(begun)}, {_where(live)}", other.rank
+                        )
+                elif other in still and theirs.sequence == begun.sequence and not _fit(begun, theirs):
+                    yield Fault(
+                        f"rank {one.rank} is in {_call(begun)} with {begun.bytes} bytes at {begun.line}, and rank "
+                        f"{other.rank} in {_call(theirs)} with {theirs.bytes} bytes at {theirs.line}"
+                    )
+    if live and max(now - each.moved for each in live) > timeout:
+        yield Fault(f"for {timeout:g} seconds {_behind(live)}, {_where(live)}")
+
+
+def _fit(one: Begun, other: Begun) -> bool:
+    """Whether two ranks are in the same call; where each gives as much as it likes, sizes may differ."""
+    return one.op == other.op and (one.bytes == other.bytes or one.op not in SAME_SIZES)
+
+
+SAME_SIZES = ("all_reduce", "broadcast", "reduce", "all_gather_into_tensor", "reduce_scatter_tensor")
+"""The collectives in which all ranks have tensors of one size."""
+
+
+def _behind(live: list[State]) -> str:
+    """Who has not entered what others are in."""
+    for one in live:
+        for name, begun in one.groups.items():
+            late = [other.rank for other in live if other.rank in begun.ranks and _less(other.groups.get(name), begun)]
+            if late:
+                return f"{words(late)} did not enter {_call(begun)}"
+    return f"{words([each.rank for each in live])} stood still"
+
+
+def _less(one: Begun | None, other: Begun) -> bool:
+    return one is None or one.sequence < other.sequence
+
+
+def _call(begun: Begun) -> str:
+    return f"{begun.op} (number {begun.sequence} of its group)"
+
+
+def _where(live: list[State]) -> str:
+    told = ", ".join(f"rank {each.rank} at {each.line}" for each in live[:NAMED])
+    return f"with {told}{', ...' if len(live) > NAMED else ''}"

@@ -1,0 +1,37 @@
+"""How a recorder hears of calls between ranks: as operations that leave no node."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from .._core.operation import Operation
+from .._core.schema import parse
+from .._core.state import process_state, thread_state
+from ._groups import Call
+
+
+@functools.cache
+def operation_of(name: str) -> Operation:
+    """What names the arguments of a call."""
+    schema = parse(f"{name}(Tensor[] tensors, str op='', int? peer=None, str group='', int bytes=0, int number=0)")
+    return Operation(schema, name, name, (), {})
+
+
+def told(call: Call, given: Sequence[Any], changed: Sequence[Any]) -> None:
+    """Tell the observer of a call, by which `given` is read and `changed` is written: the operation is named as the
+    function, and has the kind of reduction, the peer, the group, the bytes that this rank gives, and the number of the
+    call in its group."""
+    observer = process_state.observer
+    if observer is None or thread_state.unobserved:
+        return
+    group = call.group
+    tensors = tuple(given) or tuple(changed)
+    peer = group.ranks[call.peer] if call.between_two and call.peer is not None else None
+    observer.collective(call.name, group.group_name, group.ranks, call.number, tensors, call.bytes, peer)
+    if not tensors:
+        return
+    plain = (call.op, call.peer, call.group.group_name, call.bytes, call.number)
+    outputs = tuple(changed) or tuple(given)
+    observer.untracked(call.name, operation_of(call.name), (tuple(given), *plain), outputs)

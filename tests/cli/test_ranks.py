@@ -1,0 +1,171 @@
+"""`autograph run` on several ranks: one trace of all of them, and whatever one does, none is left behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograph_cli.cli.ranks import _mpiexec
+from autograph_cli.record import store
+from autograph_cli.testing.sweeps import environment
+
+pytest.importorskip("mpi4py")
+KILLS = int(os.environ.get("AUTOGRAPH_KILLS", "1"))
+"""So many runs lose a rank at a time of its own."""
+SCRIPT = """import os, signal, sys, time
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+w = torch.ones(3, requires_grad=True)
+(w * 2).sum().backward()
+dist.all_reduce(w.grad)
+os.write(1, f"rank {rank} of {os.environ['WORLD_SIZE']} {w.grad.tolist()}\\n".encode())  # in one piece
+time.sleep(0.3)
+if rank == 1:
+    WHAT
+dist.barrier()
+"""
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run the script on two ranks; `what` is what rank 1 does at line 12."""
+
+    def start(what: str, *options: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "train.py").write_text(SCRIPT.replace("WHAT", what))
+        command = [*before, sys.executable, "-m", "autograph_cli", "run", *options, "train.py"]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=120, check=False
+        )
+
+    return start
+
+
+def trace(folder: Path) -> Path:
+    return folder / ".autograph" / "trace.zip"
+
+
+def left(folder: Path) -> list[str]:
+    """The processes that work in a folder still."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            there = os.readlink(process / "cwd")
+        except OSError:
+            continue
+        if there == str(folder):
+            found.append((process / "cmdline").read_text().replace("\0", " "))
+    return found
+
+
+def test_two_ranks_are_one_trace(run: Run, tmp_path: Path) -> None:
+    done = run("pass", "--ranks", "2")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"rank {rank} of 2 [4.0, 4.0, 4.0]" for rank in range(2)]
+    assert "ranks 0-1: the same graphs" in done.stderr
+    assert [each.rank for each in store.ranks_of(trace(tmp_path))] == [0, 1]
+    reduced = store.load(trace(tmp_path), 1).collectives[0]
+    assert (reduced.op, reduced.tensors, reduced.ranks, reduced.bytes) == ("all_reduce", ("w.grad",), (0, 1), 12)
+    assert sorted(path.name for path in (tmp_path / ".autograph").iterdir()) == [".gitignore", "trace.zip"]
+
+
+def test_mpiexec_before_the_command_is_the_same(run: Run, tmp_path: Path) -> None:
+    done = run("pass", before=(*_mpiexec(), "-n", "2"))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("autograph: train.py, 1 step") == 1
+    assert [each.rank for each in store.ranks_of(trace(tmp_path))] == [0, 1]
+    assert sorted(path.name for path in (tmp_path / ".autograph").iterdir()) == [".gitignore", "trace.zip"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+def test_pytorch_itself_is_recorded_on_two_ranks_with_gloo(run: Run, tmp_path: Path) -> None:
+    done = run("pass", "--ranks", "2", "--engine", "torch")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"rank {rank} of 2 [4.0, 4.0, 4.0]" for rank in range(2)]
+    reduced = store.load(trace(tmp_path), 1).collectives[0]
+    assert (reduced.op, reduced.tensors, reduced.ranks, reduced.bytes) == ("all_reduce", ("w.grad",), (0, 1), 12)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+def test_a_killed_rank_of_pytorch_ends_the_other(run: Run, tmp_path: Path) -> None:
+    done = run("os.kill(os.getpid(), signal.SIGKILL)", "-q", "--ranks", "2", "--engine", "torch")
+    assert done.returncode == 137, done.stderr
+    assert done.stderr.count("autograph: rank 1 was killed by SIGKILL at train.py") == 1
+    assert [each.rank for each in store.ranks_of(trace(tmp_path))] == [0]
+    assert left(tmp_path) == []
+
+
+ELSEWHERE = """import sys
+from pathlib import Path
+from mpi4py import MPI
+from autograph_cli.graph import Trace
+from autograph_cli.record import rank_store
+rank_store.BLOCK = 100
+rank = MPI.COMM_WORLD.rank
+folder = Path(f"host{rank}")
+folder.mkdir()
+rank_store.write_part(Trace("train.py", failure="x" * 1000, rank=rank, ranks=3), folder)
+rank_store.send_to_first(MPI.COMM_WORLD, folder, f"host{rank}")
+if rank == 0:
+    rank_store.join(folder, 3, Path("trace.zip"))
+"""
+
+
+def test_the_parts_of_other_hosts_come_by_mpi(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.py").write_text(ELSEWHERE)
+    command = [*_mpiexec(), "-n", "3", sys.executable, "elsewhere.py"]
+    subprocess.run(command, cwd=tmp_path, env=environment(), timeout=60, check=True)
+    assert [each.rank for each in store.ranks_of(tmp_path / "trace.zip")] == [0, 1, 2]
+    assert store.load(tmp_path / "trace.zip", 2).failure == "x" * 1000
+
+
+FAULTS = {
+    "raises": ("raise ValueError('no')", "rank 1 failed with ValueError: no at train.py:12", 1),
+    "leaves": ("sys.exit()", "rank 1 ended and never entered barrier", 1),
+    "hangs": ("time.sleep(600)", "for 4 seconds rank 1 did not enter barrier", 1),
+    "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", "rank 1 was killed by SIGKILL at train.py:", 137),
+}
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
+@pytest.mark.parametrize("what", FAULTS)
+def test_all_ranks_end_with_one_sentence(run: Run, tmp_path: Path, what: str) -> None:
+    code, said, ended = FAULTS[what]
+    done = run(code, "--ranks", "2", "--timeout", "4")
+    assert done.returncode == ended, done.stderr
+    assert [line.startswith(f"autograph: {said}") for line in done.stderr.splitlines()].count(True) == 1, done.stderr
+    kept = [each.rank for each in store.ranks_of(trace(tmp_path))]
+    assert kept == ([0] if ended == 137 else [0, 1])
+    assert left(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
+@pytest.mark.parametrize("number", range(KILLS))
+def test_a_rank_that_is_killed_at_any_time_leaves_no_process(run: Run, tmp_path: Path, number: int) -> None:
+    pause = number * 0.01
+    done = run(f"time.sleep({pause}); os.kill(os.getpid(), signal.SIGKILL)", "-q", "--ranks", "2")
+    assert done.returncode == 137, done.stderr
+    assert "rank 1 was killed by SIGKILL at train.py" in done.stderr
+    assert [each.rank for each in store.ranks_of(trace(tmp_path))] == [0]
+    time.sleep(0.1)
+    assert left(tmp_path) == []
+
+
+def test_without_mpi_the_sentence_says_what_to_install(cli: Callable[..., object], monkeypatch: pytest.MonkeyPatch,
+                                                       tmp_path: Path) -> None:  # fmt: skip
+    (tmp_path / "train.py").write_text("pass\n")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    done = cli("run", "--ranks", "2", "train.py")
+    assert (done.exit_code, done.stderr.strip()) == (  # type: ignore[attr-defined]
+        2,
+        "Error: --ranks needs MPI, which is not installed here: pip install autograph-cli[mpi]",
+    )

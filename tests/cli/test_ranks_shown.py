@@ -1,0 +1,116 @@
+"""What the commands show of a trace of several ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from autograph_cli.graph import Collective, Edge, Graph, Node, Output, Pass, Root, Source, Step, TensorType, Trace
+from autograph_cli.record import rank_store, store
+
+Cli = Callable[..., Result]
+THREE = TensorType("float32", (3,))
+
+
+def trace(rank: int, op: str) -> Trace:
+    """A step `loss = op(w)` with its backward pass, and one bucket that was reduced in it."""
+    nodes = (
+        Node(0, "leaf", "AccumulateGrad", "", (Output(THREE, ("w",)),)),
+        Node(1, "operation", f"{op.title()}Backward0", op, (Output(THREE, ("loss",)),), (Edge(0),), (Edge(0),)),
+    )
+    graph = Graph(
+        nodes, (Root("loss", 1),), (Pass(0, "backward", 1, False, (Edge(1),), Source("train.py", 9), (1, 0)),)
+    )
+    bucket = Collective("all_reduce", 1, ranks=(0, 1, 2), bytes=12, tensors=("w.grad",), during=2)
+    return Trace("train.py", (Step(0, graph),), 1, rank=rank, ranks=3, collectives=(bucket,))
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> Callable[..., Path]:
+    """Keep the ranks with these operations as the last trace."""
+
+    def keep(*ops: str) -> Path:
+        for rank, op in enumerate(ops):
+            rank_store.write_part(trace(rank, op), tmp_path)
+        goal = store.made(tmp_path) / store.OF_RANKS
+        rank_store.join(tmp_path, len(ops), goal)
+        return goal
+
+    return keep
+
+
+def test_equal_ranks_are_shown_once(cli: Cli, ranks: Callable[..., Path]) -> None:
+    ranks("tanh", "tanh", "tanh")
+    done = cli("show")
+    assert done.stderr == "ranks 0-2: the same graphs, shown once\n"
+    assert done.stdout.count("TanhBackward0") == 1
+
+
+def test_of_ranks_that_differ_the_first_is_shown_or_the_one_that_is_asked_for(
+    cli: Cli, ranks: Callable[..., Path]
+) -> None:
+    ranks("tanh", "exp", "tanh")
+    first, other = cli("show"), cli("show", "--rank", "1")
+    assert first.stderr == "ranks 0, 2; for rank 1, which differ: --rank N\n"
+    assert "TanhBackward0" in first.stdout
+    assert (other.stderr, "ExpBackward0" in other.stdout) == ("", True)
+
+
+def test_why_says_whose_graph_it_looks_through(cli: Cli, ranks: Callable[..., Path]) -> None:
+    ranks("tanh", "exp")
+    assert "ExpBackward0" in cli("why", "loss", "w", "--rank", "1").stdout
+    assert "rank 0" in cli("why", "loss", "w").stderr
+
+
+def test_the_picture_has_a_frame_for_each_graph_and_the_bucket_between_them(
+    cli: Cli, ranks: Callable[..., Path]
+) -> None:
+    ranks("tanh", "exp", "tanh")
+    drawn = cli("render", "--backward", "-o", "-").stdout
+    for words in ("ranks 0, 2: × 2 ranks", "rank 1: a graph of its own", "all_reduce 1: 12 B"):
+        assert words in drawn
+    assert drawn.count(">all_reduce 1: 12 B<") == 1
+
+
+def test_the_picture_of_one_rank_has_no_frame(cli: Cli, ranks: Callable[..., Path]) -> None:
+    ranks("tanh", "exp")
+    drawn = cli("render", "--backward", "--rank", "1", "-o", "-").stdout
+    assert "ExpBackward0" in drawn
+    assert "rank" not in drawn
+
+
+def test_ranks_are_compared_by_their_numbers(cli: Cli, ranks: Callable[..., Path]) -> None:
+    goal = ranks("tanh", "exp", "tanh")
+    assert cli("diff", "trace#0", "trace#2").exit_code == 0
+    differing = cli("diff", f"{goal}#0", f"{goal}#1")
+    assert differing.exit_code == 1
+    assert "exp" in differing.stdout
+
+
+def test_explain_looks_at_all_ranks_unless_one_is_asked_for(cli: Cli, ranks: Callable[..., Path]) -> None:
+    ranks("tanh", "exp")
+    assert "AG901 train.py:9: rank 1 built another graph than rank 0." in cli("explain").stdout
+    assert "AG901" not in cli("explain", "--rank", "0").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("show", "--rank", "7"), "There is no rank 7 in"),
+        (
+            ("show", "train.py", "--rank", "1"),
+            "--rank 1 is for traces of several ranks: autograph run --ranks N train.py",
+        ),
+    ],
+)
+def test_a_rank_that_is_not_there_is_one_sentence(
+    cli: Cli, ranks: Callable[..., Path], args: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    ranks("tanh")
+    (tmp_path / "train.py").write_text("pass\n")
+    done = cli(*args)
+    assert done.exit_code
+    assert said in done.stderr

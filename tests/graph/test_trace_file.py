@@ -1,0 +1,115 @@
+"""Traces in files are what they are as text, compressed or not; a double-backward graph is read when it is needed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from autograph_cli.graph import (
+    Graph,
+    Node,
+    Output,
+    Step,
+    TensorType,
+    Trace,
+    TraceError,
+    read_trace,
+    to_json,
+    write_trace,
+)
+from autograph_cli.graph.trace_writer import BATCH
+
+TYPE = TensorType("float32", ())
+
+
+def chain(length: int) -> Graph:
+    return Graph(tuple(Node(number, "input", "Input", "", (Output(TYPE, ("权",)),)) for number in range(length)))
+
+
+def trace_of(graph: Graph, double: Graph | None = None) -> Trace:
+    return Trace("a.py", (Step(0, graph, double=double), Step(1, graph)), 2)
+
+
+def written(trace: Trace, compressed: bool = True) -> bytes:
+    file = io.BytesIO()
+    write_trace(trace, file, compressed=compressed)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("length", [0, 1, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH])
+def test_graphs_of_any_length_survive(length: int) -> None:
+    trace = trace_of(chain(length), chain(length) if length else None)
+    for compressed in (False, True):
+        found = read_trace(written(trace, compressed))
+        assert found == trace
+        assert to_json(found) == to_json(trace)
+
+
+def test_recorded_traces_survive(traces: dict[str, Trace]) -> None:
+    for trace in traces.values():
+        assert read_trace(written(trace)) == trace
+
+
+def test_a_file_holds_the_text_and_the_same_trace_gives_the_same_bytes(traces: dict[str, Trace]) -> None:
+    for trace in traces.values():
+        assert written(trace, compressed=False).decode() == to_json(trace)
+        assert gzip.decompress(written(trace)).decode() == to_json(trace)
+        assert written(trace) == written(replace(trace))
+
+
+def test_a_text_of_another_layout_is_read(traces: dict[str, Trace]) -> None:
+    for trace in traces.values():
+        data = json.loads(to_json(trace))
+        for text in (json.dumps(data), json.dumps(data, indent=0), json.dumps(data, indent=2)):
+            assert read_trace(text.encode()) == trace
+
+
+def test_a_double_backward_graph_is_read_when_it_is_needed() -> None:
+    found = read_trace(written(trace_of(chain(2), chain(3)))).steps[0].double
+    assert found is not None and not isinstance(found.nodes, tuple)
+    assert len(found) == 3
+    assert not isinstance(found.nodes, tuple)
+    assert found[2].id == 2
+    assert found.nodes == chain(3).nodes and isinstance(found.nodes, tuple)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (b'"kind": "input"', b'"kind": "other"', "steps[0].double.nodes[0].kind must be one of"),
+        (b'{"id": 1,', b'{"id": 2,', "step 0: node 2 (Input) stands at position 1; ids are dense and in order."),
+        (b'"float32[]"', b'"float32[]', "t.json is damaged: Expecting"),
+    ],
+)
+def test_what_is_wrong_in_it_is_told_then(old: bytes, new: bytes, sentence: str) -> None:
+    before, double, after = written(trace_of(Graph(), chain(2)), compressed=False).partition(b'"double"')
+    trace = read_trace(before + double + after.replace(old, new, 1), "t.json")
+    with pytest.raises(TraceError) as caught:
+        list(trace.steps[0].double or ())
+    assert sentence in str(caught.value)
+
+
+def broken(change: str) -> Any:
+    data = written(trace_of(chain(3)))
+    text = written(trace_of(chain(3)), compressed=False)
+    return {
+        "cut": (data[:-20], "is truncated: it ends in the middle."),
+        "changed": (data[:-8] + bytes(8), "is damaged: "),
+        "text cut": (text[:-30], "is truncated: it ends in the middle, at line"),
+        "no comma": (text.replace(b"},\n  {", b"}\n  {", 1), "is damaged: "),
+        "infinite": (text.replace(b'"total_steps": 2', b'"total_steps": -Infinity'), "total_steps must be"),
+        "newer": (text.replace(b'"version": 5', b'"version": 99'), "has version 99"),
+    }[change]
+
+
+@pytest.mark.parametrize("change", ["cut", "changed", "text cut", "no comma", "infinite", "newer"])
+def test_what_is_no_whole_trace_is_refused(change: str) -> None:
+    data, sentence = broken(change)
+    with pytest.raises(TraceError) as caught:
+        read_trace(data, "t.json")
+    assert str(caught.value).startswith("t.json ") and sentence in str(caught.value)
