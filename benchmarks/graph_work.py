@@ -18,18 +18,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from layouts import CHAIN
+
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- written by `benchmarks/graph_work.py` -->", "<!-- end of graph work -->"
-CHAIN = """
-import torch
-y = torch.ones(16, requires_grad=True)
-ys = [y]
-for i in range({n}):
-    y = torch.sin(y) + ys[-8] if i % 10 == 9 else torch.sin(y)
-    ys.append(y)
-loss = y.sum()
-"""
-"""A chain with skips, of 1.1 nodes a turn."""
 STEP = """
 import torch
 x = torch.tensor(0.5, requires_grad=True)

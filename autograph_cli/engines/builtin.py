@@ -28,7 +28,7 @@ from autograph_cli.engines.builtin_saved import (
     traits,
     types,
 )
-from autograph_cli.engines.protocol import BackwardCall, Listener, ModuleCall, Output, key_of, shown
+from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Listener, ModuleCall, Output, key_of, shown
 from autograph_cli.torch._core.dispatch import run
 from autograph_cli.torch._core.flops import count
 from autograph_cli.torch._core.modes import kept
@@ -223,17 +223,11 @@ class Builtin:
             except Exception as error:
                 self.listener.failed(error)
 
-    def collective(
-        self,
-        op: str,
-        group: str,
-        ranks: Sequence[int],
-        sequence: int,
-        tensors: Sequence[Any],
-        size: int,
-        peer: int | None,
-    ) -> None:
-        self._tell(self.listener.collective, op, group, ranks, sequence, tensors, size, peer)
+    def collective(self, call: Any, tensors: Sequence[Any]) -> None:
+        group = call.group
+        peer = group.ranks[call.peer] if call.between_two and call.peer is not None else None
+        told = CollectiveCall(call.name, group.group_name, group.ranks, call.number, tensors, call.bytes, peer)
+        self._tell(self.listener.collective, told)
 
     def begins(self, call: BackwardCall) -> None:
         self._tell(self.listener.begins, call)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -85,6 +86,23 @@ class BackwardCall(Protocol):
     done; a listener may put it here."""
     counted: Callable[[int], None] | None
     """Called with the floating-point operations of what is no watched operation; put here likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveCall:
+    """One call between the ranks of a group."""
+
+    op: str
+    """Its name in `torch.distributed`."""
+    group: str
+    ranks: Sequence[int]
+    sequence: int
+    """The number of the call in its group, or with its peer, from 1."""
+    tensors: Sequence[Any]
+    bytes: int
+    """What this rank gives."""
+    peer: int | None = None
+    """The other rank of a call between two, which is no collective."""
 
 
 class Inside(Protocol):
@@ -192,21 +210,8 @@ class Listener(Protocol):
     def ends(self, call: BackwardCall) -> None:
         """The backward call is over, also when it failed."""
 
-    def collective(
-        self,
-        op: str,
-        group: str,
-        ranks: Sequence[int],
-        sequence: int,
-        tensors: Sequence[Any],
-        size: int,
-        peer: int | None,
-    ) -> None:
-        """The ranks of a group are about to exchange these tensors, in its collective number `sequence`, from 1.
-
-        `op` is its name in `torch.distributed`, `size` are the bytes that this rank gives, and `peer` is the other rank
-        of a call between two ranks, which is no collective.
-        """
+    def collective(self, call: CollectiveCall) -> None:
+        """The ranks of a group are about to exchange tensors."""
 
     def passed(self) -> None:
         """A step has ended of which nothing was told, for the listener did not follow."""

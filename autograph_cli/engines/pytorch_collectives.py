@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from autograph_cli.engines.protocol import Listener
+from autograph_cli.engines.protocol import CollectiveCall, Listener
 
 _NAMES = {
     "allreduce_": "all_reduce",
@@ -41,9 +41,8 @@ def tell(listener: Listener, operation: Any, args: Any, kwargs: Any) -> None:
     size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
     public = _NAMES.get(name, name.strip("_"))
     peer = ranks[peer] if peer is not None and peer >= 0 else peer
-    listener.collective(
-        public, group.group_name, ranks, group._get_sequence_number_for_group() + 1, tensors, size, peer
-    )
+    number = group._get_sequence_number_for_group() + 1
+    listener.collective(CollectiveCall(public, group.group_name, ranks, number, tensors, size, peer))
 
 
 def _group(given: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from autograph_cli.engines.protocol import Output
+from autograph_cli.engines.protocol import CollectiveCall, Output
 from autograph_cli.graph import Collective, Source
 from autograph_cli.graph.facts import bytes_of
 from autograph_cli.record.event_log import EventLog
@@ -42,24 +42,17 @@ class Collectives:
         self._gradients: dict[int, int] = {}
         """The leaf whose gradient is in some memory."""
 
-    def begins(
-        self,
-        op: str,
-        group: str,
-        ranks: Sequence[int],
-        sequence: int,
-        tensors: Sequence[Any],
-        size: int,
-        peer: int | None,
-    ) -> None:
+    def begins(self, call: CollectiveCall) -> None:
         """One is about to run in this thread."""
         log, running = self.log, self.log.step.running
         entry = running[-1] if running else None
         source = self._source(site_of(sys._getframe(1)) if entry is None else entry.site)
-        told = Collective(op, sequence, group, tuple(ranks), size, self._step(), source, peer=peer)
+        told = Collective(
+            call.op, call.sequence, call.group, tuple(call.ranks), call.bytes, self._step(), source, peer=call.peer
+        )
         if entry is None:
-            outputs = [found for x in tensors if (found := log.engine.output(x)) is not None]
-            begun = _Begun(told, outputs, [] if outputs else list(self._given(tensors)))
+            outputs = [found for x in call.tensors if (found := log.engine.output(x)) is not None]
+            begun = _Begun(told, outputs, [] if outputs else list(self._given(call.tensors)))
         else:
             begun = _Begun(told, entry=entry, parent=log.engine.parent())
         self._begun.append(begun)

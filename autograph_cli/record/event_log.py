@@ -13,7 +13,17 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, ModuleCall, Output, Saved, key_of, number_of
+from autograph_cli.engines.protocol import (
+    BackwardCall,
+    CollectiveCall,
+    Engine,
+    Listener,
+    ModuleCall,
+    Output,
+    Saved,
+    key_of,
+    number_of,
+)
 from autograph_cli.record import forgetting
 from autograph_cli.record.changes import latest, output_of
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Earlier, Event, Look, StepLog
@@ -309,16 +319,7 @@ class EventLog:
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
-    def collective(
-        self,
-        op: str,
-        group: str,
-        ranks: Sequence[int],
-        sequence: int,
-        tensors: Sequence[Any],
-        size: int,
-        peer: int | None,
-    ) -> None:
+    def collective(self, call: CollectiveCall) -> None:
         """The ranks of a group are about to exchange tensors."""
 
     def passed(self) -> None:

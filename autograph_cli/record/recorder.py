@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import Any
 
 from autograph_cli.engines.builtin import Builtin
-from autograph_cli.engines.protocol import BackwardCall, Engine, Listener, Output, key_of
+from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Engine, Listener, Output, key_of
 from autograph_cli.graph import Graph, Memory, Source, Step, Trace
 from autograph_cli.record import forgetting, names
 from autograph_cli.record.build import Span, build, describe
@@ -66,17 +66,8 @@ class _Log(EventLog):
             super().ends(call)
             self._recorder.ends(call, entry)
 
-    def collective(
-        self,
-        op: str,
-        group: str,
-        ranks: Sequence[int],
-        sequence: int,
-        tensors: Sequence[Any],
-        size: int,
-        peer: int | None,
-    ) -> None:
-        self._recorder.collectives.begins(op, group, ranks, sequence, tensors, size, peer)
+    def collective(self, call: CollectiveCall) -> None:
+        self._recorder.collectives.begins(call)
 
     def passed(self) -> None:
         self._recorder.passed()

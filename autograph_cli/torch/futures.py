@@ -51,9 +51,13 @@ class Future:
         """Call `callback(self)` when it is complete."""
         self._inner.add_done_callback(lambda _: callback(self))
 
+    def _following(self) -> Future:
+        """What `then` completes."""
+        return Future()
+
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """What `callback(self)` gives when this is complete, as another future."""
-        made = Future()
+        made = self._following()
 
         def run(done: Future) -> None:
             try:

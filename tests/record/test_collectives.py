@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.engines.protocol import CollectiveCall
 from autograph_cli.graph import Trace
 from autograph_cli.record.recorder import Recorder
 
@@ -22,7 +23,7 @@ def recorder() -> Iterator[Recorder]:
 def reduce(recorder: Recorder, *tensors: torch.Tensor, size: int = 12) -> None:
     """What the engine tells when these are reduced."""
     number = len(recorder.collectives.found()) + 1
-    recorder.log.collective("all_reduce", "0", [0, 1], number, tensors, size, None)
+    recorder.log.collective(CollectiveCall("all_reduce", "0", [0, 1], number, tensors, size))
 
 
 def told(trace: Trace) -> list[tuple[int, tuple[str, ...], int | None]]:
@@ -69,7 +70,7 @@ def test_of_steps_that_are_not_kept_the_last_ones_are_known() -> None:
     w = torch.ones(1, requires_grad=True)
     for number in range(700):
         (w * 1).backward()
-        recorder.log.collective("all_reduce", "0", [0, 1], number + 1, [w.grad], 4, None)
+        recorder.log.collective(CollectiveCall("all_reduce", "0", [0, 1], number + 1, [w.grad], 4))
     found = recorder.finish({"w": w}).collectives
     assert found[0].sequence == 1
     assert found[-1].sequence == 700

@@ -8,13 +8,12 @@ numbers of 32 bits (two of 64) for elements that are one round of all threads ap
 from __future__ import annotations
 
 import math
-import secrets
 from typing import Any
 
 import numpy as np
 
 from .errors import refused
-from .stream import DEFAULT_SEED
+from .stream import DEFAULT_SEED, Seeded
 
 Array = Any
 LOW = np.uint64(0xFFFFFFFF)
@@ -26,14 +25,14 @@ BLOCK = 256
 STATE_BYTES = 16
 
 
-class Philox:
+class Philox(Seeded):
     """A seed, and how many numbers of 32 bits each thread has drawn.
 
     >>> Philox(0).bits32(3)
     array([1713891541, 2219120097,  107075191], dtype=uint64)
     """
 
-    __slots__ = ("_offset", "_seed", "spare_normal", "threads", "xp")
+    __slots__ = ("_offset", "threads", "xp")
 
     def __init__(self, seed: int = DEFAULT_SEED, xp: Any = np, threads: int = 132 * 2048) -> None:
         self.xp = xp
@@ -43,19 +42,8 @@ class Philox:
 
     def manual_seed(self, seed: int) -> None:
         """Start over from `seed`, -2**63 to 2**64 - 1; ValueError outside."""
-        if not -(1 << 63) <= seed < 1 << 64:
-            raise refused(ValueError, "Overflow when unpacking long long")
-        self._seed, self._offset = seed % (1 << 64), 0
-        self.spare_normal: float | None = None
-
-    def seed(self) -> int:
-        """Start over from a seed that the operating system gives, and return it."""
-        self.manual_seed(secrets.randbits(53))
-        return self._seed
-
-    def initial_seed(self) -> int:
-        """The seed of the last `manual_seed`."""
-        return self._seed
+        super().manual_seed(seed)
+        self._offset = 0
 
     def get_state(self) -> Array:
         """Seed and offset, as the 16 bytes of `torch.cuda.get_rng_state()`."""

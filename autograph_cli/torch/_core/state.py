@@ -27,18 +27,8 @@ class Observer(Protocol):
     def untracked(self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """An operation ran that left no node; `op` tells the names of its arguments, unless it is `detach`."""
 
-    def collective(
-        self,
-        op: str,
-        group: str,
-        ranks: Sequence[int],
-        sequence: int,
-        tensors: Sequence[Any],
-        size: int,
-        peer: int | None,
-    ) -> None:
-        """The ranks of a group exchange tensors from now on, of which this one gives `size` bytes; with a `peer`, two
-        of them do. `sequence` counts the calls of the group, or those with the peer, from 1."""
+    def collective(self, call: Any, tensors: Sequence[Any]) -> None:
+        """The ranks of a group exchange `tensors` from now on; `call` tells of it as `torch.distributed` does."""
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""

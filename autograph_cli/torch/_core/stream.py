@@ -34,26 +34,16 @@ STATE = np.dtype(
 )
 
 
-class Stream:
-    """A Mersenne twister in PyTorch's dress: seed, state bytes, and the spare normal of an odd draw.
+class Seeded:
+    """A random stream that starts from a seed and keeps the spare normal of an odd draw."""
 
-    >>> Stream(0).bits32(2)
-    array([2357136044, 2546248239], dtype=uint64)
-    """
-
-    __slots__ = ("_bits", "_seed", "_seeder", "spare_normal")
-
-    def __init__(self, seed: int = DEFAULT_SEED) -> None:
-        self._bits = np.random.MT19937(0)
-        self._seeder = np.random.RandomState(self._bits)
-        self.manual_seed(seed)
+    __slots__ = ("_seed", "spare_normal")
 
     def manual_seed(self, seed: int) -> None:
-        """Start over from `seed`, -2**63 to 2**64 - 1; ValueError outside. The twister itself takes the low 32 bits."""
+        """Start over from `seed`, -2**63 to 2**64 - 1; ValueError outside."""
         if not -(1 << 63) <= seed < 1 << 64:
             raise refused(ValueError, "Overflow when unpacking long long")
         self._seed = seed % (1 << 64)
-        self._seeder.seed(self._seed & 0xFFFFFFFF)
         self.spare_normal: float | None = None
 
     def seed(self) -> int:
@@ -64,6 +54,26 @@ class Stream:
     def initial_seed(self) -> int:
         """The seed of the last `manual_seed`, as an unsigned 64-bit number."""
         return self._seed
+
+
+class Stream(Seeded):
+    """A Mersenne twister in PyTorch's dress, with its state bytes.
+
+    >>> Stream(0).bits32(2)
+    array([2357136044, 2546248239], dtype=uint64)
+    """
+
+    __slots__ = ("_bits", "_seeder")
+
+    def __init__(self, seed: int = DEFAULT_SEED) -> None:
+        self._bits = np.random.MT19937(0)
+        self._seeder = np.random.RandomState(self._bits)
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> None:
+        """Start over from `seed`, -2**63 to 2**64 - 1; ValueError outside. The twister itself takes the low 32 bits."""
+        super().manual_seed(seed)
+        self._seeder.seed(self._seed & 0xFFFFFFFF)
 
     def bits32(self, count: int) -> npt.NDArray[np.uint64]:
         """The next `count` outputs of the twister, 32 bits each."""

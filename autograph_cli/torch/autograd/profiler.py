@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -164,10 +165,10 @@ class _Followed:
         if self._inner is not None:
             self._inner.untracked(name, op, inputs, outputs)
 
-    def collective(self, *about: Any, **named: Any) -> None:
+    def collective(self, call: Any, tensors: Sequence[Any]) -> None:
         """The ranks of a group exchange tensors."""
         if self._inner is not None:
-            self._inner.collective(*about, **named)
+            self._inner.collective(call, tensors)
 
     def begins(self, call: BackwardCall) -> None:
         """A backward call is about to run."""

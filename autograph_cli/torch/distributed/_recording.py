@@ -26,10 +26,8 @@ def told(call: Call, given: Sequence[Any], changed: Sequence[Any]) -> None:
     observer = process_state.observer
     if observer is None or thread_state.unobserved:
         return
-    group = call.group
     tensors = tuple(given) or tuple(changed)
-    peer = group.ranks[call.peer] if call.between_two and call.peer is not None else None
-    observer.collective(call.name, group.group_name, group.ranks, call.number, tensors, call.bytes, peer)
+    observer.collective(call, tensors)
     if not tensors:
         return
     plain = (call.op, call.peer, call.group.group_name, call.bytes, call.number)

@@ -38,18 +38,8 @@ class Driven(Future):
         self._drive()
         return super().wait()
 
-    def then(self, callback: Callable[[Any], Any]) -> Future:
-        """What `callback(self)` gives when this is complete, as another future."""
-        made = Driven(self._drive, self._ended)
-
-        def run(done: Future) -> None:
-            try:
-                made.set_result(callback(done))
-            except Exception as error:
-                made.set_exception(error)
-
-        self.add_done_callback(run)
-        return made
+    def _following(self) -> Future:
+        return Driven(self._drive, self._ended)
 
 
 class Work:
