@@ -142,10 +142,13 @@ def _finished(look: Watch, codes: dict[int, int], wanted: Wanted, here: Path) ->
 
 def _told(goal: Path, lost: Sequence[int]) -> str:
     ranks = store.ranks_of(goal)
-    groups = [rank_words(those) for those in alike(ranks)]
-    same = "" if len(ranks) == 1 else ": the same graphs" if len(groups) == 1 else " differ"
+    found = alike(ranks)
+    groups = [rank_words(those) for those in found]
+    same = "" if len(ranks) == 1 else ": the same graphs"
+    if len(groups) > 1:
+        same = f" differ; `autograph diff trace#{found[0][0]} trace#{found[1][0]}` says how"
     more = f"; of {rank_words(lost)} nothing was kept" if lost else ""
-    return f"  ranks     {' and '.join(groups)}{same}{more}"
+    return f"  ranks    {' and '.join(groups)}{same}{more}"
 
 
 class Watch:
