@@ -137,7 +137,7 @@ def _always(cls: type[Node]) -> tuple[Saved, ...]:
     """What PyTorch's nodes of this class keep, and here is the same for all of them."""
     given = {} if cls._operation is None else cls._operation.saved
     made = {name: show() for name, show in given.items() if callable(show) and not needs(show)}
-    return tuple([(attribute(name), None, value, 0, 0, 0) for name, value in made.items() if value is not None])
+    return tuple([(f"_saved_{name}", None, value, 0, 0, 0) for name, value in made.items() if value is not None])
 
 
 def as_given(item: Any) -> Any:
@@ -227,7 +227,7 @@ def _is_size(item: Any) -> bool:
 def _labels(cls: type[Node]) -> tuple[str, ...]:
     operation = cls._operation
     shown = {} if operation is None else {item: name for name, item in operation.saved.items() if isinstance(item, str)}
-    return tuple([attribute(shown.get(name, name)) for name in cls._item_names])
+    return tuple([f"_saved_{shown[name]}" if name in shown else attribute(name) for name in cls._item_names])
 
 
 def _ends(cls: type[Node], edges: Sequence[int | None], results: Sequence[int | None]) -> Ends:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -31,6 +33,26 @@ def test_a_tensor_brings_its_graph_with_the_names_of_the_caller() -> None:
     assert leaves(graph) == ["w"]
     assert [root.name for root in graph.roots] == ["loss"]
     assert [saved.value for saved in graph[2].saved if saved.name == "_saved_dim"] == ["0"]
+
+
+RECORDED_UNDER = {
+    "softmax": lambda x: torch.softmax(x, 1),
+    "normal": lambda x: torch.normal(x, 1.0),
+    "max_pool2d": lambda x: torch.nn.functional.max_pool2d(x[None], 2),
+    "conv1d": lambda x: torch.nn.functional.conv1d(x[None], torch.ones(2, 3, 2)),
+    "lstm": lambda x: torch.nn.LSTM(4, 2)(x[:, None])[0],
+}
+
+
+@pytest.mark.parametrize("made", RECORDED_UNDER.values(), ids=RECORDED_UNDER)
+def test_what_a_node_saved_has_the_names_that_the_node_shows(made: Callable[[Any], Any]) -> None:
+    result = made(torch.rand(3, 4, requires_grad=True))
+    nodes = [result.grad_fn]
+    for node in nodes:
+        nodes += [target for target, _ in node.next_functions if target is not None]
+    shown = {name for node in nodes for name in dir(node)}
+    recorded = {saved.name for node in capture(result) for saved in node.saved}
+    assert recorded and recorded <= shown, recorded - shown
 
 
 def test_a_model_of_the_module_names_what_a_function_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

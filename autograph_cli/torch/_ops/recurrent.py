@@ -67,6 +67,7 @@ lstm_layer = operation(
     "bidirectional, bool batch_first, bool train) -> (Tensor result0, Tensor result1, Tensor result2, Tensor result3)",
     nondifferentiable=("result3",),
     autocast="lower_precision_fp",
+    saved={"batch_sizes": "batch_sizes"},
     joint={
         (
             "input",
