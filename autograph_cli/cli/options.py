@@ -17,8 +17,8 @@ from click.shell_completion import CompletionItem
 from autograph_cli import AutographError, engines
 from autograph_cli.cli import completion
 from autograph_cli.cli.printing import say
-from autograph_cli.graph import GraphError, Slice, Step, Trace, facts
-from autograph_cli.graph.ranks import Rank, alike, words as rank_words
+from autograph_cli.graph import GraphError, Slice, Step, Trace, facts, views
+from autograph_cli.graph.ranks import Rank, alike, drawn, words as rank_words
 from autograph_cli.graph.together import Band, together
 from autograph_cli.record import runner, store
 from autograph_cli.testing import settings
@@ -338,14 +338,20 @@ def say_ranks(opened: Opened) -> None:
 
 
 def step_of_ranks(opened: Opened, step: Step, *, gradients: bool) -> Step:
-    """The step with the graph of all ranks: those of the same graph once, with the collectives between them."""
-    bands = []
+    """The step with the graph of all ranks: those of the same graph once, with the collectives between them.
+
+    With `gradients`, graphs are the same that differ only in what autograd did not record.
+    """
+    bands: dict[str, Band] = {}
     for those in alike(opened.ranks()):
         trace = opened.trace if opened.trace.rank in those else store.load(opened.path or Path(), those[0])
         graphs = [each.graph for each in trace.steps if each.number == step.number]
         called = tuple([each for each in trace.collectives if each.step == step.number])
-        bands += [Band(tuple(those), graph, called) for graph in graphs]
-    return replace(step, graph=together(bands, gradients=gradients), double=None)
+        for graph in graphs:
+            same = drawn([views.tracked(graph) if gradients else graph])
+            known = bands.get(same, Band((), graph, called))
+            bands[same] = replace(known, ranks=tuple(sorted([*known.ranks, *those])))
+    return replace(step, graph=together([*bands.values()], gradients=gradients), double=None)
 
 
 def script_of(trace: Trace, source: str | None) -> Path:

@@ -36,5 +36,5 @@ def _differentiated(graph: Graph) -> list[str]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    listed = [short(shown_name(name)) for name in dict.fromkeys(names)]
+    listed = [*dict.fromkeys(short(shown_name(name)) for name in names)]
     return ", ".join(listed[:LISTED]) + (", …" if len(listed) > LISTED else "")

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
 
-_PLAIN = re.compile(r"[^\W\d][\w.\[\]′]*(?:~\d+)?")
+_PLAIN = re.compile(r"[^\W\d][\w.\[\]′]*(?:#\d+)?(?:~\d+)?")
 _SECOND = re.compile(r"~(\d+)$")
+_RANK = re.compile(r"#\d+(?=~|$)")
 
 
 def visible(text: str) -> str:
@@ -36,10 +37,10 @@ def quoted(name: str) -> str:
 def shown_name(name: str) -> str:
     """A unique name as a picture shows it.
 
-    >>> shown_name("y~2")
-    'y (2)'
+    >>> shown_name("y~2"), shown_name("y#1")
+    ('y (2)', 'y')
     """
-    return _SECOND.sub(r" (\1)", name)
+    return _SECOND.sub(r" (\1)", _RANK.sub("", name))
 
 
 def output_names(graph: Graph) -> list[tuple[str, ...]]:

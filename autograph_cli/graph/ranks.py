@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from autograph_cli.graph.records import Collective, Node, Source, Trace
+from autograph_cli.graph.records import Collective, Graph, Node, Source, Trace
 from autograph_cli.graph.trace_writer import write_node
 
 
@@ -33,13 +33,18 @@ def summary(trace: Trace, file: str = "") -> Rank:
     return Rank(
         trace.rank,
         file,
-        _hash(write_node(_plain(node)) for graph in graphs for node in graph),
+        drawn(graphs),
         _hash(f"{node.kind} {node.name} {node.op} {node.next}" for graph in graphs for node in graph),
         sum(map(len, graphs)),
         trace.failure,
         trace.failed_at,
         trace.collectives,
     )
+
+
+def drawn(graphs: Iterable[Graph]) -> str:
+    """A hash of what is drawn of graphs."""
+    return _hash(write_node(_plain(node)) for graph in graphs for node in graph)
 
 
 def _plain(node: Node) -> Node:

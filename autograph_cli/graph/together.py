@@ -27,12 +27,14 @@ class Band:
 def together(bands: Sequence[Band], *, gradients: bool) -> Graph:
     """One graph of all bands, each in a frame of its own; a collective stands outside of them, once for all ranks.
 
+    Of several bands, each has its own `loss`: `loss#1` is that of rank 1, and of those that are drawn with it.
+
     With `gradients`, arrows lead to the collectives that reduced gradients, from their leaves; without, the data go
     from the operations that are collectives through what they have in common to those that use it.
     """
     joining = _Joining(gradients)
     for band in bands:
-        joining.add(band)
+        joining.add(band, f"#{band.ranks[0]}" if len(bands) > 1 else "")
     return joining.graph()
 
 
@@ -48,7 +50,7 @@ class _Joining:
         self.between: dict[tuple[str, int, str], tuple[Collective, list[Edge]]] = {}
         """Each collective, and what leads to it."""
 
-    def add(self, band: Band) -> None:
+    def add(self, band: Band, mark: str) -> None:
         first, calls, passes = len(self.nodes), len(self.calls), len(self.passes)
         self.firsts.append(first)
         times = f"× {len(band.ranks)} ranks" if len(band.ranks) > 1 else "a graph of its own"
@@ -57,8 +59,10 @@ class _Joining:
             above = calls if call.parent is None else calls + 1 + call.parent
             self.calls.append(replace(call, id=calls + 1 + call.id, parent=above))
         for node in band.graph:
-            self.nodes.append(_moved(node, first, calls, passes))
-        self.roots += [replace(root, node=first + root.node) for root in band.graph.roots]
+            self.nodes.append(_named(_moved(node, first, calls, passes), mark))
+        self.roots += [
+            replace(root, name=_marked(root.name, mark), node=first + root.node) for root in band.graph.roots
+        ]
         self.passes += [_moved_pass(entry, first, passes) for entry in band.graph.passes]
         find = _reduced if self.gradients else _parts
         for each in band.collectives:
@@ -120,6 +124,15 @@ def _is_of(node: Node, each: Collective) -> bool:
     """Whether a node is the operation that a collective was part of: of its line, and called like it."""
     called = node.op.replace("_", "").lower()
     return node.computes and node.source == each.source and each.op.replace("_", "") in called
+
+
+def _marked(name: str, mark: str) -> str:
+    return name and f"{name}{mark}"
+
+
+def _named(node: Node, mark: str) -> Node:
+    outputs = [replace(each, names=tuple([_marked(name, mark) for name in each.names])) for each in node.outputs]
+    return replace(node, outputs=tuple(outputs))
 
 
 def _moved(node: Node, first: int, calls: int, passes: int) -> Node:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,22 @@ def test_the_picture_has_a_frame_for_each_graph_and_the_bucket_between_them(
     for words in ("ranks 0, 2: × 2 ranks", "rank 1: a graph of its own", "all_reduce 1: 12 B"):
         assert words in drawn
     assert drawn.count(">all_reduce 1: 12 B<") == 1
+
+
+def test_ranks_that_differ_in_what_autograd_did_not_record_are_one_in_the_backward_picture(
+    cli: Cli, tmp_path: Path
+) -> None:
+    for rank in range(2):
+        whole = trace(rank, "tanh")
+        (step,) = whole.steps
+        nodes = (
+            *step.graph,
+            Node(2, "untracked", "", "mul", (Output(THREE, ("x",)),), constants=(("other", f"{rank}"),)),
+        )
+        rank_store.write_part(replace(whole, steps=(replace(step, graph=replace(step.graph, nodes=nodes)),)), tmp_path)
+    rank_store.join(tmp_path, 2, store.made(tmp_path) / store.OF_RANKS)
+    assert "ranks 0-1: × 2 ranks" in cli("render", "--backward", "-o", "-").stdout
+    assert "rank 1: a graph of its own" in cli("render", "--forward", "-o", "-").stdout
 
 
 def test_the_picture_of_one_rank_has_no_frame(cli: Cli, ranks: Callable[..., Path]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograph_cli.graph import Collective, Edge, Graph, Node, Output, Pass, Root, Source, TensorType, views
+from autograph_cli.graph.names import output_names, shown_name
 from autograph_cli.graph.together import Band, together
 
 LINE = Source("train.py", 3)
@@ -66,3 +67,11 @@ def test_a_bucket_whose_leaves_are_not_known_hangs_on_the_last_one_that_ran() ->
 
 def test_without_collectives_nothing_is_between_the_bands() -> None:
     assert between(together([Band((0, 1), graph())], gradients=True)) == []
+
+
+def test_of_several_bands_each_has_names_of_its_own_which_are_shown_alike() -> None:
+    whole = together(BANDS, gradients=True)
+    assert [root.name for root in whole.roots] == ["loss#0", "loss#1"]
+    assert [names[0] for names in output_names(whole)][:8:4] == ["w#0", "w#1"]
+    assert {shown_name(root.name) for root in whole.roots} == {"loss"}
+    assert together(BANDS[:1], gradients=True).roots[0].name == "loss"
