@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 import time
@@ -99,39 +100,59 @@ def told(path: Path) -> Fault:
 def judge(ranks: list[State], timeout: float, now: float | None = None) -> Fault | None:
     """What is wrong with a run, or None as long as it may end by itself."""
     now = time.time() if now is None else now
-    return next((fault for found in (_failed(ranks), _waiting(ranks, now, timeout)) for fault in found), None)
+    live = [each for each in ranks if each.phase == "running" and each.code is None]
+    still = [each for each in live if now - each.moved > STILL]
+    looks = (_killed(ranks), _left(ranks, still), _failed(ranks), _apart(still), _late(live, now, timeout))
+    return next((fault for found in looks for fault in found), None)
+
+
+def _killed(ranks: list[State]) -> Iterator[Fault]:
+    for each in ranks:
+        if each.code is not None and each.code < 0 and each.phase != "stopped":
+            yield Fault(f"rank {each.rank} was killed by {signal.Signals(-each.code).name} at {each.line}", each.rank)
+
+
+def _left(ranks: list[State], still: list[State]) -> Iterator[Fault]:
+    """The ranks that ended before a call in which others stand still, or failed since."""
+    done = {each.rank: each for each in ranks if each.phase == "done"}
+    here = [each for each in ranks if each.phase in ("running", "failed")]
+    for one in here:
+        for name, begun in one.groups.items():
+            for other in (done[rank] for rank in begun.ranks if rank in done):
+                waited = one in still or (one.phase == "failed" and one.moved >= other.moved)
+                if waited and _less(other.groups.get(name), begun):
+                    said = f"rank {other.rank} ended and never entered {_call(begun)}, {_where(here)}"
+                    yield Fault(said, other.rank)
 
 
 def _failed(ranks: list[State]) -> Iterator[Fault]:
-    """The ranks that failed, that which was killed first, then that which raised first: others raise since it did."""
-    gone = [each for each in ranks if each.code is not None and each.code < 0 and each.phase != "stopped"]
-    for each in gone:
-        name = signal.Signals(-each.code).name if each.code else ""
-        yield Fault(f"rank {each.rank} was killed by {name} at {each.line}", each.rank)
+    """The ranks that failed, that which raised first at first: others raise since it did."""
     for each in sorted(ranks, key=lambda each: (each.phase != "failed", each.moved)):
         if each.phase == "failed" or (each.code and each.phase != "stopped"):
-            why = f"failed with {each.failure}" if each.failure else f"ended with code {each.code}"
-            yield Fault(f"rank {each.rank} {why} at {each.line}", each.rank)
+            yield Fault(_why(each), each.rank)
 
 
-def _waiting(ranks: list[State], now: float, timeout: float) -> Iterator[Fault]:
-    live = [each for each in ranks if each.phase == "running" and each.code is None]
-    still = [each for each in live if now - each.moved > STILL]
-    by_rank = {each.rank: each for each in ranks}
-    for one in still:
-        for name, begun in one.groups.items():
-            for other in (by_rank[rank] for rank in begun.ranks if rank in by_rank):
-                theirs = other.groups.get(name)
-                if theirs is None or theirs.sequence < begun.sequence:
-                    if other.phase == "done":
-                        yield Fault(
-                            f"rank {other.rank} ended and never entered {_call(begun)}, {_where(live)}", other.rank
-                        )
-                elif other in still and theirs.sequence == begun.sequence and not _fit(begun, theirs):
-                    yield Fault(
-                        f"rank {one.rank} is in {_call(begun)} with {begun.bytes} bytes at {begun.line}, and rank "
-                        f"{other.rank} in {_call(theirs)} with {theirs.bytes} bytes at {theirs.line}"
-                    )
+def _why(failed: State) -> str:
+    message = failed.failure.partition(": ")[2]
+    if message.startswith(f"rank {failed.rank} "):  # that of a call between ranks, which names the lines of all
+        return message
+    why = f"failed with {failed.failure}" if failed.failure else f"ended with code {failed.code}"
+    return f"rank {failed.rank} {why} at {failed.line}"
+
+
+def _apart(still: list[State]) -> Iterator[Fault]:
+    """The ranks that stand in different calls of a group."""
+    for one, other in itertools.combinations(still, 2):
+        for name in one.groups.keys() & other.groups.keys():
+            begun, theirs = one.groups[name], other.groups[name]
+            if theirs.sequence == begun.sequence and not _fit(begun, theirs):
+                yield Fault(
+                    f"rank {one.rank} is in {_call(begun)} with {begun.bytes} bytes at {begun.line}, and rank "
+                    f"{other.rank} in {_call(theirs)} with {theirs.bytes} bytes at {theirs.line}"
+                )
+
+
+def _late(live: list[State], now: float, timeout: float) -> Iterator[Fault]:
     if live and max(now - each.moved for each in live) > timeout:
         yield Fault(f"for {timeout:g} seconds {_behind(live)}, {_where(live)}")
 

@@ -34,6 +34,33 @@ CASES = {
         [rank(0, 3, "barrier", 0), rank(1, 2, "all_reduce", 8, phase="done")],
         "rank 1 ended and never entered barrier (number 3 of its group), with rank 0 at train.py:10",
     ),
+    "ended before the others, of which one has noticed": (
+        [
+            rank(0, 3, "barrier", 0, phase="failed", failure="RuntimeError: connection closed by peer", moved=7),
+            rank(1, 2, "all_reduce", 8, phase="done", moved=6),
+        ],
+        "rank 1 ended and never entered barrier (number 3 of its group), with rank 0 at train.py:10",
+    ),
+    "ended after another one had failed": (
+        [
+            rank(0, 3, "barrier", 0, phase="failed", failure="ValueError: no", moved=6),
+            rank(1, 2, "all_reduce", 8, phase="done", moved=7),
+        ],
+        "rank 0 failed with ValueError: no at train.py:10",
+    ),
+    "failed in a call that names the lines": (
+        [
+            rank(
+                0,
+                3,
+                "barrier",
+                0,
+                phase="failed",
+                failure="DistBackendError: rank 0 waited 9 s in barrier at a.py:3: x",
+            )
+        ],
+        "rank 0 waited 9 s in barrier at a.py:3: x",
+    ),
     "another collective": (
         [rank(0, 3, "all_reduce", 8), rank(1, 3, "broadcast", 8)],
         "rank 0 is in all_reduce (number 3 of its group) with 8 bytes at train.py:10, and rank 1 in broadcast "
