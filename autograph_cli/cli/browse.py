@@ -16,7 +16,9 @@ from autograph_cli.cli.options import (
     choose,
     engine_option,
     open_trace,
+    rank_option,
     say_derived,
+    say_rank,
     step_option,
 )
 from autograph_cli.cli.panels import panels_of
@@ -42,6 +44,7 @@ from autograph_cli.record.store import FOLDER, write
 @click.option("--formula", is_flag=True, help="Write the derivatives as formulas, too (needs sympy).")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"The page; unless told, {FOLDER}/page.html.")
 @click.option("--no-browser", is_flag=True, help="Make the page, and open nothing.")
+@rank_option
 @engine_option
 @click.pass_context
 def browse(
@@ -53,6 +56,7 @@ def browse(
     formula: bool,
     output: Path | None,
     no_browser: bool,
+    rank: int | None,
     engine: str | None,
 ) -> None:
     """Make the page of the last run, of the run in a TRACE, or of FILE.py, which is run first, and open it.
@@ -64,9 +68,10 @@ def browse(
       autograph open expr.py --record values,time,formula
       autograph open trace.json -o page.html --no-browser
     """
-    opened = open_trace(source, args, step, quiet_stdout=False, record=record, engine=engine)
+    opened = open_trace(source, args, step, quiet_stdout=False, record=record, engine=engine, rank=rank)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
+    say_rank(opened)
     chosen = choose(opened.trace, step)
     say_derived(chosen)
     options = RenderOptions(

@@ -77,7 +77,7 @@ def explain(
     opened = open_trace(source, args, None, quiet_stdout=True, record=record, engine=engine, rank=rank)
     scripts = scripts_of(opened.trace, script_of(opened.trace, source))
     findings = findings_of(opened.trace, scripts, select=select, ignore=ignore)
-    if rank is None and len(ranks := opened.ranks()) > 1:
+    if len(ranks := opened.ranks()) > 1:
         findings = [*explain_ranks(ranks, opened.trace, select=select, ignore=ignore), *findings]
     if picture:
         _draw(opened, findings)
@@ -87,7 +87,10 @@ def explain(
         say(_nothing(opened))
     if opened.trace.steps and not has_values(opened.trace):
         codes = [rule.code for rule in RULES if rule.record]
-        again = f"`autograph explain {opened.trace.script}` records them"
+        command = (
+            f"run --ranks {opened.trace.ranks} --record {','.join(record)}" if opened.trace.ranks > 1 else "explain"
+        )
+        again = f"`autograph {command} {opened.trace.script}` records them"
         say(f"It was recorded without numbers, so {', '.join(codes)} were not looked for; {again}.", err=True)
     ctx.exit(FOUND if findings else opened.exit_code)
 

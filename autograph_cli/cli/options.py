@@ -263,10 +263,12 @@ class Opened:
     exit_code: int = 0
     path: Path | None = None
     """The file that it was read from."""
+    rank: int | None = None
+    """The one rank that was asked for."""
 
     def ranks(self) -> list[Rank]:
-        """The ranks whose traces are in the file, where it has several."""
-        return [] if self.path is None else store.ranks_of(self.path)
+        """The ranks whose traces are in the file, where it has several and none was asked for."""
+        return [] if self.path is None or self.rank is not None else store.ranks_of(self.path)
 
     @property
     def failed_early(self) -> bool:
@@ -293,12 +295,13 @@ def open_trace(
     if source is None:
         path = store.find()
         trace = store.load(path, rank)
-        return Opened(trace, _stem(trace.script), path=path)
+        return Opened(trace, _stem(trace.script), path=path, rank=rank)
     if source != "-" and not source.endswith(SCRIPTS):
         if args:
             raise UsageError(f"{source} is read as a trace and takes no arguments; a script's name ends in .py.")
         path, named = named_rank(source)
-        return Opened(store.load(path, named if rank is None else rank), path.stem, path=path)
+        rank = named if rank is None else rank
+        return Opened(store.load(path, rank), path.stem, path=path, rank=rank)
     if rank:
         raise UsageError(f"--rank {rank} is for traces of several ranks: autograph run --ranks N {source}")
     folder = Path.cwd()
@@ -335,6 +338,13 @@ def say_ranks(opened: Opened) -> None:
         say(f"{rank_words(mine)}; for {others}, which differ: --rank N", err=True)
     elif len(mine) > 1:
         say(f"{rank_words(mine)}: the same graphs, shown once", err=True)
+
+
+def say_rank(opened: Opened) -> None:
+    """Tell, on stderr, which rank is shown, of a trace of several: what is measured differs from rank to rank."""
+    ranks = [each.rank for each in opened.ranks()]
+    if len(ranks) > 1:
+        say(f"rank {opened.trace.rank}, of {rank_words(ranks)}; of another one: --rank N", err=True)
 
 
 def step_of_ranks(opened: Opened, step: Step, *, gradients: bool) -> Step:

@@ -9,7 +9,7 @@ import click
 
 from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli import completion
-from autograph_cli.cli.options import choose, engine_option, open_trace, step_option
+from autograph_cli.cli.options import choose, engine_option, open_trace, rank_option, say_rank, step_option
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.export.profiles import FORMATS
@@ -45,6 +45,7 @@ MEASURED = ("time", "flops", "memory")
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as -f json.")
 @click.option("-o", "--output", help="A file, or - for stdout.  [default: -]")
+@rank_option
 @engine_option
 @click.pass_context
 def profile(
@@ -58,6 +59,7 @@ def profile(
     format_: str,
     as_json: bool,
     output: str | None,
+    rank: int | None,
     engine: str | None,
 ) -> None:
     """Run FILE.py, and say what each operation and each backward node of a step took: time, floating-point operations,
@@ -73,9 +75,10 @@ def profile(
       autograph profile train.py -f chrome -o train.json -- --epochs 1
     """
     target = None if output is None else Path.cwd() / output
-    opened = open_trace(source, args, step, quiet_stdout=True, record=MEASURED, engine=engine)
+    opened = open_trace(source, args, step, quiet_stdout=True, record=MEASURED, engine=engine, rank=rank)
     if opened.failed_early:
         ctx.exit(opened.exit_code)
+    say_rank(opened)
     chosen = choose(opened.trace, step)
     format_ = "json" if as_json else format_
     if format_ == "table":

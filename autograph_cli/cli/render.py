@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -197,8 +197,6 @@ def render(
     if opened.failed_early:
         ctx.exit(opened.exit_code)
     chosen = choose(opened.trace, step)
-    if rank is not None:
-        opened = replace(opened, path=None)  # the picture is of that one
     options = RenderOptions(
         roots=roots or None,
         order=order,

@@ -93,8 +93,7 @@ def show(
     )
     if opened.failed_early:
         ctx.exit(opened.exit_code)
-    if rank is None:
-        say_ranks(opened)
+    say_ranks(opened)
     chosen = choose(opened.trace, step)
     if order is not None:
         view = "double-backward"

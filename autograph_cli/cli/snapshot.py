@@ -44,6 +44,7 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
     help=f"What to keep of nodes, some of: {','.join(HOLDS)}.",
 )
 @click.option("--tolerance", type=click.FloatRange(0, 1), help="By how much values may differ, relative to their size.")
+@click.option("--ranks", type=click.IntRange(1), metavar="N", help="On how many ranks each runs.  [default: as kept]")
 @sweep_options("Scripts")
 @click.option("--junit", type=click.Path(path_type=Path), help="Also write the results as JUnit XML.")
 @click.option("--github", is_flag=True, help="Also print GitHub annotations.")
@@ -57,6 +58,7 @@ def snapshot(
     views: tuple[str, ...],
     include: str | None,
     tolerance: float | None,
+    ranks: int | None,
     jobs: int,
     over_mpi: bool,
     junit: Path | None,
@@ -68,10 +70,14 @@ def snapshot(
     statements may change. Where it differs, the change is told, the file stays as it is, and the exit code is 1; with
     --update it is written. 2 is for an error, such as a script that fails. Defaults are in [tool.autograph].
 
+    With --ranks it runs as autograph run --ranks does; ranks of the same graphs are kept once, and the snapshot says
+    how many there are.
+
     \b
       autograph snapshot expr.py                 write expr.graph.txt, or compare with it
       autograph snapshot --check -j 4 samples/   in CI
       autograph snapshot --update expr.py        accept the change
+      autograph snapshot --ranks 4 train.py      of a script that trains on several processes
       mpiexec -n 33 autograph snapshot --mpi .   on 32 processes of a cluster, and one that tells
     """
     results: list[Result] = []
@@ -81,7 +87,7 @@ def snapshot(
         settings = chosen_settings(load(), steps, views, include, tolerance)
         found = scripts.find(files, settings, known=known)
         with _progress(len(found)) as advance:
-            for result in scripts.check(found, settings, mode or "write", pool):
+            for result in scripts.check(found, settings, mode or "write", pool, ranks):
                 _tell(result)
                 results.append(result)
                 advance()
@@ -89,7 +95,7 @@ def snapshot(
             write(junit, reports.junit(results))
         for line in reports.github(results) if github else ():
             say(line)
-        _sum_up(results)
+        _sum_up(results, ranks)
     ctx.exit(max((result.outcome.exit_code for result in results), default=0))
 
 
@@ -142,11 +148,12 @@ def print_diff(diff: SnapshotDiff) -> None:
         say(f"  {line}", style=_STYLES.get(line[:1]))
 
 
-def _sum_up(results: Sequence[Result]) -> None:
+def _sum_up(results: Sequence[Result], ranks: int | None) -> None:
     counts = Counter(result.outcome.status for result in results)
     parts = [f"{counts[status]} {_WORDS.get(status, status)}" for status in _STATUSES if counts[status]]
     total = f"{len(results)} snapshot{'s' * (len(results) != 1)}"
     say(f"{total}: {', '.join(parts)}" if parts else total, style="bold")
     if counts["different"]:
         names = " ".join(str(result.script) for result in results if result.outcome.status == "different")
-        say(f"accept with: autograph snapshot --update {names}")
+        options = "--update" if ranks is None else f"--update --ranks {ranks}"
+        say(f"accept with: autograph snapshot {options} {names}")

@@ -58,8 +58,7 @@ def why(
         opened = open_trace(source, args, step, quiet_stdout=True, engine=engine, rank=rank)
         if opened.failed_early:
             ctx.exit(2)
-        if rank is None:
-            say_ranks(opened)
+        say_ranks(opened)
         lines, code = _answer(choose(opened.trace, step), loss, leaf, limit, script_of(opened.trace, source))
         say("\n".join(lines))
     ctx.exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from autograph_cli.graph.records import Graph
 from autograph_cli.graph.snapshot_text import graph_lines
 
 FORMAT, VERSION = "autograph snapshot", 2
+COLLECTIVES = "collectives"
 EXTRAS = ("values", "formulas")
 """What a snapshot may hold besides graphs, as lines of text."""
 HOLDS = (*PARTS, *EXTRAS)
@@ -40,6 +42,10 @@ class Snapshot:
     """How many steps the script made, of which some are kept."""
     values: tuple[str, ...] = ()
     formulas: tuple[str, ...] = ()
+    ranks: int = 1
+    """On so many ranks the script ran; of those with the same graphs a section is there once."""
+    collectives: tuple[str, ...] = ()
+    """What the ranks exchanged, one a line, in order: names of tensors stand in brackets."""
     version: int = VERSION
     """Version 1 had no numbers that stand in the place of a tensor, as `mul` has in `x * 2`."""
 
@@ -56,10 +62,14 @@ class Snapshot:
         lines = [f"{FORMAT} {VERSION}: {visible(self.name)}", f"holds {', '.join(self.holds) or 'structure'}"]
         if self.steps is not None:
             lines.append(f"steps {self.steps}")
+        if self.ranks > 1:
+            lines.append(f"ranks {self.ranks}")
         for position, section in enumerate(self.sections):
             like = next((one for one in self.sections[:position] if _alike(one.graph, section.graph, self.holds)), None)
             lines += ["", f"[{section.title}]" + (f" as [{like.title}]" if like else "")]
             lines += _body(section.graph, self.holds) if like is None else []
+        if self.collectives:
+            lines += ["", f"[{COLLECTIVES}]", *(f"  {visible(line)}" for line in self.collectives)]
         for extra in EXTRAS:
             if extra in self.holds:
                 lines += ["", f"[{extra}]", *(f"  {visible(line)}" for line in getattr(self, extra))]
@@ -108,12 +118,15 @@ def compare(old: Snapshot, new: Snapshot, tolerance: float = TOLERANCE) -> Snaps
         others.append(f"the snapshot holds {', '.join(old.holds) or 'structure'}; asked for is {asked}")
     if old.steps != new.steps:
         others.append(f"the script made {new.steps} step{'s' * (new.steps != 1)}, not {old.steps}")
+    if old.ranks != new.ranks:
+        others.append(f"the script ran on {new.ranks} rank{'s' * (new.ranks != 1)}, not {old.ranks}")
     mine, theirs = ({section.title: section.graph for section in one.sections} for one in (old, new))
     if 1 in (old.version, new.version):
         mine, theirs = ({title: _without_numbers(graph) for title, graph in one.items()} for one in (mine, theirs))
     pairs = _pairs(list(mine), list(theirs))
     others += [f"{title} is gone" for title in mine if title not in pairs]
     others += [f"{title} is new" for title in theirs if title not in pairs.values()]
+    others += _exchanged(old.collectives, new.collectives)
     for extra in EXTRAS:
         if extra in old.holds and extra in new.holds:
             others += _lines(extra, getattr(old, extra), getattr(new, extra), tolerance)
@@ -141,6 +154,15 @@ def _body(graph: Graph, holds: Sequence[str]) -> list[str]:
             lines.append(heading)
         lines.append(f"  {line.text}")
     return lines
+
+
+def _exchanged(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Sentences on collectives; names of tensors are no difference."""
+    mine, theirs = ([line.partition(" (")[0] for line in lines] for lines in (old, new))
+    matched = difflib.SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
+    changed = [codes for codes in matched if codes[0] != "equal"]
+    gone = [f"collective gone: {line}" for _, i, j, _, _ in changed for line in old[i:j]]
+    return [*gone, *(f"collective new: {line}" for _, _, _, i, j in changed for line in new[i:j])]
 
 
 def _lines(extra: str, old: Sequence[str], new: Sequence[str], tolerance: float) -> list[str]:

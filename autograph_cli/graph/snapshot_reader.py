@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.records import Edge, Graph, Kind, Node, Output, Pass, Root, Saved, Source, TensorType
-from autograph_cli.graph.snapshot import EXTRAS, FORMAT, HOLDS, VERSION, Section, Snapshot
+from autograph_cli.graph.snapshot import COLLECTIVES, EXTRAS, FORMAT, HOLDS, VERSION, Section, Snapshot
 from autograph_cli.graph.verifier import verify
 
 _LABEL = re.compile(r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|%?\w[\w.\[\]]*)(?:~\d+)?'*""")
@@ -87,6 +87,7 @@ class _Reader:
         self.lines = lines
         self.holds: tuple[str, ...] = ()
         self.steps: int | None = None
+        self.ranks = 1
 
     def snapshot(self) -> Snapshot:
         graphs: dict[str, Graph] = {}
@@ -94,7 +95,7 @@ class _Reader:
         for part in self._parts():
             if part.title in graphs or part.title in extras:
                 raise _Wrong(part.number, f"there is a second section [{part.title}]")
-            if part.title in EXTRAS:
+            if part.title in (COLLECTIVES, *EXTRAS):
                 extras[part.title] = tuple(text for _, _, text in part.lines)
             elif part.like is None:
                 graphs[part.title] = _GraphReader(part).graph()
@@ -103,8 +104,8 @@ class _Reader:
             else:
                 raise _Wrong(part.number, f"there is no section [{part.like}] before this one")
         sections = tuple(Section(title, graph) for title, graph in graphs.items())
-        values, formulas = (extras.get(extra, ()) for extra in EXTRAS)
-        return Snapshot(self.name, sections, self.holds, self.steps, values, formulas)
+        values, formulas, exchanged = (extras.get(extra, ()) for extra in (*EXTRAS, COLLECTIVES))
+        return Snapshot(self.name, sections, self.holds, self.steps, values, formulas, self.ranks, exchanged)
 
     def _parts(self) -> list[_Part]:
         parts: list[_Part] = []
@@ -135,6 +136,8 @@ class _Reader:
                 raise _Wrong(number, f"it holds {unknown[0]!r}, which is none of {', '.join(HOLDS)}")
         elif key == "steps" and re.fullmatch(r"[0-9]{1,18}", rest):
             self.steps = int(rest)
+        elif key == "ranks" and re.fullmatch(r"[0-9]{1,9}", rest):
+            self.ranks = int(rest)
         else:
             raise _Wrong(number, f"{line[:60]!r} is no line of a snapshot's head")
 

@@ -6,7 +6,7 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,13 +14,16 @@ from autograph_cli import AutographError
 from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.graph import Graph, GraphError, Section, Snapshot, Step, Trace, views
 from autograph_cli.graph.diff import results
+from autograph_cli.graph.ranks import words
 from autograph_cli.graph.snapshot import EXTRAS
-from autograph_cli.testing import recording, sweeps
-from autograph_cli.testing.files import SUFFIX, Mode, Outcome, settle
+from autograph_cli.graph.snapshot_reader import SnapshotError
+from autograph_cli.testing import rank_recording, recording, sweeps
+from autograph_cli.testing.files import SUFFIX, Mode, Outcome, load, settle
 from autograph_cli.testing.settings import Settings, SettingsError
 
 SKIPPED = ("_", "test_", "conftest", "setup.")
 """A folder stands for its scripts; files of these names are none."""
+_TRACES = (".json", ".json.gz", ".zip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,10 @@ def _named(name: str) -> Iterator[Path]:
         yield from _below(path)
     elif name.endswith(SUFFIX):
         yield script_path(path)
-    elif path.exists():
+    elif path.exists() and not name.endswith(_TRACES):
         yield path
+    elif path.exists():
+        raise SettingsError(f"{name} is no script: a snapshot is made of what a script records when it runs.")
     elif glob.has_magic(name):
         yield from (Path(entry) for entry in _glob(name) if entry.endswith(".py"))
     else:
@@ -107,7 +112,7 @@ def _relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def take(script: Path, settings: Settings, *, name: str = "", folder: Path | None = None) -> Snapshot:
+def take(script: Path, settings: Settings, *, name: str = "", folder: Path | None = None, ranks: int = 1) -> Snapshot:
     """Run a script, and make a snapshot of what it recorded; raises `RecordingError` if it fails."""
     position = script.resolve()
     key = (
@@ -115,9 +120,12 @@ def take(script: Path, settings: Settings, *, name: str = "", folder: Path | Non
         if position.is_relative_to(settings.folder)
         else script.as_posix()
     )
+    arguments = settings.arguments.get(key, ())
+    if ranks > 1:
+        return _take_ranks(position, ranks, settings, arguments, name or str(script), folder)
     recorded = recording.record(
         position,
-        settings.arguments.get(key, ()),
+        arguments,
         steps=settings.steps,
         folder=folder,
         name=name or str(script),
@@ -128,6 +136,56 @@ def take(script: Path, settings: Settings, *, name: str = "", folder: Path | Non
     return Snapshot(
         script.name, sections, settings.include, recorded.trace.total_steps, recorded.values, recorded.formulas
     )
+
+
+def _take_ranks(
+    script: Path, ranks: int, settings: Settings, arguments: Sequence[str], name: str, folder: Path | None
+) -> Snapshot:
+    """The sections of each rank, once for those whose sections are the same."""
+    extras = [extra for extra in EXTRAS if extra in settings.include]
+    if extras:
+        raise recording.RecordingError(f"{name}: a snapshot of {ranks} ranks holds no {' and no '.join(extras)}.")
+    bands: dict[str, _Band] = {}
+    with rank_recording.record(
+        script, ranks, arguments, steps=settings.steps, folder=folder, name=name, engine=settings.engine
+    ) as recorded:
+        for numbers, trace in recorded:
+            band = _Band(trace_sections(trace, settings), tuple(_exchanged(trace)), trace.total_steps)
+            text = Snapshot("", band.sections, settings.include, collectives=band.exchanged).to_text()
+            bands.setdefault(text, band).ranks.extend(numbers)
+    sections, exchanged = [], []
+    for band in bands.values():
+        whose = f", {words(band.ranks)}" if len(bands) > 1 else ""
+        sections += [replace(one, title=_of(one.title, ",", whose)) for one in band.sections]
+        exchanged += [_of(line, ":", whose) for line in band.exchanged]
+    steps = max(band.steps for band in bands.values())
+    held = settings.include
+    return Snapshot(script.name, tuple(sections), held, steps, ranks=ranks, collectives=tuple(exchanged))
+
+
+@dataclass(slots=True)
+class _Band:
+    """Ranks that recorded the same."""
+
+    sections: tuple[Section, ...]
+    exchanged: tuple[str, ...]
+    steps: int
+    ranks: list[int] = field(default_factory=list)
+
+
+def _exchanged(trace: Trace) -> Iterator[str]:
+    kept = {step.number for step in trace.steps}
+    for each in trace.collectives:
+        if each.step in kept and each.bytes:
+            names = f" ({', '.join(each.tensors)})" if each.tensors else ""
+            whom = words(each.ranks) if each.peer is None else f"with rank {each.peer}"
+            yield f"step {each.step}: {each.op}, {each.bytes} bytes, {whom}{names}"
+
+
+def _of(title: str, mark: str, whose: str) -> str:
+    """The title, or line, with whose it is before the first mark."""
+    step, mark, rest = title.partition(mark)
+    return f"{step}{whose}{mark}{rest}"
 
 
 def trace_sections(trace: Trace, settings: Settings) -> tuple[Section, ...]:
@@ -155,15 +213,26 @@ _VIEWS: dict[str, Callable[[Step], Graph]] = {
 }
 
 
-def check(scripts: Iterable[Path], settings: Settings, mode: Mode, pool: Executor) -> Iterator[Result]:
-    """Settle the snapshots of these scripts by a pool, and give them in the order of the scripts."""
+def check(
+    scripts: Iterable[Path], settings: Settings, mode: Mode, pool: Executor, ranks: int | None = None
+) -> Iterator[Result]:
+    """Settle the snapshots of these scripts by a pool, and give them in the order of the scripts; unless told, each
+    runs on as many ranks as its snapshot says."""
     with before_a_signal_ends(sweeps.stop):
-        yield from pool.map(partial(_settled, settings, mode), scripts)
+        yield from pool.map(partial(_settled, settings, mode, ranks), scripts)
 
 
-def _settled(settings: Settings, mode: Mode, script: Path) -> Result:
+def _settled(settings: Settings, mode: Mode, ranks: int | None, script: Path) -> Result:
     path = snapshot_path(script)
     try:
-        return Result(script, settle(path, take(script, settings), mode, settings.tolerance))
+        taken = take(script, settings, ranks=ranks or _ranks_kept(path))
+        return Result(script, settle(path, taken, mode, settings.tolerance))
     except (AutographError, GraphError, OSError) as error:
         return Result(script, Outcome(path, "failed", error=str(error)))
+
+
+def _ranks_kept(path: Path) -> int:
+    try:
+        return load(path).ranks
+    except SnapshotError:  # told when it is compared, or written anew
+        return 1

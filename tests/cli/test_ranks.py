@@ -42,11 +42,13 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def run(tmp_path: Path) -> Run:
     """Run the script on two ranks; `what` is what rank 1 does at line 12."""
 
-    def start(what: str, *options: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def start(
+        what: str, *options: str, before: tuple[str, ...] = (), command: str = "run"
+    ) -> subprocess.CompletedProcess[str]:
         (tmp_path / "train.py").write_text(SCRIPT.replace("WHAT", what))
-        command = [*before, sys.executable, "-m", "autograph_cli", "run", *options, "train.py"]
+        words = [*before, sys.executable, "-m", "autograph_cli", command, *options, "train.py"]
         return subprocess.run(
-            command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=300, check=False
+            words, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=300, check=False
         )
 
     return start
@@ -128,6 +130,40 @@ def test_the_parts_of_other_hosts_come_by_mpi(tmp_path: Path) -> None:
     subprocess.run(command, cwd=tmp_path, env=environment(), timeout=300, check=True)
     assert [each.rank for each in store.ranks_of(tmp_path / "trace.zip")] == [0, 1, 2]
     assert store.load(tmp_path / "trace.zip", 2).failure == "x" * 1000
+
+
+SNAPSHOTS = {
+    "alike": ("pass", ["[step 0]", "  step 0: all_reduce, 12 bytes, ranks 0-1 (w.grad)"]),
+    "apart": (
+        "w.exp().sum().backward()",
+        [
+            "[step 0, rank 0]",
+            "[step 0, rank 1]",
+            "[step 1, rank 1]",
+            "  step 0, rank 0: all_reduce, 12 bytes, ranks 0-1 (w.grad)",
+            "  step 0, rank 1: all_reduce, 12 bytes, ranks 0-1 (w.grad)",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SNAPSHOTS)
+def test_a_snapshot_has_the_ranks_of_the_same_graphs_once_and_what_they_exchanged(
+    run: Run, tmp_path: Path, what: str
+) -> None:
+    code, kept = SNAPSHOTS[what]
+    (tmp_path / "pyproject.toml").write_text("[tool.autograph]\n")
+    assert run(code, "--ranks", "2", command="snapshot").stdout == "train.graph.txt: written\n1 snapshot: 1 written\n"
+    lines = (tmp_path / "train.graph.txt").read_text().splitlines()
+    assert lines[3] == "ranks 2"
+    assert [line.partition(" as ")[0] for line in lines if line.startswith(("[step", "  step"))] == kept
+    assert run(code, "--check", command="snapshot").stdout == "1 snapshot: 1 the same\n"
+    failed = run("raise ValueError('no')", "--check", command="snapshot")
+    assert (failed.returncode, failed.stdout.splitlines()[0]) == (
+        2,
+        "train.py: failed: rank 1 failed with ValueError: no at train.py:12",
+    )
+    assert left(tmp_path) == []
 
 
 FAULTS = {

@@ -99,6 +99,25 @@ def test_the_picture_of_one_rank_has_no_frame(cli: Cli, ranks: Callable[..., Pat
     assert "rank" not in drawn
 
 
+@pytest.mark.parametrize("asked", [("trace#1",), ("--rank", "1")])
+def test_a_rank_that_is_asked_for_is_shown_without_a_word_on_the_others(
+    cli: Cli, ranks: Callable[..., Path], asked: tuple[str, ...]
+) -> None:
+    ranks("tanh", "exp")
+    for command in (("show",), ("render", "--backward", "-o", "-"), ("open", "--no-browser", "-o", "page.html")):
+        done = cli(*command, *asked)
+        text = done.stdout or Path("page.html").read_text()
+        assert ("ExpBackward0" in text, "TanhBackward0" in text) == (True, False)
+        assert "rank" not in done.stderr
+    assert "AG901" not in cli("explain", *asked).stdout
+
+
+@pytest.mark.parametrize("command", [("open", "--no-browser", "-o", "page.html"), ("profile",)])
+def test_what_is_of_one_rank_says_of_which(cli: Cli, ranks: Callable[..., Path], command: tuple[str, ...]) -> None:
+    ranks("tanh", "exp", "tanh")
+    assert "rank 0, of ranks 0-2; of another one: --rank N\n" in cli(*command).stderr
+
+
 def test_ranks_are_compared_by_their_numbers(cli: Cli, ranks: Callable[..., Path]) -> None:
     goal = ranks("tanh", "exp", "tanh")
     assert cli("diff", "trace#0", "trace#2").exit_code == 0

@@ -187,3 +187,32 @@ def test_the_last_steps_are_compared_whichever_number_they_have() -> None:
     assert [title for title, _ in found.graphs] == ["step 19"]
     assert found.sentences[1] == "the script made 20 steps, not 10"
     assert "[step 19]" in found.to_text()
+
+
+EXCHANGED = ("step 0: all_reduce, 12 bytes, ranks 0-1 (w.grad)", "step 0: barrier, 4 bytes, ranks 0-1")
+"""What two ranks exchanged, and the differences from it."""
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (EXCHANGED, []),
+        ((EXCHANGED[0].replace("w.grad", "v.grad"), EXCHANGED[1]), []),
+        (EXCHANGED[:1], [f"collective gone: {EXCHANGED[1]}"]),
+        ((*EXCHANGED, EXCHANGED[0]), [f"collective new: {EXCHANGED[0]}"]),
+        (
+            EXCHANGED[::-1],
+            [f"collective gone: {EXCHANGED[1]}", f"collective new: {EXCHANGED[1]}"],
+        ),
+    ],
+)
+def test_what_ranks_exchanged_is_read_back_and_compared(
+    product: Graph, lines: tuple[str, ...], said: list[str]
+) -> None:
+    old, new = (replace(snapshot(product), ranks=2, collectives=each) for each in (EXCHANGED, lines))
+    assert sorted(compare(read_snapshot(old.to_text()), read_snapshot(new.to_text())).others) == sorted(said)
+
+
+def test_the_number_of_ranks_is_compared(product: Graph) -> None:
+    found = compare(replace(snapshot(product), ranks=2), snapshot(product))
+    assert found.others == ("the script ran on 1 rank, not 2",)
