@@ -297,7 +297,7 @@ class Builtin:
         return marks_leaf(tensor._edge)
 
     def inner(self, value: Any) -> Any:
-        while isinstance(value, Wrapped):
+        while issubclass(type(value), Wrapped):  # `isinstance` would ask the value, by code of the script's own
             value = value._inner
         return value
 

@@ -213,6 +213,9 @@ class Listener(Protocol):
     def collective(self, call: CollectiveCall) -> None:
         """The ranks of a group are about to exchange tensors."""
 
+    def was_freed(self, number: int) -> bool:
+        """Whether a pass is known to have freed what this node saved."""
+
     def passed(self) -> None:
         """A step has ended of which nothing was told, for the listener did not follow."""
 

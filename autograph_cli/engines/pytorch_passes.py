@@ -107,7 +107,7 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     except BaseException:
         if engine is not None:
             with hooks.unheard():
-                call.ran = engine.tell(until_broken, call.ran)
+                call.ran = engine.tell(until_broken, call.ran, engine.was_freed)
         call.failed = True
         raise
     finally:

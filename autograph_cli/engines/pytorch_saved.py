@@ -15,6 +15,7 @@ from autograph_cli.graph import TensorType
 _PREFIX, _RAW = "_saved_", "_raw_saved_"
 _UNSIGNED = 1 << 63
 """PyTorch shows a negative dimension that it saved as an unsigned number from here on."""
+_FREED = "after they have already been freed"
 _REFUSES = ("torch::autograd::Error", "torch::autograd::NotImplemented")
 """The names of nodes that cannot run."""
 _NAMED = (torch.dtype, torch.device, torch.layout, torch.memory_format)
@@ -59,17 +60,20 @@ def _kept(node: Any, name: str) -> Any:
         return None
 
 
-def until_broken(nodes: Sequence[Any]) -> list[Any]:
+def until_broken(nodes: Sequence[Any], was_freed: Callable[[Any], bool]) -> list[Any]:
     """Of the nodes that a failed pass was to run, those up to the one that has not what it needs; none if all have."""
-    for place, node in enumerate(nodes):
+    first = 0
+    for place, node in enumerate(nodes, 1):
         try:
             if node.name() in _REFUSES:
-                return list(nodes[: place + 1])
+                return list(nodes[:place])
             for name, _ in _names(node.__class__):
                 getattr(node, name)
-        except RuntimeError:  # freed, or changed in place
-            return list(nodes[: place + 1])
-    return []
+        except RuntimeError as error:  # changed in place; or freed, maybe by this pass itself
+            if _FREED not in str(error) or was_freed(node):
+                return list(nodes[:place])
+            first = first or place
+    return list(nodes[:first])
 
 
 @functools.cache

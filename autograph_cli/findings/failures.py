@@ -46,15 +46,13 @@ def _named(edges: Sequence[Edge], seen: Seen) -> str:
 
 @_failing("Trying to backward through the graph a second time")
 def _freed(seen: Seen) -> Iterator[Found]:
-    at = seen.trace.failed_at
-    freeing = [entry for entry in seen.graph.passes if entry.ran]
-    facts = [f"the buffers were freed by {freeing[-1].call} at {line_of(freeing[-1].source)}"] if freeing else []
-    ran = set(freeing[-1].ran) if freeing else set()
-    shared = [
-        node for node in seen.graph if node.id in ran and node.kind == "operation" and _is_used_outside(seen, node, ran)
-    ]
-    facts += [f"{where(node)} ({seen.names[node.id][0]}) is in both graphs" for node in shared[:LISTED]]
-    again = freeing and freeing[-1].source == at
+    at, failed = seen.trace.failed_at, _failed_pass(seen)
+    freeing = _freeing(seen, failed)
+    facts = [f"the buffers were freed by {freeing.call} at {line_of(freeing.source)}"] if freeing else []
+    needed = seen.graph[failed.ran[-1]] if failed is not None and failed.ran else None
+    shared = [needed] if freeing and needed is not None and needed.kind == "operation" else []
+    facts += [f"{where(node)} ({seen.names[node.id][0]}) is in both graphs" for node in shared]
+    again = freeing is not None and freeing.source == at
     yield Found(
         "a second backward pass needs what the first one has freed",
         at,
@@ -67,9 +65,11 @@ def _freed(seen: Seen) -> Iterator[Found]:
     )
 
 
-def _is_used_outside(seen: Seen, node: Node, ran: set[int]) -> bool:
-    edges = [Edge(node.id, nr) for nr in range(len(node.outputs))]
-    return any(user.id not in ran and edge in user.next for edge in edges for user in seen.users.get(edge, ()))
+def _freeing(seen: Seen, failed: Pass | None) -> Pass | None:
+    """The pass before the failed one, which may be the last of the step before."""
+    steps = [step for step in seen.trace.steps if seen.step.number - 1 <= step.number <= seen.step.number]
+    passes = [entry for step in steps for entry in step.graph.passes if entry.ran and entry is not failed]
+    return passes[-1] if passes else None
 
 
 @_failing("has been modified by an inplace operation")

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -95,6 +96,8 @@ class EventLog:
         """The last steps that are wanted no more, and on which others may hang."""
         self.looks: list[list[Look]] = []
         """What was noted of what nodes keep in steps before those, as far as it may be asked for still."""
+        self.freed: deque[list[int]] = deque(maxlen=2)
+        """The nodes that the passes ran which ended the last steps."""
         self.new_leaves = False
         """Whether leaves were met since somebody looked for their names."""
         self.newest_key = 0
@@ -301,6 +304,10 @@ class EventLog:
         step.running.append(entry)
         step.passes.append(entry)
 
+    def was_freed(self, number: int) -> bool:
+        """Whether the pass that ended one of the last steps ran this node."""
+        return any(number in ran for ran in self.freed)
+
     def ends(self, call: BackwardCall) -> None:
         """The innermost call is over."""
         step, known = self.step, self.known
@@ -402,6 +409,7 @@ class EventLog:
         """The step of this thread is over; another one begins."""
         step = self.step
         step.finished = True
+        self.freed += [entry.ran for entry in step.passes[-1:]]
         for name, key in step.untracked:  # in the next step they are inputs: what made them is of this one
             held = self.tensors.get(name)
             if held is not None and held[1] == key:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, Saved, TensorType
+from autograph_cli.record.names import items_of
 
 _LEAF = "torch::autograd::AccumulateGrad"
 _PLAIN = (bool, int, float, str, tuple, list)
@@ -21,7 +22,7 @@ _UNSIGNED = 1 << 63
 
 def is_tensor(value: Any) -> bool:
     """Whether this is a tensor of PyTorch, not of autograph's engine."""
-    return is_loaded() and isinstance(value, sys.modules["torch"].Tensor)
+    return is_loaded() and issubclass(type(value), sys.modules["torch"].Tensor)
 
 
 def is_loaded() -> bool:
@@ -170,9 +171,7 @@ def _names(spaces: Iterable[Mapping[str, Any]]) -> dict[int, str]:
 def _tensors(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if is_tensor(value):
         yield name, value
-    elif isinstance(value, (list, tuple)) and len(value) <= 256:
-        yield from ((f"{name}[{position}]", x) for position, x in enumerate(value) if is_tensor(x))
-    elif isinstance(value, dict) and len(value) <= 256:
-        yield from ((f"{name}[{key!r}]", x) for key, x in value.items() if is_tensor(x))
-    elif isinstance(value, sys.modules["torch"].nn.Module):
+    elif issubclass(type(value), sys.modules["torch"].nn.Module):
         yield from ((f"{name}.{path}", x) for path, x in value.named_parameters())
+    else:
+        yield from ((f"{name}[{key!r}]", x) for key, x in items_of(value) or () if is_tensor(x))

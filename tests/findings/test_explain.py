@@ -170,6 +170,16 @@ def test_variants_are_found_on_their_line(found: Explain, script: str, code: str
     assert [(one.code, one.source.line) for one in findings if one.source][:1] == [(code, line)]
 
 
+def test_a_turn_that_needs_what_an_earlier_one_freed_names_both(found: Explain) -> None:
+    script = "import torch\nw = torch.ones(3, requires_grad=True)\nh = torch.exp(w)\nfor i in range(9):\n    l = (h * 2).sum()\n    l.backward()\n"
+    (finding,) = found(script)
+    assert finding.facts == (
+        "the buffers were freed by backward at expr.py:6",
+        "exp at expr.py:3 (h) is in both graphs",
+    )
+    assert finding.remedy.startswith("Detach")
+
+
 def test_a_comment_on_the_line_passes_it_over(found: Explain) -> None:
     script, _ = EXAMPLES["AG103"]
     for comment, left in (("ignore[AG103]", 0), ("ignore", 0), ("ignore[AG101]", 1)):
