@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from operator import attrgetter
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,20 @@ from .._arrays.unusual import BY_OPERATIONS
 from . import anomalies, hooks as hooks_module
 from .device_dispatch import kernels
 from .flops import Counted
-from .gradients import Misfit, accumulate, accumulate_recorded, fit, fit_recorded, invalid, output_meta_at, retain
+from .gradients import (
+    ALONE,
+    Misfit,
+    accumulate,
+    accumulate_recorded,
+    fit,
+    fit_recorded,
+    invalid,
+    output_meta_at,
+    retain,
+)
 from .node import AccumulateGrad, Edge, Extra, Node, Versions, marks_leaf
 from .operation import operations
+from .ready_order import in_order, when_ready
 from .roots import root_edge
 from .saved_tensors import PackedItems, check_versions, freed, opened
 from .state import BackwardCall, process_state, thread_state
@@ -153,7 +164,7 @@ class Pass:
                         pending[target] = None
                         stack.append(target)
         order.sort(key=_by_sequence, reverse=True)
-        return _when_ready(order) if process_state.disordered and not _in_order(order) else order
+        return when_ready(order) if process_state.disordered and not in_order(order) else order
 
     def _restrict(self, order: list[Node]) -> None:
         """Find the nodes that lead to one of the inputs."""
@@ -174,6 +185,8 @@ class Pass:
         # Whether nodes without hooks run in the straight way.
         quick = not thread_state.anomaly if recorded else plain and not any(g.__class__ in _ASKING for g in self.given)
         ran, watch = None if process_state.observer is None else self.call.ran, self.call.watch
+        sums: set[Node] = set()
+        """The nodes at which a sum waits, an array that nobody else holds."""
         for node in order:
             g = pending.pop(node)
             if only is not None and (node in captures or node not in only):
@@ -234,12 +247,21 @@ class Pass:
                     self._deliver(target, edge[1], g)
                     continue
                 old = pending.get(target)
-                pending[target] = g if old is None else old + g
+                if old is None:
+                    pending[target] = g
+                elif target in sums:
+                    pending[target] += g
+                else:
+                    pending[target] = old + g
+                    if old.__class__ is ndarray:
+                        sums.add(target)
                 if target.__class__ is AccumulateGrad:
                     leaves[target] -= 1
                     if not leaves[target]:
+                        whole = pending.pop(target)
+                        own = whole is not g or getrefcount(g) <= ALONE
                         shared = g is grads[-1] and edge is not node._edges[-1]
-                        self._finish_leaf(target, pending.pop(target), shared)
+                        self._finish_leaf(target, whole, shared, own)
 
     def will_run(self, node: Node) -> bool:
         """Whether `node` runs in this pass, as PyTorch tells it: the only root of a pass does not count."""
@@ -320,8 +342,9 @@ class Pass:
             if leaf._extra is not None and leaf._extra.hooks:
                 hooks_module.post_hooks(leaf._extra, (), (None,))
 
-    def _finish_leaf(self, leaf: Any, g: Any, shared: bool = False) -> None:
-        """Hand a leaf its gradient; `shared` says that others on the way got the same array."""
+    def _finish_leaf(self, leaf: Any, g: Any, shared: bool = False, own: bool = False) -> None:
+        """Hand a leaf its gradient; `shared` says that others on the way got the same array, `own` that only the pass
+        holds it."""
         if self.only is not None and leaf not in self.captures:
             if leaf is self.root and leaf.variable._meta.hooks:
                 self._tensor_hooks(leaf.variable._meta.hooks, g)
@@ -330,10 +353,11 @@ class Pass:
             self.call.ran.append(leaf)
             if self.call.watch is not None:
                 self.call.watch(leaf, g)
+                own = False
         variable: Tensor = leaf.variable
         meta = variable._meta
         if meta is not None and meta.hooks:
-            g = self._tensor_hooks(meta.hooks, g)
+            g, own = self._tensor_hooks(meta.hooks, g), False
         if self.only is not None and self.call.kind == "grad":
             for position in self.captures[leaf][0]:
                 self.found[position] = g
@@ -348,11 +372,11 @@ class Pass:
                 g = self._fitting(leaf, g)
         extra: Extra | None = leaf._extra
         if extra is not None and extra.pre_hooks:
-            g = self._unwrap(hooks_module.pre_hooks(extra, [self._wrap(g)])[0])
+            g, own = self._unwrap(hooks_module.pre_hooks(extra, [self._wrap(g)])[0]), False
         if self.recorded:
             accumulate_recorded(variable, g)
         else:
-            accumulate(variable, g, shared or id(g) in self.given_ids)
+            accumulate(variable, g, shared or id(g) in self.given_ids, own)
         if meta is not None and meta.post_hooks:
             hooks_module.accumulated_hooks(meta.post_hooks, variable)
         if extra is not None and extra.hooks:
@@ -473,34 +497,3 @@ class Pass:
 
     def _unwrap(self, g: Any) -> Any:
         return g if g is None or self.recorded else g._raw
-
-
-def _in_order(nodes: list[Node]) -> bool:
-    """Whether every node has a higher number than those that it leads to."""
-    return all(
-        edge is None or edge[0]._seq < node._seq or edge[0].__class__ is AccumulateGrad
-        for node in nodes
-        for edge in node._edges
-    )
-
-
-def _when_ready(nodes: list[Node]) -> list[Node]:
-    """The order in which nodes run where one leads to a node with a higher number, as to a view's history that was made
-    anew."""
-    waits = dict.fromkeys(nodes, 0)
-    for node in nodes:
-        for edge in node._edges:
-            if edge is not None and edge[0] in waits:
-                waits[edge[0]] += 1
-    positions = {node: i for i, node in enumerate(nodes)}
-    ready = [positions[node] for node in nodes if not waits[node]]
-    order = []
-    while ready:
-        node = nodes[heapq.heappop(ready)]
-        order.append(node)
-        for edge in node._edges:
-            if edge is not None and edge[0] in waits:
-                waits[edge[0]] -= 1
-                if not waits[edge[0]]:
-                    heapq.heappush(ready, positions[edge[0]])
-    return order

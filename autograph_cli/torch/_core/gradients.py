@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,21 @@ from .views import is_dense
 
 _adding = threading.Lock()
 """Backward passes of several threads may share leaves."""
+
+
+def _alone() -> int:
+    """The references to a gradient that only `Pass._walk` holds, where it asks for them: they depend on Python's
+    version."""
+    grads, pending = (np.empty(1),), dict[int, Any]()
+    for edge, g in zip((0,), grads, strict=False):
+        pending[edge] = g
+        whole = pending.pop(edge)
+        if whole is g:
+            return getrefcount(g)
+    raise AssertionError
+
+
+ALONE = _alone()
 
 
 class Misfit(RuntimeError):
@@ -94,9 +110,9 @@ def invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
     )
 
 
-def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
-    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none (others may share its
-    memory).
+def accumulate(variable: Tensor, g: Any, held: bool = False, own: bool = False) -> None:
+    """Add a raw gradient to `.grad`: in place where there is one, as a copy where there is none and others may share
+    its memory (`own`: nobody does).
 
     PyTorch keeps the gradient itself where nobody else holds it and its strides are right; else its copy counts as a
     change.
@@ -115,7 +131,7 @@ def accumulate(variable: Tensor, g: Any, held: bool = False) -> None:
             elif not isinstance(g, np.ndarray):
                 meta.grad, moved = make(g if isinstance(g, np.generic) else g.copy()), held
             else:
-                found = in_layout(g, variable._raw)
+                found = g if own and _kept(g, variable._raw) else in_layout(g, variable._raw)
                 meta.grad, moved = make(found), held or _moved(g, found)
             if moved and (isinstance(g, np.generic) or is_dense(variable._raw)):
                 meta.grad._counter = [1]
@@ -141,6 +157,15 @@ def in_layout(g: Any, like: Any) -> Any:
     made = np.empty_like(like, g.dtype, subok=False)
     made[...] = g
     return made
+
+
+def _kept(g: Any, like: Any) -> bool:
+    """Whether a gradient that nobody else holds is laid out as `in_layout` would."""
+    if g.__class__ is not np.ndarray or g.base is not None or like.__class__ is not np.ndarray:
+        return False
+    if like.flags.c_contiguous or not is_dense(like):
+        return bool(g.flags.c_contiguous)
+    return g.strides == like.strides
 
 
 def _moved(a: Any, b: Any) -> bool:

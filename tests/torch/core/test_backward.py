@@ -43,6 +43,35 @@ def test_a_given_gradient_is_not_changed_by_later_accumulation():
     assert given.tolist() == [1.0, 1.0] and x.grad.tolist() == [3.0, 3.0]
 
 
+def test_what_others_hold_is_not_taken_for_grad():
+    kept, given, (x, y) = [], torch.ones(3, dtype=torch.float64), (leaf(1.0, 2.0, 3.0) for _ in range(2))
+    product = x * y
+    product.register_hook(kept.append)
+    x.register_hook(kept.append)
+    product.register_hook(lambda g: given)
+    (product + y.exp() + y + y).backward(torch.full((3,), 2.0, dtype=torch.float64))
+    shown = [t.tolist() for t in (*kept, given)]
+    for t in (x, y):
+        t.grad.add_(100)
+    assert [t.tolist() for t in (*kept, given)] == shown == [[2.0] * 3, [1.0, 2.0, 3.0], [1.0] * 3]
+
+
+def test_a_tensor_to_which_many_lead_gets_their_sum_in_order():
+    x, parts = leaf(1.0, 2.0), []
+    shared = x.sin()
+    shared.retain_grad()
+    views = [shared.clone() for _ in range(5)]
+    for i, view in enumerate(views):
+        view.register_hook(parts.append)
+        views[i] = view * (i + 0.1)
+    sum(views).sum().backward(retain_graph=True)
+    first = shared.grad.clone()
+    expected = parts[0]
+    for part in parts[1:]:
+        expected = expected + part
+    assert torch.equal(first, expected) and [p[0].item() for p in parts] == [4.1, 3.1, 2.1, 1.1, 0.1]
+
+
 def test_two_leaves_do_not_share_one_gradient():
     x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
     (x + y).backward(torch.ones(2, dtype=torch.float64))
