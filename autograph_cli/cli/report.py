@@ -26,7 +26,7 @@ AFTER = ", without a backward pass: drawn by --step last"
 
 _UNTOLD = {
     "CopySlices": "what `CopySlices` nodes keep for backward",
-    "CompiledFunctionBackward": "what ran inside of compiled parts (TORCH_COMPILE_DISABLE=1 runs them uncompiled)",
+    "CompiledFunctionBackward": "what ran inside of compiled parts (--record inside keeps it, --open shows it)",
     "DifferentiableGraphBackward": "what ran inside of scripted parts",
 }
 """What PyTorch does not tell, by the nodes that stand for it."""
@@ -61,7 +61,8 @@ def untold(trace: Trace) -> list[tuple[str, str]]:
     """What PyTorch did not tell of the operations in a trace, a line for each."""
     if trace.engine != "pytorch":
         return []
-    names = {node.name for step in trace.steps for node in step.graph}
+    nodes = (node for step in trace.steps for node in step.graph)
+    names = {node.name for node in nodes if node.measured is None or node.measured.inside is None}
     return [("untold", text) for name, text in _UNTOLD.items() if name in names]
 
 

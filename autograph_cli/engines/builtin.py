@@ -457,6 +457,9 @@ class Builtin:
     def gradients(self, roots: Sequence[Tensor], *, custom: bool) -> tuple[list[Tensor], Sequence[Tensor | None]]:
         return derive(self, roots, custom=custom)
 
+    def prepare_inside(self) -> None:
+        """It is there when it is asked for."""
+
     def inside(self, node: Node, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
         """What gathers the operations that the backward of a node runs; None where it is not made of such."""
         return Inside.of(node, grad, summary)

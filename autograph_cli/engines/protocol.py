@@ -391,6 +391,9 @@ class Engine(Protocol):
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterable[Any]:
         """The numbers that an operation made."""
 
+    def prepare_inside(self) -> None:
+        """From now on, `inside` is going to be asked of nodes."""
+
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
         """What gathers the operations of a node that is about to run, and what `summary` says of them; None where there
         are none."""

@@ -15,6 +15,7 @@ import torch
 
 from autograph_cli.engines import pytorch_hooks as hooks, pytorch_passes as passes
 from autograph_cli.engines.protocol import Inside, Listener, ModuleCall, Output
+from autograph_cli.engines.pytorch_compiled import inside_of, watch
 from autograph_cli.engines.pytorch_derive import derive, unseen
 from autograph_cli.engines.pytorch_node_types import (
     Like,
@@ -468,6 +469,9 @@ class PyTorch:
         with untouched():
             return derive(self, roots, custom=custom)
 
+    def prepare_inside(self) -> None:
+        watch()
+
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
-        """PyTorch does not tell what the backward of a node is made of."""
-        return None
+        """PyTorch tells what the backward of a node is made of where it has compiled it."""
+        return inside_of(node)

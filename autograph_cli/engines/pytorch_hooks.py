@@ -263,9 +263,10 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
 
 @private.uncounted
 def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """Applies a custom Function, and tells of its node."""
+    """Applies a custom Function, and tells of its node; of a compiled one, of nothing that it does inside."""
     engine = None if private.is_compiling() else here()
-    result = private.apply_function(cls, *args, **kwargs)
+    with unheard() if private.is_compiled(cls) else contextlib.nullcontext():
+        result = private.apply_function(cls, *args, **kwargs)
     if engine is not None and _process.follows:
         with unheard():
             given = [(x, None) for x in tensors_in((*args, *kwargs.values()))]

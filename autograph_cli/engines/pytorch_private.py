@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import os
 import sys
 import threading
@@ -17,6 +18,7 @@ from typing import Any
 
 import torch
 import torch._guards as guards
+import torch._ops as operations
 from torch.autograd import Variable, function as functions, graph as graphs
 from torch.nn.modules import module as modules
 from torch.utils._python_dispatch import _disable_current_modes
@@ -45,6 +47,8 @@ _NEEDED = (
     (torch, "_C.DisableTorchFunction"),
     (torch, "_C._len_torch_dispatch_stack"),
     (guards, "_TLS"),
+    (operations, "_higher_order_ops"),
+    (operations, "_HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS"),
     (graphs, "_engine_run_backward"),
     (functions, "_SingleLevelFunction"),
     (modules, "Module._call_impl"),
@@ -146,9 +150,17 @@ def intercept(handler: Callable[..., Any]) -> None:
             kernel = functools.partial(_call, handler, space, base, schema.overload_name or "default")
         library = _libraries.get(space) or _libraries.setdefault(space, torch.library.Library(space, "IMPL"))
         library.impl(name, kernel, _KEY_NAME)
+    _pass_higher_order()
     if hasattr(torch.library.Library, "fallback"):  # for operations of other packages, from 2.5 on
         _libraries["_"] = torch.library.Library("_", "IMPL")
         _libraries["_"].fallback(handler, _KEY_NAME)
+
+
+def _pass_higher_order() -> None:
+    """Let operations on functions, such as `torch.cond`, pass: what they run comes."""
+    operations._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(_KEY)
+    for each in operations._higher_order_ops.values():
+        each.fallthrough(_KEY)
 
 
 @uncounted
@@ -232,6 +244,82 @@ def _without_modes() -> Iterator[None]:
 def replace_run_backward(function: Callable[..., Any]) -> None:
     """Let them go through this."""
     graphs._engine_run_backward = torch.autograd._engine_run_backward = function
+
+
+_COMPILERS = (
+    "torch._functorch._aot_autograd.graph_compile",
+    "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
+)
+"""Where AOTAutograd logs the graphs that it made, of this PyTorch and of older ones."""
+_CACHES = (
+    ("torch._functorch._aot_autograd.aot_autograd_result", "GenericAOTAutogradResult"),
+    ("torch._functorch._aot_autograd.autograd_cache", "GenericAOTAutogradCacheEntry"),
+    ("torch._functorch._aot_autograd.autograd_cache", "AOTAutogradCacheEntry"),
+)
+"""What it takes from its cache instead."""
+_NUMBER = "_aot_id"
+_KINDS = {"Forward graph": "forward", "Backward graph": "backward"}
+
+
+def watch_compiler(told: Callable[[int, str, str], None]) -> None:
+    """Call this with the number of a compiled function, `forward` or `backward`, and that graph as Python, from now on;
+    never where this PyTorch has no such names."""
+    logs = next((found for name in _COMPILERS if (found := _module(name, "lazy_format_graph_code"))), None)
+    if logs is None or hasattr(logs.lazy_format_graph_code, "tells"):
+        return
+    format_graph = logs.lazy_format_graph_code
+
+    def formatted(kind: str, graph: Any, number: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if kind in _KINDS:
+            told(number, _KINDS[kind], graph.print_readable(print_output=False, include_device=True))
+        return format_graph(kind, graph, number, *args, **kwargs)
+
+    formatted.tells = told  # type: ignore[attr-defined]
+    logs.lazy_format_graph_code = formatted
+    entry = next((getattr(found, cls) for name, cls in _CACHES if (found := _module(name, cls))), None)
+    if entry is not None and hasattr(entry, "wrap_post_compile"):
+        entry.wrap_post_compile = _reading_cache(entry.wrap_post_compile, told)
+
+
+def _reading_cache(wrap: Any, told: Callable[[int, str, str], None]) -> Any:
+    """What is called where a function comes from the cache, and tells of it."""
+
+    @functools.wraps(wrap)
+    def wrapped(entry: Any, args: Any, config: Any, *more: Any, **kwargs: Any) -> Any:
+        for kind in _KINDS.values():
+            text = getattr(entry, f"aot_{kind}_graph_str", None)
+            if text:
+                told(config.aot_id, kind, text)
+        return wrap(entry, args, config, *more, **kwargs)
+
+    return wrapped
+
+
+def _module(name: str, attribute: str) -> Any:
+    """A module of PyTorch's, if it is there and has this."""
+    try:
+        found = importlib.import_module(name)
+    except ImportError:
+        return None
+    return found if hasattr(found, attribute) else None
+
+
+def compiled_number(node: Any) -> int:
+    """The number by which AOTAutograd knows the function that a node is of; -1 for any other node."""
+    return int(getattr(getattr(node, "_forward_cls", None), _NUMBER, -1))
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether a Function was made by AOTAutograd."""
+    return hasattr(function, _NUMBER)
+
+
+@functools.cache
+def dtype_names() -> dict[str, str]:
+    """What the short names of dtypes stand for, which graphs are written with."""
+    from torch.fx.graph import dtype_abbrs
+
+    return {short: str(dtype).removeprefix("torch.") for dtype, short in dtype_abbrs.items()}
 
 
 _own_apply = vars(functions.Function)["apply"]

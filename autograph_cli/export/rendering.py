@@ -55,7 +55,7 @@ from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.marks import Mark, marks_of
 from autograph_cli.graph.names import told_apart, visible, visible_lines
 from autograph_cli.graph.nesting import flattened
-from autograph_cli.graph.opened import inside_words
+from autograph_cli.graph.opened import inside_of, inside_words
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
@@ -212,8 +212,8 @@ class Job:
         """Pictures of what the backward of drawn nodes ran, where that was recorded."""
         found, keys = {}, {box.id for box in drawn}
         for node in (node for node in self.graph if f"n{node.id}" in keys):
-            ran = None if node.measured is None else node.measured.inside
-            if ran is not None and ran.nodes:
+            if node.measured is not None and node.measured.inside is not None and node.measured.inside.nodes:
+                ran = inside_of(self.graph, node)
                 title, shown = inside_words(node), (*self.shown, "formula")
                 found[node.id] = to_svg(
                     Job(ran, "forward", title, None, shown=shown, inside=True, data=True).placed(), page=True

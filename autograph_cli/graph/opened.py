@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.records import Edge, Graph, Node, Root
@@ -20,7 +23,7 @@ def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, 
     if node.kind != "operation":
         raise GraphError(f"{visible(name)!r} is no operation: its backward adds what comes to .grad, and no more.")
     if node.measured is not None and node.measured.inside is not None:
-        return node.measured.inside, inside_words(node)
+        return inside_of(graph, node), inside_words(node)
     made = [other.id for other in graph if other.parent == node.id]
     if not made and any(other.measured is not None and other.measured.inside is not None for other in graph):
         raise GraphError(
@@ -31,19 +34,55 @@ def open_node(graph: Graph, name: str, script: str = "FILE.py") -> tuple[Graph, 
         raise GraphError(
             f"The trace holds nothing of what {visible(node.name)} ran: no backward pass of this step ran it, or that "
             f"was not recorded, which is done on request only: autograph run --record inside {script}; "
-            "of --engine torch, passes with create_graph=True tell it, and of compiled parts with "
-            "TORCH_COMPILE_DISABLE=1 set."
+            "of --engine torch, compiled parts tell it, and passes with create_graph=True."
         )
     first = min(graph.nodes[number].pass_id or 0 for number in made)
     kept = [number for number in made if graph.nodes[number].pass_id == first]
     return _recorded(graph, kept), f"inside {visible(node.name)}: what a pass with create_graph recorded of it"
 
 
+def inside_of(graph: Graph, node: Node) -> Graph:
+    """What was recorded of the backward of a node of this graph.
+
+    Its inputs `args[0]`, `args[1]`, ... are what the node was given, and get the names of that.
+    """
+    assert node.measured is not None and node.measured.inside is not None
+    inside = node.measured.inside
+    given = [
+        other for other in inside if other.kind == "input" and other.outputs[0].names[:1] == (f"args[{other.id}]",)
+    ]
+    if len(given) != len(node.args):
+        return inside
+    named = dict(
+        zip((other.id for other in given), (graph.nodes[x.node].outputs[x.nr].names for x in node.args), strict=True)
+    )
+    nodes = [
+        replace(other, outputs=(replace(other.outputs[0], names=named[other.id]),)) if named.get(other.id) else other
+        for other in inside
+    ]
+    roots = [
+        replace(root, name=f"grad_{names[0]}" if (names := named.get(_place(root.name))) else root.name)
+        for root in inside.roots
+    ]
+    return replace(inside, nodes=tuple(nodes), roots=tuple(roots))
+
+
+def _place(name: str) -> int:
+    """Of which argument a root is the gradient; -1 where it does not say so."""
+    found = re.fullmatch(r"grad_args\[(\d+)\]", name)
+    return -1 if found is None else int(found[1])
+
+
 def inside_words(node: Node) -> str:
     """What was recorded of the backward of a node, in words; of a custom Function it is what ran."""
     assert node.measured is not None and node.measured.inside is not None
-    custom = not any(root.name.startswith("grad_") for root in node.measured.inside.roots)
-    how = "its backward, as it ran" if custom else "its formula, run once more on what it was given"
+    inside = node.measured.inside
+    if inside.passes:
+        how = "its forward, and its backward (order 1), as they were compiled"
+    elif any(root.name.startswith("grad_") for root in inside.roots):
+        how = "its formula, run once more on what it was given"
+    else:
+        how = "its backward, as it ran"
     return f"inside {visible(node.name)}: {how}"
 
 

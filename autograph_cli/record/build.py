@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograph_cli.engines.protocol import Engine, Output, Saved as Kept, key_of, number_of
@@ -183,7 +183,10 @@ class _Builder:
 
     def _measured(self, event: Event, outputs: int) -> Measured | None:
         found = self.span.found
-        return None if found is None else found.of(self.log.engine, event, outputs, self.pass_ids)
+        measured = None if found is None else found.of(self.log.engine, event, outputs, self.pass_ids)
+        if measured is None or measured.inside is None:
+            return measured
+        return replace(measured, inside=self.sources.placed(measured.inside))
 
     def _pass(self, entry: BackwardEvent) -> Pass:
         inputs, results = self._differentiated(entry)

@@ -172,6 +172,8 @@ class Measures:
         """See every operation from now on, if that is needed."""
         if not self._hooked:
             return
+        if "inside" in self.kinds:
+            self.engine.prepare_inside()
         self.engine.watch_operations(self.computed, None if self.checks is None else self._changing)
         if self.checks is not None:
             self._listening.enter_context(self.checks.listening())

@@ -11,10 +11,11 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterable
+from dataclasses import replace
 from types import CodeType, FrameType
 
 import autograph_cli
-from autograph_cli.graph import Source
+from autograph_cli.graph import Graph, Source
 
 Site = tuple[CodeType, int]
 """A position in compiled code: the code and the offset of the instruction."""
@@ -157,6 +158,18 @@ class Sources:
             name = "" if code.co_name == "<module>" else getattr(code, "co_qualname", code.co_name)
             self._sources[key] = Source(self._file(code.co_filename), line, text, name.replace(".<locals>", ""))
         return self._sources[key]
+
+    def placed(self, graph: Graph) -> Graph:
+        """A graph whose sources have whole paths, with those that all others have."""
+        if all(node.source is None for node in graph):
+            return graph
+        nodes = [
+            node
+            if node.source is None
+            else replace(node, source=replace(node.source, file=self._file(node.source.file)))
+            for node in graph
+        ]
+        return replace(graph, nodes=tuple(nodes))
 
     def _file(self, filename: str) -> str:
         cell = cell_of(filename)

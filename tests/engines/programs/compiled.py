@@ -9,3 +9,14 @@ for _s in range(3):
     loss = fast(x).pow(2).mean()
     loss.backward()
     print(loss.item().hex())
+
+
+@torch.compile(backend="aot_eager", dynamic=True)
+def either(x):
+    return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,)).sum() * x.shape[0]
+
+
+for n in (3, 5):
+    y = torch.randn(n, requires_grad=True)
+    either(y).backward()
+    print(y.grad.sum().item().hex())
