@@ -11,6 +11,8 @@ from . import selection
 from .selection import ordered
 
 Chosen = tuple[Any, Any]
+PARTED = 1 << 10
+"""Elements from which a partition and the look for ties are faster than a sort."""
 
 
 class OrderStatistics:
@@ -24,17 +26,40 @@ class OrderStatistics:
         """Values and indices at `positions`, which has length 1 along `dim`."""
         if a.ndim == 0:
             return a, self.xp.zeros((), "int64")[()]
+        positions = self.xp.ascontiguousarray(positions)
         values = self.xp.take_along_axis(a, positions, dim)
         return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
     def _stable_order(self, a: Array, dim: int) -> Any:
         return self.xp.argsort(ordered(a), axis=dim, kind="stable").astype("int64")
 
+    def _ranked(self, a: Array, k: int, dim: int, among_equals: Any) -> Any:
+        """The positions of the elements that a sort would put at place `k`; in rows where others equal that one,
+        `among_equals` chooses."""
+        if a.__class__ is not np.ndarray or not a.size:
+            return among_equals(a, k, dim)
+        a = ordered(a)
+        found = self.slice(np.argpartition(a, k, axis=dim), dim, k, k + 1, 1).astype("int64")
+        at = np.take_along_axis(a, found, dim)
+        tied = np.count_nonzero(a == at, axis=dim) != 1  # none equals nan
+        if tied.any():
+            rows, chosen = np.moveaxis(a, dim, -1), np.moveaxis(found, dim, -1)
+            chosen[tied] = among_equals(rows[tied], k, 1)
+        return found
+
+    def _in_stable_order(self, a: Array, k: int, dim: int) -> Any:
+        return self.slice(self._stable_order(a, dim), dim, k, k + 1, 1)
+
+    def _as_quickselect(self, a: Array, k: int, dim: int) -> Any:
+        if not selection.follows(a):
+            return self._in_stable_order(a, k, dim)
+        return selection.rejoined([selection.kth(row, k) for row in selection.ranks(a, dim).tolist()], a, dim)
+
     def median_dim(self, a: Array, dim: int, keepdim: bool) -> Chosen:
         if a.ndim == 0:
             return self._taken_at(a, None, dim, keepdim)
-        order = self._stable_order(a, dim)
-        positions = self.slice(order, dim, (a.shape[dim] - 1) // 2, (a.shape[dim] + 1) // 2, 1)
+        middle, stable = (a.shape[dim] - 1) // 2, self._in_stable_order
+        positions = stable(a, middle, dim) if a.size < PARTED else self._ranked(a, middle, dim, stable)
         if a.dtype.kind in "fV":
             missing = self.isnan(a)
             first = self.xp.argmax(missing, axis=dim, keepdims=True).astype("int64")
@@ -81,11 +106,7 @@ class OrderStatistics:
     def kthvalue(self, a: Array, k: int, dim: int, keepdim: bool) -> Chosen:
         if a.ndim == 0:
             return self._taken_at(a, None, dim, keepdim)
-        if selection.follows(a):
-            found = selection.rejoined([selection.kth(row, k - 1) for row in selection.ranks(a, dim).tolist()], a, dim)
-        else:
-            found = self.slice(self._stable_order(a, dim), dim, k - 1, k, 1).copy()
-        return self._taken_at(a, found, dim, keepdim)
+        return self._taken_at(a, self._ranked(a, k - 1, dim, self._as_quickselect), dim, keepdim)
 
     def cummax(self, a: Array, dim: int) -> Chosen:
         return self._running_extreme(self.xp.maximum, a, dim)
