@@ -19,11 +19,12 @@ from autograph_cli.export.scene import Frame
 from autograph_cli.export.style import text_width
 
 BARE, RISE, CROWDED = 20.0, 30.0, 38.0
-"""The least height between two rows: with no label at the arrows between them, with a few, and with many."""
-FEW = 2
+"""The least height between two rows: with no label at the arrows between them, with a few, and with many aside."""
+FEW, ALMOST = 2, 2.0
+"""How many are few, and by how many points an arrow leads aside that counts as straight."""
 BESIDE_LABEL = 14.0
 """What an arrow shows of itself before a label and after it, taken together, in a picture to the right."""
-SLOPE, HIGHEST = 0.05, 36.0
+SLOPE, HIGHEST = 0.04, 36.0
 """How much higher it gets for each point that an edge leads aside, and by how much at most."""
 PAD, BETWEEN, HEADING = 10.0, 10.0, 22.0
 """Inside a band, between two bands, and the height of a band's title."""
@@ -154,14 +155,14 @@ def arrange(
     left = min(middle - max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
     right = max(middle + max(width / 2, 4.0) for middle, width in zip(x, widths, strict=True))
     title = 0.0
-    if frame is not None and way.right:
+    if frame is not None and not frame.bare and way.right:
         left, right = left - FRAME_PAD - FRAME_HEADING, right + FRAME_PAD
-    elif frame is not None:
+    elif frame is not None and not frame.bare:
         left, right, title = _with_title(frame, [x[port.item] for port in level.ports if port.side == TOP], left, right)
     x = [value - left for value in x]
-    rise = _rises(level, web, way)
+    rise = _rises(level, web, x, fixed, way)
     if frame is not None:
-        rows, bounds, height = _rows_in_frame(level, web, x, heights, rise, frame if way.right else None)
+        rows, bounds, height = _rows_in_frame(level, web, x, heights, rise, frame, way)
     else:
         rows, bounds, height = _rows(web, x, heights, rise, band, way, least)
     middles = _middles(web, rows, shapes)
@@ -224,15 +225,19 @@ def _with_title(frame: Frame, passing: Sequence[float], left: float, right: floa
     return left, max(right, last[0] + width + 7), last[0]
 
 
-def _rises(level: Level, web: Web, way: Direction) -> list[float]:
+def _rises(level: Level, web: Web, x: Sequence[float], fixed: Fixed, way: Direction) -> list[float]:
     """The least height above each row."""
     labels: list[list[float]] = [[] for _ in web.rows]
-    for wire, chain in zip(level.wires, web.chains, strict=True):
+    aside: Counter[int] = Counter()
+    for number, (wire, chain) in enumerate(zip(level.wires, web.chains, strict=True)):
         if wire.label and len(chain) == 2:
-            labels[web.row[chain[1]]].append(way.along(wire.label))
+            row = web.row[chain[1]]
+            labels[row].append(way.along(wire.label))
+            start, end = (x[point] + fixed.get((number, side), 0.0) for side, point in enumerate(chain))
+            aside[row] += abs(start - end) > ALMOST
     if way.right:
         return [max(its) + HEAD + BESIDE_LABEL if its else BARE for its in labels]
-    return [CROWDED if len(its) > FEW else RISE if its else BARE for its in labels]
+    return [CROWDED if aside[row] > FEW else RISE if its else BARE for row, its in enumerate(labels)]
 
 
 def _tall(web: Web, x: Sequence[float], heights: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -268,7 +273,7 @@ def _rows(
             extra = min(HIGHEST, SLOPE * aside[number - 1])
             if of_row[number] != of_row[number - 1]:
                 bounds.append((start, max(y + PAD, start + least.get(of_row[number - 1] or 0, 0.0))))
-                start = bounds[-1][1] + BETWEEN + extra
+                start = bounds[-1][1] + BETWEEN + max(0.0, extra - HEAD)  # there is as much more between two bands
                 start = max(start, y + rise[number] - HEAD) if way.right else start
                 curves_end = start
                 y = start + (heading or PAD) + HEAD
@@ -294,14 +299,16 @@ def _rows_in_frame(
     x: Sequence[float],
     heights: Sequence[float],
     rise: Sequence[float],
-    beside: Frame | None,
+    frame: Frame,
+    way: Direction,
 ) -> tuple[list[Row], tuple[tuple[float, float], ...], float]:
-    """The rows in a frame, below its title, or `beside` that of this frame; its ports are on the border."""
+    """The rows in a frame, below its title or beside it; its ports are on the border."""
     tall, aside = _tall(web, x, heights)
-    heading = 0.0 if beside else FRAME_HEADING
+    heading = 0.0 if way.right or frame.bare else FRAME_HEADING
     entry = STRAIGHT_ENTRY if aside[0] < 1 and _all_apart(level) else ENTRY
-    entry = max(entry, FRAME_PAD) if beside else entry
-    first = FRAME_PAD if beside else FRAME_PAD - 5
+    entry = 0.0 if frame.bare else max(entry, FRAME_PAD) if way.right else entry
+    first = 0.0 if frame.bare else FRAME_PAD if way.right else FRAME_PAD - 5
+    last = 0.0 if frame.bare else FRAME_PAD
     sides = {port.side for port in level.ports}
     rows: list[Row] = [Row(0.0, heading, 0.0)] if TOP in sides else []
     y = heading
@@ -310,10 +317,10 @@ def _rows_in_frame(
         y += (rise[number] if number > (TOP in sides) else entry if number else first) + extra
         rows.append(Row(y, y + tall[number], y - HEAD))
         y += tall[number]
-    least = text_width(beside.title) * FRAME_TITLE + 2 * FRAME_PAD if beside else 0.0
+    least = text_width(frame.title) * FRAME_TITLE + 2 * FRAME_PAD if way.right and not frame.bare else 0.0
     if BOTTOM in sides:
         turned = aside[len(rows) - 1]
-        y = max(least, y + (FRAME_PAD if turned < 1 else ENTRY + min(HIGHEST, SLOPE * turned)))
+        y = max(least, y + (last if turned < 1 else ENTRY + min(HIGHEST, SLOPE * turned)))
         rows.append(Row(y, y, y))
         return rows, (), y
-    return rows, (), max(least, y + FRAME_PAD)
+    return rows, (), max(least, y + last)

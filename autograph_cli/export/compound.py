@@ -155,7 +155,7 @@ class Plan:
                 for box, frame in zip(level.boxes, level.frames, strict=True)
             ]
             if not turned:
-                level.row = side_by_side(level.row, height, edges, band)
+                level.row = side_by_side(level.row, height, edges, band, root_below=self.scene.data)
             tall[level.frame] = _height(level.row, height)
 
     def _rows_of_ports(self) -> None:

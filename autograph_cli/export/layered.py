@@ -7,8 +7,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, HEADING, PAD, Arranged, Shape, arrange, order
+from autograph_cli.export.chains import gathered
 from autograph_cli.export.compound import Level, Plan
 from autograph_cli.export.direction import DOWN, Direction
+from autograph_cli.export.frames_near import near
 from autograph_cli.export.placed import Lane, Line, Placed, Plate, Point, Rectangle, Sample
 from autograph_cli.export.routes import joined
 from autograph_cli.export.scene import Band, Box, Scene
@@ -26,12 +28,24 @@ from autograph_cli.export.style import (
     text_width,
 )
 
+LOWER = 0.9
+"""By what a picture must be lower for its chains to be held together."""
 LEGEND_WIDTH = 300.0
 """Points that a row of the legend may take, if the graph is narrower."""
 
 
 def lay_out(scene: Scene, way: Direction = DOWN) -> Placed:
     """Lay the scene out; the same scene gives the same positions, on every machine."""
+    plain, together = _laid_out(scene, scene, way), gathered(scene)
+    if together is scene:
+        return plain
+    other = _laid_out(scene, together, way)
+    side = "width" if way.right else "height"
+    return other if getattr(other, side) < getattr(plain, side) * LOWER else plain
+
+
+def _laid_out(drawn: Scene, scene: Scene, way: Direction) -> Placed:
+    """The picture `drawn`, laid out as `scene`, which has more frames, that are bare."""
     plan = Plan(scene)
     order(plan)
     shapes = [Shape(*way.turned(*size_of(box)), box.style == "leaf") for box in scene.boxes]
@@ -44,10 +58,10 @@ def lay_out(scene: Scene, way: Direction = DOWN) -> Placed:
     corners = _corners(scene, plan, arranged, way)
     lines = tuple(_line(plan, arranged, corners, number) for number in range(len(scene.arrows)))
     positions = tuple(_position(plan, arranged, corners, number) for number in range(len(scene.boxes)))
-    plates = tuple(_plates(scene, plan, arranged, corners))
+    plates = tuple(_plates(drawn, plan, arranged, corners))
     bounds = arranged[-1].bounds
     if not way.right:
-        positions, lines = slid(scene, positions, lines, plates)
+        positions, lines, plates = near(drawn, *slid(drawn, positions, lines, plates), plates)
     else:
         positions = tuple(Rectangle(its.y, its.x, its.height, its.width, its.round) for its in positions)
         lines = tuple(
@@ -55,7 +69,7 @@ def lay_out(scene: Scene, way: Direction = DOWN) -> Placed:
         )
         plates = tuple(map(_turned_plate, plates))
         bounds = tuple((start + EDGE_OF_PAPER, end + EDGE_OF_PAPER) for start, end in bounds)
-    return _on_paper(scene, positions, lines, bounds, plates, way)
+    return _on_paper(drawn, positions, lines, bounds, plates, way)
 
 
 def _least(band: Band) -> float:
@@ -189,7 +203,8 @@ def _on_paper(
         bottom, right = bounds[-1][1], right + PAD
     end = bottom
     samples, bottom, far = _legend(scene, bottom + 12, max(right, EDGE_OF_PAPER + LEGEND_WIDTH))
-    by = max(0.0, far - right) / 2, EDGE_OF_PAPER + (TITLE * 2.2 if scene.title else 0.0)
+    top = 0.0 if bounds else _top(positions, lines, plates)
+    by = max(0.0, far - right) / 2, EDGE_OF_PAPER + (TITLE * 2.2 if scene.title else 0.0) - top
     positions = tuple(replace(spot, x=spot.x + by[0], y=spot.y + by[1]) for spot in positions)
     lines = tuple(_moved(line, by) for line in lines)
     plates = tuple(_moved_plate(plate, by) for plate in plates)
@@ -212,6 +227,12 @@ def _on_paper(
     right = max(right, far, *(lane.right for lane in lanes), EDGE_OF_PAPER + text_width(scene.title) * TITLE)
     size = right + EDGE_OF_PAPER, bottom + EDGE_OF_PAPER + by[1]
     return Placed(scene, positions, lines, lanes, samples, *size, (EDGE_OF_PAPER, EDGE_OF_PAPER + TITLE * 0.8), plates)
+
+
+def _top(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:
+    """From where on there is something of the graph."""
+    ends = [*(spot.y - spot.height / 2 for spot in positions), *(plate.top for plate in plates)]
+    return min([*ends, *(point[1] for line in lines for stroke in line.strokes for point in stroke)])
 
 
 def _bottom(positions: Sequence[Rectangle], lines: Sequence[Line], plates: Sequence[Plate]) -> float:

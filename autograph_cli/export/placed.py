@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -202,21 +202,39 @@ def links(placed: Placed) -> Iterator[tuple[tuple[str, str], Point, Stroke]]:
             a, b = placed.positions[index[tail]], placed.positions[index[head]]
             side = 1 if b.x >= a.x else -1
             apart = abs(b.x - a.x) > (a.width + b.width) / 2
-            way = _bow(placed, a, b, (side, 0), (-side if apart else side, 0), BOW)
+            way = _bow(placed, a, b, (side, 0), (-side if apart else side, 0), (BOW, BOW))
             if _hidden(placed, *way):
-                others = (_bow(placed, a, b, *chosen) for chosen in product(SIDES, SIDES, BOWS))
-                way = min((way, *others), key=lambda each: _hidden(placed, *each))
+                alike = [(bow, bow) for bow in BOWS]
+                bows = *alike, *(each for each in product(BOWS, BOWS) if each not in alike)
+                others = (_bow(placed, a, b, *ends, each) for each, ends in product(bows, product(SIDES, SIDES)))
+                way = _least_hidden(placed, way, others)
             yield (tail, head), *way
 
 
-def _bow(placed: Placed, a: Rectangle, b: Rectangle, leaving: Side, coming: Side, bow: float) -> tuple[Point, Stroke]:
+def _least_hidden(
+    placed: Placed, way: tuple[Point, Stroke], others: Iterable[tuple[Point, Stroke]]
+) -> tuple[Point, Stroke]:
+    """The first of these curves that no box hides, or the one that is hidden least."""
+    least = _hidden(placed, *way)
+    for other in others:
+        hidden = _hidden(placed, *other)
+        if hidden < least:
+            way, least = other, hidden
+        if not least:
+            break
+    return way
+
+
+def _bow(
+    placed: Placed, a: Rectangle, b: Rectangle, leaving: Side, coming: Side, bows: tuple[float, float]
+) -> tuple[Point, Stroke]:
     """A curve that leaves one box and comes to the other at these sides, and reaches so far out there."""
     (start, first), (end, second) = (
         (
             (box.x + across * box.width / 2, box.y + down * box.height / 2),
             (_within(box.x + across * (box.width / 2 + bow), placed), box.y + down * (box.height / 2 + bow)),
         )
-        for box, (across, down) in ((a, leaving), (b, coming))
+        for box, (across, down), bow in zip((a, b), (leaving, coming), bows, strict=True)
     )
     return start, (first, second, end)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Sequence
 
 SWEEPS = 6
 TALL = 90.0
@@ -24,6 +25,7 @@ def rows_of(count: int, edges: Sequence[Edge], band: Sequence[int], *, root_belo
     else:
         row = heights(count, [(head, tail) for tail, head in inner])
     _shorten(row, inner, root_below)
+    _together(row, inner, [edge for edge in edges if band[edge[0]] != band[edge[1]]])
     return _stacked(row, band if root_below else [-number for number in band])
 
 
@@ -45,8 +47,8 @@ def heights(count: int, edges: Sequence[Edge]) -> list[int]:
     return height
 
 
-def _shorten(row: list[int], edges: Sequence[Edge], root_below: bool) -> None:
-    """Move each box, within what its edges allow, to the side where it has more of them."""
+def _shorten(row: list[int], edges: Sequence[Edge], root_below: bool, still: Container[int] = ()) -> None:
+    """Move each box that does not stand `still`, within what its edges allow, to the side where it has more of them."""
     above: list[list[int]] = [[] for _ in row]
     below: list[list[int]] = [[] for _ in row]
     for tail, head in edges:
@@ -57,7 +59,7 @@ def _shorten(row: list[int], edges: Sequence[Edge], root_below: bool) -> None:
         moved = False
         for number in reversed(ordered) if sweep % 2 == root_below else ordered:
             up, down = above[number], below[number]
-            if not up and not down:
+            if number in still or not (up or down):
                 continue
             pull = len(down) - len(up)
             lower = pull > 0 or (pull == 0 and root_below)
@@ -71,6 +73,46 @@ def _shorten(row: list[int], edges: Sequence[Edge], root_below: bool) -> None:
             break
 
 
+def _together(row: list[int], edges: Sequence[Edge], far: Sequence[Edge]) -> None:
+    """Move boxes that edges hold together down, all by as much, while this makes more edges shorter than longer.
+
+    Alone, none of them could move: each would draw out the edge to the others. The `far` edges lead into other bands.
+    """
+    for _ in range(SWEEPS):
+        group = _groups(row, edges)
+        slack: dict[int, list[int]] = {}
+        pull = Counter(group[tail] for tail, _ in far)
+        pull.subtract(group[head] for _, head in far)
+        for tail, head in edges:
+            if group[tail] != group[head]:
+                slack.setdefault(group[tail], []).append(row[head] - row[tail] - 1)
+                pull[group[tail]] += 1
+                pull[group[head]] -= 1
+        by = {key: min(its) for key, its in slack.items() if pull[key] > 0}
+        if not by:
+            break
+        first = max(by, key=lambda key: (by[key], key))
+        for number, its in enumerate(group):
+            row[number] += by[first] * (its == first)
+
+
+def _groups(row: Sequence[int], edges: Sequence[Edge]) -> list[int]:
+    """For each box one that stands for all that edges from one row to the next join it with."""
+    near: list[list[int]] = [[] for _ in row]
+    for tail, head in edges:
+        if row[head] == row[tail] + 1:
+            near[tail].append(head)
+            near[head].append(tail)
+    group = [-1] * len(row)
+    for start in range(len(row)):
+        reached = [start] if group[start] < 0 else []
+        for number in reached:  # grows while it is walked
+            if group[number] < 0:
+                group[number] = start
+                reached += near[number]
+    return group
+
+
 def _stacked(row: Sequence[int], band: Sequence[int]) -> list[int]:
     """Number the rows in use from 0, those of the lowest number of a band first."""
     used = sorted({(band[number], level) for number, level in enumerate(row)})
@@ -78,7 +120,9 @@ def _stacked(row: Sequence[int], band: Sequence[int]) -> list[int]:
     return [position[band[number], level] for number, level in enumerate(row)]
 
 
-def side_by_side(row: Sequence[int], height: Sequence[float], edges: Sequence[Edge], band: Sequence[int]) -> list[int]:
+def side_by_side(
+    row: Sequence[int], height: Sequence[float], edges: Sequence[Edge], band: Sequence[int], *, root_below: bool
+) -> list[int]:
     """The rows with each tall box moved, as far as its edges allow, to where it adds least to the height of it all."""
     tall = [number for number, high in enumerate(height) if high >= TALL]
     if len(tall) < 2 or len(tall) * len(row) > MOST_TRIED:
@@ -97,5 +141,8 @@ def side_by_side(row: Sequence[int], height: Sequence[float], edges: Sequence[Ed
         best = min(adds, key=lambda level: (adds[level], abs(level - rows[number])), default=rows[number])
         if best != rows[number] and adds[best] + TALL <= adds[rows[number]]:
             rows[number] = best
+    if rows != list(row):
+        between = {tail for tail, _ in inner} & {head for _, head in inner}
+        _shorten(rows, inner, root_below, between.union(tall))
     used = {level: place for place, level in enumerate(sorted(set(rows)))}
     return [used[level] for level in rows]

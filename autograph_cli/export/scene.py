@@ -126,6 +126,8 @@ class Frame:
     """How many calls it stands for."""
     equal: bool = False
     """Whether these are calls of as many equal modules; else, of this one."""
+    bare: bool = False
+    """Whether it only holds its boxes together, and is not drawn."""
 
 
 @dataclass(frozen=True, slots=True)

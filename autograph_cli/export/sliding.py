@@ -57,9 +57,9 @@ def slid(
             line for number, line in enumerate(ways) if number not in out[box] and number not in into.get(box, ())
         ]
         texts = [scene.arrows[n].label for n in range(len(ways)) if n not in out[box] and n not in into.get(box, ())]
-        around = (_rectangle(other) for number, other in enumerate(places) if number != box)
+        around = (area_of(other) for number, other in enumerate(places) if number != box)
         walls = (area_ for plate in plates for area_ in _walls(plate, place))
-        down = _free(area, (*around, *walls, *_drawn(others, texts))) - area[2]
+        down = _free(area, (*around, *walls, *drawn(others, texts))) - area[2]
         if down >= LEAST:
             places[box] = replace(place, y=place.y + down)
             for number in out[box]:
@@ -75,7 +75,8 @@ def _is_plumb(line: Line) -> bool:
     return all(abs(x - line.start[0]) < 0.1 for x, _ in points) and points[-1][1] > line.start[1]
 
 
-def _rectangle(place: Rectangle) -> Area:
+def area_of(place: Rectangle) -> Area:
+    """What a box takes."""
     return (
         place.x - place.width / 2,
         place.x + place.width / 2,
@@ -92,7 +93,7 @@ def _walls(plate: Plate, place: Rectangle) -> Iterator[Area]:
         yield plate.left, plate.right, plate.top, plate.bottom
 
 
-def _drawn(lines: Iterable[Line], labels: Iterable[str]) -> Iterator[Area]:
+def drawn(lines: Iterable[Line], labels: Iterable[str]) -> Iterator[Area]:
     """The pieces of arrows, and their labels."""
     for line, label in zip(lines, labels, strict=True):
         for (x, y), (x2, y2) in pairwise(line.points()):
