@@ -20,9 +20,12 @@ version = release = __version__
 extensions = ["myst_nb"]
 smartquotes = False  # options begin with two hyphens
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["pictures.css"]
 html_title = f"autograph {version}"
 exclude_patterns = ["_build", "conformance-graphs.md"]
 myst_heading_anchors = 4
+myst_enable_extensions = ["html_image"]
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,12 +36,19 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "tests/programs/22_higher_order.py": EVERY,
 }
 """Which views of which scripts the pages show."""
-MORE: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "samples/first.py": ("flow", "double-backward", {"flow": "data", "formula": True}),
-    "tests/programs/17_lenet.py": ("closed", "forward", {"depth": 1}),
-    "tests/programs/22_higher_order.py": ("slice", "double-backward", {"part": Slice(start=("w2",), end=("penalty",))}),
+MORE: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
+    "samples/first.py": {
+        "flow": ("double-backward", {"flow": "data", "formula": True}),
+        "orders": ("double-backward", {"columns": False}),
+    },
+    "tests/programs/17_lenet.py": {"closed": ("forward", {"depth": 1})},
+    "tests/programs/22_higher_order.py": {
+        "slice": ("double-backward", {"part": Slice(start=("w2",), end=("penalty",))})
+    },
 }
 """Which scripts are shown in another way as well: the picture's name, the view, the options."""
+RANKS = ("docs/ddp.py", 3)
+"""The script that the page on several processes shows, and how many ranks it is run on."""
 SHOWN: dict[str, dict[str, tuple[str, str, str | None]]] = {
     "samples/first.py": {
         "values": ("forward", "values", None),
@@ -121,17 +131,27 @@ def pictures(script: str) -> Iterator[tuple[str, bytes]]:
     """The pictures of a script that the pages show."""
     yield from draw(script, PICTURES[script])
     if script in MORE:
-        word, view, how = MORE[script]
         trace = record(script)
-        yield (
-            f"{Path(script).stem}.{word}.svg",
-            export.render(trace.steps[-1], view, title=trace.script, total_steps=trace.total_steps, **how),
-        )
+        for word, (view, how) in MORE[script].items():
+            how = {"title": trace.script, "total_steps": trace.total_steps} | how
+            yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, **how)
     if script in SHOWN:
         trace = record(script, ("values", "formula", "inside"))
         for word, (view, facts, node) in SHOWN[script].items():
             how = {"shown": parse_shown(facts), "inside": node, "title": trace.script}
             yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, **how)
+
+
+def of_ranks() -> tuple[str, bytes]:
+    """The picture of several ranks."""
+    script, ranks = RANKS
+    name = f"{Path(script).stem}.backward.svg"
+    with tempfile.TemporaryDirectory() as folder:
+        copied = shutil.copy(ROOT / script, folder)
+        for line in (("run", "--ranks", str(ranks), copied), ("render", "--backward", "-o", name)):
+            command = [sys.executable, "-m", "autograph_cli", *line]
+            subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
+        return name, (Path(folder) / name).read_bytes()
 
 
 def gallery(script: str) -> Iterator[tuple[str, bytes]]:
@@ -167,7 +187,7 @@ def main(what: str) -> None:
         write(GALLERY_FOLDER, dict(entry for script in GALLERY for entry in gallery(script)))
         GALLERY_PAGE.write_text(gallery_page(), "utf-8")
     else:
-        write(FOLDER, dict(entry for script in PICTURES for entry in pictures(script)))
+        write(FOLDER, dict([*(entry for script in PICTURES for entry in pictures(script)), of_ranks()]))
 
 
 if __name__ == "__main__":

@@ -181,7 +181,7 @@ def render(
         ctx.exit(_draw_watched(source, args, format_, output, engine))
     asked = (forward, backward, double_backward or order is not None)
     views = [view for view, wanted in zip(VIEWS, asked, strict=True) if wanted] or ["forward"]
-    format_ = one_format(format_, output or "", BY_SUFFIX.get(Path(output or "").suffix.lower()))
+    format_ = one_format(format_, output or "", _named(output or "", format_))
     if opened_node is None and format_ == "html":
         views = views[:1]  # a page has all of them, and begins with this one
     if format_ == "csv":
@@ -257,6 +257,15 @@ def script_texts(source: str | None, step: Step) -> dict[str, str]:
         for name, path in sorted(found.items())
         if path.is_relative_to(folder) and path.is_file()
     }
+
+
+def _named(output: str, asked: str | None) -> str | None:
+    """The format that the end of a file's name says: `asked`, where its own files end so too."""
+    ending = Path(output).suffix.lower()
+    if asked and ending and SUFFIXES.get(asked, "").endswith(ending):
+        return asked
+    said = [suffix for suffix in BY_SUFFIX if output.lower().endswith(suffix)]
+    return BY_SUFFIX[max(said, key=len)] if said else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def to_graphml(graph: Graph, *, data: bool) -> str:
         )
         return f"{opening}{values}</{domain}>"
 
-    lines += [written(f'<node id="{key}">', "node", attributes) for key, attributes in node_rows(graph)]
+    lines += [written(f'<node id="{key}">', "node", attributes) for key, attributes in node_rows(graph, data=data)]
     lines += [
         written(f'<edge id="e{number}" source="{link.source}" target="{link.target}">', "edge", link.attributes)
         for number, link in enumerate(edge_rows(graph, data=data))
@@ -60,7 +60,7 @@ def to_gexf(graph: Graph, *, data: bool) -> str:
         "nodes",
         (
             written(f'<node id="{key}" label={quoteattr(attributes["label"])}>', "node", attributes)
-            for key, attributes in node_rows(graph)
+            for key, attributes in node_rows(graph, data=data)
         ),
     )
     lines += section(
@@ -75,7 +75,7 @@ def to_gexf(graph: Graph, *, data: bool) -> str:
 
 def to_cytoscape(graph: Graph, *, data: bool) -> str:
     """Write the graph as the elements of Cytoscape and Cytoscape.js, one a line; edges lead as in GraphML."""
-    nodes = [json.dumps({"data": {"id": key, **told}}, ensure_ascii=False) for key, told in node_rows(graph)]
+    nodes = [json.dumps({"data": {"id": key, **told}}, ensure_ascii=False) for key, told in node_rows(graph, data=data)]
     edges = [
         json.dumps(
             {"data": {"id": f"e{number}", "source": link.source, "target": link.target, **link.attributes}},

@@ -17,7 +17,7 @@ _TOLD = [key for key in NODE_KEYS if key not in ("label", "type")]
 def to_model_explorer(graph: Graph, view: str, title: str, shown: Collection[str], *, data: bool) -> str:
     """Write a collection of one graph, whose id is the view; the facts of `shown` are attributes of the nodes."""
     names = output_names(graph)
-    rows = dict(node_rows(graph))
+    rows = dict(node_rows(graph, data=data))
     incoming = _incoming(graph, data)
     homes = {call.path: call.id for call in reversed(graph.calls)}  # leaves stand in the first call of their module
     nodes = [_node(graph, homes, node, names[node.id], rows[f"n{node.id}"], incoming[node.id], shown) for node in graph]

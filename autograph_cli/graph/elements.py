@@ -35,11 +35,14 @@ class Link(NamedTuple):
     attributes: dict[str, Any]
 
 
-def node_rows(graph: Graph) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The id of each node, `n7`, and its attributes (`NODE_KEYS`)."""
+def node_rows(graph: Graph, *, data: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The id of each node, `n7`, and its attributes (`NODE_KEYS`).
+
+    Its label is, along the data, the operation, and along the gradient, its `grad_fn`.
+    """
     names = output_names(graph)
     for node in graph:
-        yield f"n{node.id}", _told(_of_node(node, names[node.id]))
+        yield f"n{node.id}", _told({"label": _label(node, names[node.id], data)} | _of_node(node, names[node.id]))
 
 
 def edge_rows(graph: Graph, *, data: bool) -> Iterator[Link]:
@@ -62,7 +65,7 @@ def to_networkx(graph: Graph, *, data: bool = True) -> Any:
     """
     networkx = extra("networkx", "to_networkx", "networkx")
     made = networkx.MultiDiGraph()
-    made.add_nodes_from((int(key[1:]), attributes) for key, attributes in node_rows(graph))
+    made.add_nodes_from((int(key[1:]), attributes) for key, attributes in node_rows(graph, data=data))
     for link in edge_rows(graph, data=data):
         made.add_edge(int(link.source[1:]), int(link.target[1:]), **link.attributes)
     return made
@@ -71,10 +74,14 @@ def to_networkx(graph: Graph, *, data: bool = True) -> Any:
 Methods.to_networkx = to_networkx
 
 
+def _label(node: Node, names: tuple[str, ...], data: bool) -> str:
+    if node.computes or not (any(output.names for output in node.outputs) or node.kind != "untracked"):
+        return (node.op or node.name) if data else (node.name or node.op)
+    return ", ".join(names)
+
+
 def _of_node(node: Node, names: tuple[str, ...]) -> dict[str, Any]:
-    named = any(output.names for output in node.outputs) or node.kind != "untracked"
     return {
-        "label": (node.op or node.name) if node.computes or not named else ", ".join(names),
         "kind": node.kind,
         "name": node.name,
         "op": node.op,

@@ -246,5 +246,20 @@ def test_modules_can_be_closed(cli: Cli, kept: Trace, drawn: Drawn) -> None:
     assert [job["depth"] for job in drawn] == [1]
 
 
+@pytest.mark.parametrize(
+    ("line", "format"),
+    [
+        (["-f", "model-explorer", "-o", "net.json"], "model-explorer"),
+        (["-o", "net.explorer.json"], "model-explorer"),
+        (["-f", "model-explorer-data", "-o", "Time.JSON"], "model-explorer-data"),
+        (["-o", "net.data.json"], "model-explorer-data"),
+        (["-o", "net.json"], "json"),
+    ],
+)
+def test_formats_of_one_ending_are_told_apart(cli: Cli, kept: Trace, drawn: Drawn, line: list[str], format: str) -> None:
+    assert cli("render", *line).exit_code == 0
+    assert [job["format"] for job in drawn] == [format]
+
+
 def test_formats_and_the_ends_of_their_files_are_those_of_export() -> None:
     assert {name: format.suffix for name, format in export.FORMATS.items()} == SUFFIXES

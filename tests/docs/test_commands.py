@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click import Context
 from click.testing import CliRunner
 
 from autograph_cli.cli.main import main
@@ -124,3 +125,8 @@ def test_a_console_is_read_command_by_command() -> None:
     console = "$ autograph run a.py   # so\n$ autograph show a.py\ngraph: 2\n  ...\n"
     assert list(typed(console)) == [("autograph run a.py", ""), ("autograph show a.py", "graph: 2\n  ...\n")]
     assert alike("graph: 2\n  ...\n", "graph: 2\norder 0\n") and not alike("graph: 2\n  ...\n", "graph: 3\norder 0\n")
+
+
+def test_the_page_of_the_commands_has_each_of_them() -> None:
+    rows = re.findall(r"^\| `autograph (\w+)", (ROOT / "docs" / "commands.md").read_text("utf-8"), re.MULTILINE)
+    assert rows == main.list_commands(Context(main))

@@ -19,6 +19,7 @@ PAIRS = [
     (DOCS / "commands.md", DOCS / "zh" / "commands.md"),
     *((each, DOCS / "zh" / "course" / each.name) for each in CHAPTERS),
 ]
+PAIRED = {translated: page for page, translated in PAIRS}
 
 
 def cells(page: Path) -> list[tuple[bool, str]]:
@@ -47,13 +48,28 @@ def test_there_are_eight_chapters() -> None:
 
 
 @pytest.mark.parametrize(("page", "translated"), PAIRS, ids=lambda page: page.stem)
-def test_the_translation_has_the_same_headings_and_code(page: Path, translated: Path) -> None:
+def test_the_translation_has_the_same_headings_code_paragraphs_and_rows(page: Path, translated: Path) -> None:
     def shape(text: str) -> tuple[list[str], list[str]]:
         code = re.findall(r"^```.*?^```", text, re.DOTALL | re.MULTILINE)
-        plain = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-        return re.findall(r"^#+(?= )", plain, re.MULTILINE), code
+        plain = re.sub(r"^```.*?^```", "CODE", text, flags=re.DOTALL | re.MULTILINE)
+        return [kind(block) for block in re.split(r"\n{2,}", plain.strip())], code
+
+    def kind(block: str) -> str:
+        found = re.match(r"#+ |\|", block)
+        mark = found.group() if found else "text"
+        return mark if mark != "|" else f"table of {len(block.splitlines())} lines"
 
     assert shape(translated.read_text("utf-8")) == shape(page.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("page", "translated"), PAIRS, ids=lambda page: page.stem)
+def test_the_translation_links_to_the_same_pages(page: Path, translated: Path) -> None:
+    def linked(of: Path) -> set[Path]:
+        goals = re.findall(r"\]\(([^)#:]+)[^):]*\)", of.read_text("utf-8"))
+        found = {(of.parent / goal).resolve() for goal in goals}
+        return {PAIRED.get(goal, goal) for goal in found} - {page, translated}
+
+    assert linked(translated) == linked(page)
 
 
 def test_the_index_of_the_site_has_every_page() -> None:

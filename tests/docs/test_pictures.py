@@ -22,6 +22,13 @@ def test_committed_pictures_are_up_to_date(script: str) -> None:
         assert committed == content, f"docs/pictures/{name} is out of date: run `make pictures`"
 
 
+def test_the_picture_of_several_ranks_is_up_to_date() -> None:
+    pytest.importorskip("mpi4py")
+    name, content = make_pictures.of_ranks()
+    committed = (make_pictures.FOLDER / name).read_bytes()
+    assert committed == content, f"docs/pictures/{name} is out of date: run `make pictures`"
+
+
 @pytest.mark.parametrize("script", make_pictures.GALLERY)
 def test_the_gallery_is_up_to_date(script: str) -> None:
     if script == "samples/digits.py":
@@ -35,10 +42,10 @@ def test_the_page_of_the_gallery_is_up_to_date() -> None:
     assert make_pictures.GALLERY_PAGE.read_text("utf-8") == make_pictures.gallery_page()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/pictures.md", "docs/gallery.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/zh/README.md", "docs/pictures.md", "docs/gallery.md"])
 def test_pages_show_pictures_that_exist(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
-    shown = re.findall(r"!\[[^\]]*\]\(([^)]+\.svg)\)", text)
+    shown = re.findall(r'!\[[^\]]*\]\(([^)]+\.svg)\)|<img src="([^"]+)"', text)
     assert shown
-    for name in shown:
+    for name in map("".join, shown):
         assert ((ROOT / page).parent / name).is_file(), f"{page} shows {name}, which does not exist"

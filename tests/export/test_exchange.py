@@ -103,6 +103,16 @@ def test_model_explorer_gets_modules_as_namespaces_and_edges_to_nodes_that_are_t
     assert edges == sorted((f"n{edge.node}", f"n{node.id}") for node in forward(plain) for edge in node.args)
 
 
+@pytest.mark.parametrize(
+    ("view", "label"), [("forward", "tanh"), ("backward", "TanhBackward0"), ("double-backward", "TanhBackward0")]
+)
+def test_a_node_has_the_name_that_its_view_goes_by(traces: dict[str, Trace], view: str, label: str) -> None:
+    made = json.loads(render(traces["higher_order"].steps[0], view, "model-explorer"))
+    labels = {node["label"] for node in made["graphs"][0]["nodes"]}
+    assert label in labels and "x" in labels
+    assert not labels & ({"tanh", "TanhBackward0"} - {label})
+
+
 @pytest.mark.parametrize("view", ["forward", "backward", "double-backward"])
 def test_the_types_of_model_explorer_take_it(traces: dict[str, Trace], view: str) -> None:
     builder = pytest.importorskip("model_explorer.graph_builder")
