@@ -36,7 +36,7 @@ IN_SENTENCES = (
     records.Notice,
     records.Graph,
 )
-IN_PART = {"autocast", "cuda.FloatTensor", "distributed", "distributed.rpc", "fx", "hub"}
+IN_PART = {"autocast", "distributed", "distributed.rpc", "fx", "hub"}
 """Names that are there, for they say themselves what they cannot do."""
 READERS = {"expr.py", "first.py", "old.py", "model.py"}
 """Files of a reader's own."""
