@@ -256,7 +256,9 @@ def test_modules_can_be_closed(cli: Cli, kept: Trace, drawn: Drawn) -> None:
         (["-o", "net.json"], "json"),
     ],
 )
-def test_formats_of_one_ending_are_told_apart(cli: Cli, kept: Trace, drawn: Drawn, line: list[str], format: str) -> None:
+def test_formats_of_one_ending_are_told_apart(
+    cli: Cli, kept: Trace, drawn: Drawn, line: list[str], format: str
+) -> None:
     assert cli("render", *line).exit_code == 0
     assert [job["format"] for job in drawn] == [format]
 
