@@ -24,11 +24,15 @@ from autograph_cli.export.scene import Box
 from autograph_cli.export.style import is_bars
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph
+from autograph_cli.graph.quick import changed
 
+PLAIN = 1_000_000
+"""Characters of data up to which they stand in the page as they are."""
 TOGETHER = 64
 """Levels that are packed as one."""
 _SCRIPTS = (
     "dom.js",
+    "nodes.js",
     "details.js",
     "camera.js",
     "geometry.js",
@@ -93,7 +97,8 @@ def to_html(page: Page) -> str:
     folder = files("autograph_cli.export") / "page"
     style = folder.joinpath("page.css").read_text("utf-8")
     script = "".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
-    data = json.dumps(_data(page), ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps(_data(page), separators=(",", ":"))
+    data = data.replace("<", "\\u003c") if len(data) <= PLAIN else f'"{_deflated(data)}"'
     found = {
         "style": style,
         "script": script,
@@ -132,7 +137,7 @@ def _data(page: Page) -> dict[str, Any]:
         "title": page.title,
         "first": page.first,
         "views": [_view(sheet, pictures) for sheet in page.sheets],
-        "nodes": list(told_nodes(page.whole)),
+        "nodes": told_nodes(page.whole),
         "calls": list(told_modules(page.whole)),
         "roots": [[root.name, root.node, root.nr] for root in page.whole.roots],
         "sources": told_sources(page.whole, page.sources),
@@ -215,8 +220,8 @@ def _outside(sheet: Sheet, fold: Fold) -> dict[str, int]:
 def _shape(placed: Placed) -> dict[str, Any]:
     """A picture whose boxes have their numbers for ids."""
     id_of = {box.id: f"b{number}" for number, box in enumerate(placed.scene.boxes)}
-    boxes = tuple(replace(box, id=id_of[box.id]) for box in placed.scene.boxes)
-    arrows = tuple(replace(arrow, tail=id_of[arrow.tail], head=id_of[arrow.head]) for arrow in placed.scene.arrows)
+    boxes = tuple(changed(box, id=id_of[box.id]) for box in placed.scene.boxes)
+    arrows = tuple(changed(arrow, tail=id_of[arrow.tail], head=id_of[arrow.head]) for arrow in placed.scene.arrows)
     named = replace(placed, scene=replace(placed.scene, boxes=boxes, arrows=arrows))
     return {
         "svg": to_svg(named, page=True).partition("\n")[2],
@@ -233,7 +238,11 @@ def _words(box: Box, told: dict[str, Any]) -> list[Any]:
 
 
 def _packed(data: Any) -> str:
-    return base64.b64encode(zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 6)).decode()
+    return _deflated(json.dumps(data, separators=(",", ":")))
+
+
+def _deflated(text: str) -> str:
+    return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
 def _runs(numbers: Sequence[int]) -> list[int]:

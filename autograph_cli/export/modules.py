@@ -14,6 +14,7 @@ from autograph_cli.export.style import OPERATIONS
 from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
+from autograph_cli.graph.quick import changed
 
 LONGEST_TITLE = 40
 _TURNS = re.compile(r"(?:↻ )?× ([\d,]+)")
@@ -50,7 +51,7 @@ class _Framing:
         if call is None:
             return box
         title = self._short(box, call) if box.style in ("leaf", "input", "result") else box.title
-        return replace(box, title=title, frame=frame_id(call, box.band))
+        return changed(box, title=title, frame=frame_id(call, box.band))
 
     def _short(self, box: Box, call: int) -> str:
         """A name without what the frames around it say: the path of their modules, by whichever variable."""

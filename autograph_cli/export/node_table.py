@@ -14,7 +14,30 @@ from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.text import saved_text
 
 
-def told_nodes(graph: Graph) -> Iterator[dict[str, Any]]:
+def told_nodes(graph: Graph) -> dict[str, Any]:
+    """How many nodes there are, and for each fact `[values, at]`: of each node the position of its value, or -1.
+
+    So what nodes have in common is read once. Where values are whole numbers, `values` is None and they stand in `at`.
+    """
+    at: dict[str, list[Any]] = {}
+    for number, facts in enumerate(_records(graph)):
+        for fact, value in facts.items():
+            if fact not in at:
+                at[fact] = [None] * len(graph)
+            at[fact][number] = value
+    return {"count": len(graph), "facts": {fact: _column(values) for fact, values in at.items()}}
+
+
+def _column(values: list[Any]) -> list[Any]:
+    if all(value is None or (value.__class__ is int and value >= 0) for value in values):
+        return [None, [-1 if value is None else value for value in values]]
+    known: dict[Any, int] = {}
+    keys = [tuple(value) if isinstance(value, list) else value for value in values]
+    at = [-1 if key is None else known.setdefault(key, len(known)) for key in keys]
+    return [list(known), at]
+
+
+def _records(graph: Graph) -> Iterator[dict[str, Any]]:
     """A record for each node; what is empty or was not recorded is left out."""
     data = any(node.args for node in graph)
     labels = Labels(graph, data, brief=True)
@@ -26,7 +49,7 @@ def told_nodes(graph: Graph) -> Iterator[dict[str, Any]]:
             "name": visible(node.name) or "not recorded by autograd",
             "op": visible(node.op or node.name),
             "tensors": "\n".join(
-                f"{visible(name)}: {output.type}"
+                f"{_without_number(name, node)}: {output.type}"
                 for name, output in zip(labels.names[node.id], node.outputs, strict=True)
             ),
             "names": names,
@@ -43,6 +66,11 @@ def told_nodes(graph: Graph) -> Iterator[dict[str, Any]]:
             **_measured(node),
         }
         yield {name: fact for name, fact in facts.items() if fact or (fact == 0 and name in ("parent", "call", "pass"))}
+
+
+def _without_number(name: str, node: Node) -> str:
+    """The name of a tensor; of one that has none, which is called after its node, without that one's number."""
+    return f"%{name.removeprefix(f'%{node.id}')}" if name.startswith("%") else visible(name)
 
 
 def _measured(node: Node) -> dict[str, Any]:

@@ -7,21 +7,40 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene import Box, Frame, Scene
+from autograph_cli.graph.quick import changed
 
 NOTE = "part: something outside of the module lies between its parts"
 
 
 def split(scene: Scene) -> Scene:
     """The same scene, with as few parts of frames as it takes that no arrow leads from a frame back into it."""
-    if not scene.frames:
+    if not scene.frames or _leads_on(scene):
         return scene
     splitting = _Splitting(scene)
     splitting.level([box.id for box in scene.boxes], "", "")
     if len(splitting.frames) == len(scene.frames):
         return scene
-    boxes = tuple(replace(box, frame=splitting.frame[box.id]) for box in scene.boxes)
+    boxes = tuple([changed(box, frame=splitting.frame[box.id]) for box in scene.boxes])
     return replace(scene, boxes=boxes, frames=tuple(splitting.titled()), notes=(*scene.notes, NOTE))
+
+
+def _leads_on(scene: Scene) -> bool:
+    """Whether no frame is led out of and back into, so that all can stay as they are."""
+    path: dict[str, tuple[str, ...]] = {"": ()}
+    for frame in scene.frames:
+        path[frame.id] = (*path[frame.parent], frame.id)
+    home = {box.id: ((*path[box.frame], box.id), box.band) for box in scene.boxes}
+    number = {key: place for place, key in enumerate([*path, *home])}
+    edges = set()
+    for arrow in scene.arrows:
+        (one, band), (other, its) = home[arrow.tail], home[arrow.head]
+        if not arrow.back and band == its:
+            a, b = next((a, b) for a, b in zip(one, other, strict=False) if a != b)
+            edges.add((number[a], number[b]))
+    height = heights(len(number), list(edges))
+    return all(height[tail] > height[head] for tail, head in edges)
 
 
 class _Splitting:

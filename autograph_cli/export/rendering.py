@@ -56,6 +56,7 @@ from autograph_cli.graph.marks import Mark, marks_of
 from autograph_cli.graph.names import told_apart, visible, visible_lines
 from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.opened import inside_of, inside_words
+from autograph_cli.graph.quick import changed
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
@@ -146,7 +147,7 @@ class Job:
         )
         if self.colour is not None:
             taken = amounts(self.graph, self.colour, self.view, self.title)
-            scene = replace(scene, boxes=tuple(replace(box, amount=taken.get(box.id)) for box in scene.boxes))
+            scene = replace(scene, boxes=tuple(changed(box, amount=taken.get(box.id)) for box in scene.boxes))
         if self.flattened:
             scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
         if self.formulas:
@@ -504,7 +505,7 @@ def _shown_marks(numbered: Graph, marks: Iterable[Mark]) -> list[tuple[int, str]
 
 def _numbered(graph: Graph) -> Graph:
     """The graph with nodes that bear their numbers, by which they are known again in a view of it."""
-    return replace(graph, nodes=tuple(replace(node, module=str(node.id)) for node in graph))
+    return replace(graph, nodes=tuple(changed(node, module=str(node.id)) for node in graph))
 
 
 def _graph_of(source: Graph | Step, view: str, asked: RenderOptions) -> Graph:

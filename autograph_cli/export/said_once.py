@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from autograph_cli.export.scene import NUMBER, Arrow, Box, Scene
+from autograph_cli.graph.quick import changed
 
 BEFORE = "no shape: as before"
 LINE = ", line "
@@ -16,7 +17,7 @@ SINGLE = "scalar"
 
 def said_once(scene: Scene) -> Scene:
     """The scene with each shape and each mark where it is news, and with the numbers that go along arrows."""
-    scene = replace(scene, arrows=tuple(replace(arrow, label=arrow.with_numbers) for arrow in scene.arrows))
+    scene = replace(scene, arrows=tuple(changed(arrow, label=arrow.with_numbers) for arrow in scene.arrows))
     return _shapes(_marks(scene))
 
 
@@ -36,7 +37,7 @@ def _marks(scene: Scene) -> Scene:
             gone.add(box.id)
         else:
             met.add(box.title)
-            boxes.append(replace(box, title=f"{box.title} × {several[box.title]:,}"))
+            boxes.append(changed(box, title=f"{box.title} × {several[box.title]:,}"))
     arrows = tuple(arrow for arrow in scene.arrows if arrow.head not in gone)
     return replace(scene, boxes=tuple(boxes), arrows=arrows)
 
@@ -49,7 +50,7 @@ def _shapes(scene: Scene) -> Scene:
     if not any(arrow.label for arrow in filter(_is_way, scene.arrows)):
         return scene
     arrows = tuple(
-        replace(arrow, label="" if given.get(arrow.tail) == {arrow.label} else arrow.label or SINGLE)
+        changed(arrow, label="" if given.get(arrow.tail) == {arrow.label} else arrow.label or SINGLE)
         if _is_way(arrow)
         else arrow
         for arrow in scene.arrows

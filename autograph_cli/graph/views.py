@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from autograph_cli.graph.errors import GraphError
+from autograph_cli.graph.quick import changed
 from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root
 
 CUT = "…"
@@ -288,7 +289,7 @@ def _under(number: int, node: Node, new: Mapping[Edge, Edge]) -> Node:
     """The node with a new number, and edges that lead to the new ones."""
     parent = None if node.parent is None else new[Edge(node.parent)].node
     following = tuple([None if edge is None else new[edge] for edge in node.next])
-    return replace(node, id=number, args=tuple([new[edge] for edge in node.args]), next=following, parent=parent)
+    return changed(node, id=number, args=tuple([new[edge] for edge in node.args]), next=following, parent=parent)
 
 
 def _pass_under(entry: Pass, new: Mapping[Edge, Edge]) -> Pass:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +28,20 @@ ODD = (
 def data_of(page: str) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found
-    loaded: dict[str, Any] = json.loads(found[1])
-    return loaded
+    loaded = json.loads(found[1])
+    if isinstance(loaded, str):
+        loaded = json.loads(zlib.decompress(base64.b64decode(loaded)))
+    return {**loaded, "nodes": nodes_of(loaded["nodes"])}
+
+
+def nodes_of(told: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is known of each node, of the columns that a page has."""
+    rows: list[dict[str, Any]] = [{} for _ in range(told["count"])]
+    for fact, (values, at) in told["facts"].items():
+        for row, place in zip(rows, at, strict=True):
+            if place >= 0:
+                row[fact] = place if values is None else values[place]
+    return rows
 
 
 def view_of(page: str, key: str = "") -> dict[str, Any]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 
 import pytest
 
-from autograph_cli.export import render
+from autograph_cli.export import html, render
 from autograph_cli.export.timeline import execution_order, moments
 from autograph_cli.graph import Slice, Trace, backward, reachable
 from autograph_cli.record.runner import Target, record
 from tests.export.nets import layers
-from tests.export.pages import ODD, ROOT, odd_graph, view_of
+from tests.export.pages import ODD, ROOT, data_of, odd_graph, view_of
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_alone(traces: dict[str, Trace]) -> None:
@@ -48,6 +49,14 @@ def test_a_slice_knows_its_moments(capsys: pytest.CaptureFixture[str]) -> None:
     step = record(Target.of(str(ROOT / "tests/programs/02_logits_loss.py")))[1].steps[-1]
     data = view_of(render(step, "backward", "html", part=Slice(around=("mm",), radius=1)).decode())
     assert [title for _, title, runs, _ in data["steps"] if runs] == ["SqueezeBackward4", "MmBackward0", "w"]
+
+
+def test_data_of_a_large_page_are_packed_and_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = data_of(render(layers(4), "forward", "html").decode())
+    monkeypatch.setattr(html, "PLAIN", 0)
+    packed = render(layers(4), "forward", "html").decode()
+    assert data_of(packed) == plain
+    assert '"nodes":' in json.dumps(plain) and '"nodes":' not in packed
 
 
 def test_the_data_tell_every_box_and_arrow(traces: dict[str, Trace]) -> None:

@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 
-from autograph_cli.export import render
+from autograph_cli.export import html, render
 from autograph_cli.graph import Trace
 from autograph_cli.record.runner import Target, record
 from tests.export.nets import Net
 from tests.export.pages import ODD, ROOT, modules_page, odd_graph, view_of
 
 
-@pytest.fixture
-def page(browser: Any, traces: dict[str, Trace], tmp_path: Path) -> Iterator[Any]:
+@pytest.fixture(params=[html.PLAIN, 0], ids=["plain", "packed"])
+def page(
+    browser: Any, traces: dict[str, Trace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: Any
+) -> Iterator[Any]:
     """The page of a double-backward graph; at the end, nothing may have been said on its console."""
+    monkeypatch.setattr(html, "PLAIN", request.param)
     file = tmp_path / "graph.html"
     file.write_bytes(render(traces["higher_order"].steps[0], "double-backward", "html", title="a.py"))
     opened = browser.new_page(viewport={"width": 1200, "height": 800})
@@ -26,6 +29,7 @@ def page(browser: Any, traces: dict[str, Trace], tmp_path: Path) -> Iterator[Any
     opened.on("console", lambda message: said.append(message.text))
     opened.on("pageerror", lambda error: said.append(str(error)))
     opened.goto(file.as_uri())
+    opened.locator("#picture .box").first.wait_for()
     opened.keyboard.press("0")
     yield opened
     assert said == []

@@ -4,9 +4,10 @@ const colourOf = (page) => {
   const { nodes, calls } = page.data, choice = get("colour"), scale = get("scale");
   const { bytes } = page.details;
   const time = (count) => (count < 1e6 ? `${(count / 1e3).toFixed(1)} µs` : `${(count / 1e6).toFixed(2)} ms`);
-  const top = (number) => { let at = number; while (calls[at].parent !== null && calls[calls[at].parent].parent !== null) at = calls[at].parent; return calls[at].title; };
+  const tops = [];
+  for (const [number, { parent, title }] of calls.entries()) tops[number] = parent === null || calls[parent].parent === null ? title : tops[parent];
   const KINDS = {
-    module: { title: "module", of: (node) => (node.call === undefined ? undefined : top(node.call)) },
+    module: { title: "module", of: (node) => (node.call === undefined ? undefined : tops[node.call]) },
     order: { title: "order", of: (node) => `order ${node.order || 0}` },
     bytes: { title: "bytes made", of: (node) => node.bytes, words: bytes },
     keeps: { title: "bytes kept", of: (node) => node.keeps, words: bytes },
@@ -15,10 +16,18 @@ const colourOf = (page) => {
     norm: { title: "gradient norm", of: (node) => node.norm, words: (size) => String(Number(size.toPrecision(3))) },
   };
   make("option", choice, { value: "" }, "kind");
+  /** Whether not all nodes have the same. */
+  const several = (of) => {
+    let first;
+    return nodes.some((node) => {
+      const value = of(node);
+      if (first === undefined) first = value;
+      return value !== undefined && value !== first;
+    });
+  };
   for (const [key, kind] of Object.entries(KINDS)) {
-    const its = new Set(nodes.map(kind.of).filter((value) => value !== undefined));
-    if (its.size > 1) make("option", choice, { value: key }, kind.title);
-    kind.values = [...its];
+    if (several(kind.of)) make("option", choice, { value: key }, kind.title);
+    kind.values = once(() => [...new Set(nodes.map(kind.of).filter((value) => value !== undefined))]);
   }
   const paint = () => {
     const kind = KINDS[choice.value], view = page.view;
@@ -26,11 +35,11 @@ const colourOf = (page) => {
     scale.replaceChildren();
     let of = () => "";
     if (kind && !kind.words) {
-      const names = kind.values.slice(0, NAMED.length);
-      of = (value) => NAMED[kind.values.indexOf(value) % NAMED.length] || "";
+      const names = kind.values().slice(0, NAMED.length);
+      of = (value) => NAMED[kind.values().indexOf(value) % NAMED.length] || "";
       for (const name of names) { const sample = make("span", scale, {}, name); sample.style.background = of(name); }
     } else if (kind) {
-      const high = Math.max(...kind.values.slice(0, 1e5)), low = Math.min(...kind.values.slice(0, 1e5));
+      const high = Math.max(...kind.values().slice(0, 1e5)), low = Math.min(...kind.values().slice(0, 1e5));
       const part = (value) => (high > low ? Math.log1p((value - low) / (high - low) * 99) / Math.log(100) : 1);
       of = (value) => { const t = part(value); return `rgb(${255 - 15 * t}, ${Math.round(250 - 130 * t)}, ${Math.round(240 - 200 * t)})`; };
       for (const value of [low, high]) { const sample = make("span", scale, {}, kind.words(value)); sample.style.background = of(value); }

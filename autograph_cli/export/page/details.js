@@ -8,7 +8,7 @@ const detailsOf = (data) => {
     const node = nodes[number], made = nodes[node.parent];
     return [
       ["node", `%${number} ${node.name}`],
-      [node.tensors && node.tensors.includes("\n") ? "tensors" : "tensor", node.tensors],
+      [node.tensors && node.tensors.includes("\n") ? "tensors" : "tensor", node.tensors && node.tensors.replace(/^%/gm, `%${number}`)],
       ["line", node.line && `${node.line}  ${codes.get(node.line) || ""}`.trim()],
       ["module", node.module],
       ["made by", made && `the backward of ${(made.names || [])[0] || made.title} (${made.name})`],

@@ -75,13 +75,10 @@ const foldsOf = (told, svg, added, toggle) => {
     return { w: mx(level.size[0]), h: my(level.size[1]) };
   };
 
-  const unpacked = new Map();
+  const known = new Map();
   const unpack = (text) => {
-    if (!unpacked.has(text)) {
-      const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-      unpacked.set(text, new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json());
-    }
-    return unpacked.get(text);
+    if (!known.has(text)) known.set(text, unpacked(text));
+    return known.get(text);
   };
   /** The picture of a level: that of its shape, with its own ids and words. */
   const drawing = async (fold) => {

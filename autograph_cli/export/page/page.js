@@ -1,13 +1,19 @@
 // The page: its tabs, what is chosen in all of them, details, links and keys.
-(() => {
-  const data = JSON.parse(get("data").textContent);
+(async () => {
+  const written = JSON.parse(get("data").textContent), data = typeof written === "string" ? await unpacked(written) : written;
+  data.nodes = nodesOf(data.nodes);
   const STEPS = "steps", WORDS = { forward: "Forward", backward: "Backward", "double-backward": "All orders" };
   const KEYS = "click: what it hangs on, in every view\ntitle of a module: close it; double click: open it\n/ search, n p next\n+ - 0 zoom, arrows move\n[ ] close, open modules\n1 2 3 … views\nspace play, , . step\nTab, Enter: from box to box\nEsc all";
   const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
   const small = () => matchMedia("(max-width: 700px)").matches;
   const page = { data, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [] };
-  const { nodes } = data, children = new Map();
-  nodes.forEach((node, number) => { if (node.parent !== undefined) (children.get(node.parent) || children.set(node.parent, []).get(node.parent)).push(number); });
+  const { nodes } = data;
+  /** The nodes that the backward of each made, looked for when they are first asked for. */
+  const children = once(() => {
+    const found = new Map();
+    nodes.forEach(({ parent }, number) => { if (parent !== undefined) (found.get(parent) || found.set(parent, []).get(parent)).push(number); });
+    return found;
+  });
 
   // ---------------------------------------------------------------- tabs
 
@@ -34,6 +40,7 @@
     get("stage").setAttribute("aria-labelledby", "tab-" + tabOf(key));
     get("stage").removeAttribute("aria-label");
     document.title = `${data.title} · ${tabs.get(tabOf(key)).textContent}`;
+    get("heading").textContent = document.title;
     if (page.view) page.view.from = { ...page.camera.eye };
     const table = key === STEPS;
     for (const id of ["table"]) get(id).hidden = !table;
@@ -71,7 +78,7 @@
   let alone = null; // the chosen box, where it shows no node: a result, a closed module
   const kinOf = (numbers) => {
     const own = new Set(numbers), found = new Set();
-    for (const number of numbers) for (const other of [nodes[number].parent, ...(children.get(number) || [])]) if (other !== undefined && !own.has(other)) found.add(other);
+    for (const number of numbers) for (const other of [nodes[number].parent, ...(children().get(number) || [])]) if (other !== undefined && !own.has(other)) found.add(other);
     return [...found];
   };
   const told = (id) => page.view.told.boxes[id] || page.view.told.frames[id];
