@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -172,7 +173,8 @@ def _run(
     recorder = Recorder(steps, target.label, record=record, watch=watch, engine=engines.connect(engine))
     member = None if place is None or shared is None else Member(place, shared, recorder)
     shown = contextlib.nullcontext() if quiet or member else live.line(recorder)
-    with _made_on(device, recorder.log.engine.namespace), shown:
+    spawning = contextlib.nullcontext() if member is None or engine != "torch" else _calling_here(member)
+    with _made_on(device, recorder.log.engine.namespace), shown, spawning:
         session = runner.recording(target, steps, recorder=recorder, until_exit=True, engine=engine)
         result, trace = yield from session
     if member is not None:
@@ -206,6 +208,11 @@ def _options() -> list[str]:
         else:
             given += [each.opts[-1], ",".join(value) if isinstance(value, tuple) else str(value)]
     return [*given, context.params["file"], *context.params["args"]]
+
+
+def _calling_here(member: Member) -> contextlib.AbstractContextManager[None]:
+    module = importlib.import_module("autograph_cli.engines.pytorch_ranks")  # PyTorch: only where it runs the script
+    return module.called_here(member.place.rank, member.place.size, member.folder)  # type: ignore[no-any-return]
 
 
 @contextlib.contextmanager

@@ -29,12 +29,15 @@ def print_exception(error: BaseException) -> None:
 
 
 def summary(error: BaseException) -> str:
-    """The exception in one line.
+    """The exception in one line; of one that carries the traceback of another process, what that raised.
 
     >>> summary(ValueError("too small"))
     'ValueError: too small'
     """
-    lines = str(error).strip().splitlines()
+    text = str(error).strip()
+    lines = text.splitlines()
+    if "Traceback (most recent call last):" in text:
+        return lines[-1]
     name = type(error).__name__
     return f"{name}: {lines[0]}" if lines else name
 

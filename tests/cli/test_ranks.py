@@ -99,6 +99,37 @@ def test_pytorch_itself_is_recorded_on_two_ranks_with_gloo(run: Run, tmp_path: P
     assert (reduced.op, reduced.tensors, reduced.ranks, reduced.bytes) == ("all_reduce", ("w.grad",), (0, 1), 12)
 
 
+SPAWNING = """import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def train(rank, size):
+    os.environ.update(MASTER_ADDR="localhost", MASTER_PORT=os.environ["MASTER_PORT"])
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    w = torch.full((3,), 1.0 + rank, requires_grad=True)
+    w.square().sum().backward()
+    dist.all_reduce(w.grad)
+    os.write(1, f"rank {rank} {w.grad.tolist()}\\n".encode())
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    for _ in range(2):
+        mp.spawn(train, args=(2,), nprocs=2, join=True)
+"""
+
+
+@pytest.mark.parametrize("engine", ["builtin", *(["torch"] if importlib.util.find_spec("torch") else [])])
+def test_spawn_calls_its_function_in_the_ranks_as_often_as_it_is_called(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "train.py").write_text(SPAWNING)
+    command = [sys.executable, "-m", "autograph_cli", "run", "--ranks", "2", "--engine", engine, "train.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=300, check=True
+    )
+    assert sorted(done.stdout.splitlines()) == sorted(f"rank {rank} [6.0, 6.0, 6.0]" for rank in (0, 0, 1, 1))
+    assert [len(store.load(trace(tmp_path), rank).collectives) for rank in range(2)] == [2, 2]
+
+
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 def test_a_killed_rank_of_pytorch_ends_the_other(run: Run, tmp_path: Path) -> None:
     done = run("os.kill(os.getpid(), signal.SIGKILL)", "-q", "--ranks", "2", "--engine", "torch")

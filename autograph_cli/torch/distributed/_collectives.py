@@ -190,6 +190,14 @@ def broadcast(
     )  # fmt: skip
 
 
+def _check_count(tensors: Sequence[Tensor], size: int, name: str, what: str) -> None:
+    if len(tensors) != size:
+        raise RuntimeError(
+            f"ProcessGroupGloo::{name}: Incorrect {what} list size {len(tensors)}. {what.title()} list size should be "
+            f"{size}, same as size of the process group."
+        )
+
+
 def _check_sizes(tensors: Sequence[Tensor], like: Tensor, name: str) -> None:
     for index, tensor in enumerate(tensors):
         if tensor.shape != like.shape:
@@ -318,6 +326,7 @@ def gather(
     if not is_root and gather_list:
         raise refused(ValueError, "Argument ``gather_list`` must NOT be specified on non-destination ranks.")
     if is_root:
+        _check_count(gather_list, members.size(), "gather", "output")
         _check_sizes(gather_list, tensor, "gather")
     pieces = Pieces(gather_list, given=False) if is_root else None
     into = None if pieces is None else pieces.array
@@ -350,6 +359,7 @@ def scatter(
     if not is_root and scatter_list:
         raise refused(ValueError, "Argument ``scatter_list`` must NOT be specified on non-source ranks.")
     if is_root:
+        _check_count(scatter_list, members.size(), "scatter", "input")
         _check_sizes(scatter_list, tensor, "scatter")
     sent = Pieces(scatter_list, given=True).array if is_root else None
     landing = Landing(tensor)

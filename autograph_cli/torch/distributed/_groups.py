@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import multiprocessing
 import os
+import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from datetime import timedelta
@@ -154,6 +156,8 @@ def default_group() -> ProcessGroup:
 def chosen(group: Any) -> ProcessGroup:
     """The group that an argument names; None is the default one."""
     found: ProcessGroup = default_group() if group is None else group
+    if found not in world.groups:
+        raise refused(ValueError, "Invalid process group specified: it was destroyed")
     return found
 
 
@@ -215,14 +219,20 @@ def _wanted(init_method: str | None, world_size: int, rank: int) -> tuple[int | 
 
 def _all_processes(size: int | None, rank: int | None) -> Transport:
     transport: Transport = Alone()
-    if max(size or 1, launched_size()) > 1:
+    wanted = size or launched_size()
+    if max(wanted, launched_size()) > 1:
+        if multiprocessing.parent_process() is not None:
+            script = os.path.basename(sys.argv[0])
+            raise RuntimeError(
+                f"a process that the script started is no rank: `autograph run --ranks {wanted} {script}` starts those, "
+                f"in which torch.multiprocessing.spawn(f, nprocs={wanted}) calls f(rank)"
+            )
         comm = mpi().COMM_WORLD
         there = comm.size
-        if there != (size or launched_size()):
+        if there != wanted:
             raise RuntimeError(
-                f"{size or launched_size()} processes are asked for, and MPI started {there}: start the script with "
-                f"`autograph run --ranks {size or launched_size()} SCRIPT`, or with the mpiexec of the MPI that mpi4py "
-                "uses"
+                f"{wanted} processes are asked for, and MPI started {there}: start the script with `autograph run "
+                f"--ranks {wanted} SCRIPT`, or with the mpiexec of the MPI that mpi4py uses"
             )
         transport = Mpi(comm.Split(0, comm.rank if rank is None else rank))
     if rank is not None and transport.rank != rank:

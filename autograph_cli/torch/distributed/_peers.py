@@ -127,6 +127,12 @@ class P2POp:
         self.group_peer = root_of(self.group, peer, group_peer)
         self.peer = get_global_rank(self.group, self.group_peer)
 
+    def __repr__(self) -> str:
+        mine, other = self.group.rank(), self.group_peer
+        source, goal = (mine, other) if self.op is isend else (other, mine)
+        what = f"{self.tensor.shape}, {self.tensor.dtype}"
+        return f"P2POp({self.op.__name__} pg={self.group.group_name}, group_src={source}, group_dst={goal},  {what})"
+
 
 def batch_isend_irecv(p2p_op_list: Any) -> list[Any]:
     """Begin all of these, whatever their order: the work of each."""

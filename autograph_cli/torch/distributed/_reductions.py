@@ -74,6 +74,8 @@ class Reduction:
             raise TypeError(f"{function}(): op must be a torch.distributed.ReduceOp, not {type(op).__name__}")
         op = ReduceOp(op, getattr(op, "factor", None))
         self.name = op.op.name
+        if self.name == "PREMUL_SUM" and op.factor is None:
+            raise TypeError(f"{function}(): PREMUL_SUM needs a factor: torch.distributed._make_nccl_premul_sum(factor)")
         self.factor = getattr(op.factor, "_raw", op.factor)
         known = dtypes.FROM_NUMPY[dtype]
         if dtype.kind == "c" and not supports_complex(op):

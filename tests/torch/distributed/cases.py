@@ -96,6 +96,52 @@ CASES = {
     "kinds of reductions": "out = [repr(dist.ReduceOp.SUM), str(dist.ReduceOp.AVG), dist.ReduceOp.SUM == dist.ReduceOp.SUM,"
     " dist.supports_complex(dist.ReduceOp.MAX)]",
 }  # fmt: skip
+_MOVED = {
+    "broadcast": "out = x\ndist.broadcast(out, 1)",
+    "all_gather": "out = [torch.zeros_like(x) for _ in range(size)]\ndist.all_gather(out, x)",
+    "gather": "out = [torch.zeros_like(x) for _ in range(size)] if rank == 0 else None\ndist.gather(x, out, 0)",
+    "scatter": "out = torch.zeros_like(x)\ndist.scatter(out, [x.clone() for _ in range(size)] if rank == 0 else None, 0)",
+    "all_to_all": "out = [torch.zeros_like(x) for _ in range(size)]\ndist.all_to_all(out, [x.clone() for _ in range(size)])",
+    "reduce_scatter": "out = torch.zeros_like(x)\ndist.reduce_scatter(out, [x] * size)",
+}
+_SHAPES = {
+    "a number": "torch.tensor(2.0) + rank",
+    "nothing": "torch.zeros(3, 0)",
+    "a transposed matrix": "(torch.arange(6.0) + rank).reshape(2, 3).t()",
+    "an expanded number": "(torch.ones(1) + rank).expand(3)",
+    "channels last": "(torch.arange(16.0) + rank).reshape(1, 4, 2, 2).to(memory_format=torch.channels_last)",
+    "bool": "torch.tensor([True, False]) ^ bool(rank)",
+    "uint8": "torch.tensor([250, 7], dtype=torch.uint8) + rank",
+    "int8": "torch.tensor([-128, 7], dtype=torch.int8) + rank",
+    "bfloat16": "torch.tensor([1.5, 2.0], dtype=torch.bfloat16) + rank",
+    "float16": "torch.tensor([1.5, 2.0], dtype=torch.float16) + rank",
+}
+CASES |= {
+    f"{name} of {shape}": f"x = {made}\n{code}" for shape, made in _SHAPES.items() for name, code in _MOVED.items()
+}
+CASES |= {
+    "scatter of too few": "if rank == 0:\n    dist.scatter(torch.ones(1), [torch.ones(1)], 0)",
+    "scatter into another size": "if rank == 0:\n    dist.scatter(torch.ones(1), [torch.ones(2)] * size, 0)",
+    "objects for each, tensors": "out = [None]\n"
+    "dist.scatter_object_list(out, [torch.ones(i + 1) for i in range(size)] if rank == 1 else [None] * size, src=1)",
+    "many objects": "out = [list(range(20000)) if rank == 0 else None, 'x' * rank]\n"
+    "dist.broadcast_object_list(out, 0)\nout = [len(out[0]), out[1]]",
+    "objects on one that is not the first": "out = [None] * size if rank == 1 else None\n"
+    "dist.gather_object({'rank': rank}, out, dst=1)",
+    "all to all others": "xs = [torch.zeros(2) for _ in range(size)]\n"
+    "ops = [dist.P2POp(dist.isend, torch.ones(2) * rank, i) for i in range(size) if i != rank]\n"
+    "ops += [dist.P2POp(dist.irecv, xs[i], i) for i in range(size) if i != rank]\n"
+    "[work.wait() for work in dist.batch_isend_irecv(ops)]\nout = xs",
+    "an operation between two": "out = [str(dist.P2POp(f, torch.ones(1), 1 - rank)) for f in (dist.isend, dist.irecv)] if rank < 2 else None",
+    "groups in groups": "groups = [dist.new_group(range(n)) for n in range(size, 0, -1)]\nout = torch.ones(1) * (rank + 1)\n"
+    "for n, g in zip(range(size, 0, -1), groups):\n    if rank < n:\n        dist.all_reduce(out, group=g)",
+    "a root in a group in another order": "g = dist.new_group([1, 0], sort_ranks=False)\n"
+    "out = [torch.zeros(1), torch.zeros(1)] if rank == 1 else None\n"
+    "if rank < 2:\n    dist.gather(torch.ones(1) * rank, out, dst=1, group=g)",
+    "objects of a group": "g = dist.new_group([0, 1])\nout = [None, None]\n"
+    "if rank < 2:\n    dist.all_gather_object(out, rank, group=g)",
+    "a wait for all that goes on": "work = dist.barrier(async_op=True)\nwork.wait()\nout = work.is_completed()",
+}
 """A rank that a case does not name does nothing in it; an error is one on all ranks that make the call."""
 
 _GRAPH = """

@@ -68,6 +68,45 @@ def test_a_tensor_that_is_not_dense_is_refused_by_name(world):
         dist.broadcast(torch.ones(2).to_sparse(), 0)
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    {
+        "dist.all_reduce(torch.ones(1), dist.ReduceOp.PREMUL_SUM)": "PREMUL_SUM needs a factor",
+        "dist.all_reduce(torch.ones(1), group=gone)": "Invalid process group specified: it was destroyed",
+    }.items(),
+)
+def test_a_call_that_makes_no_sense_is_refused_by_name(world, call, said):
+    gone = dist.new_group([0])
+    dist.destroy_process_group(gone)
+    with pytest.raises((ValueError, TypeError), match=said):
+        eval(call, {"dist": dist, "torch": torch, "gone": gone})
+
+
+ON_ITS_OWN = """
+from autograph_cli import torch
+def begin(rank, size):
+    torch.distributed.init_process_group("gloo", rank=rank, world_size=size)
+def by_hand(size):
+    processes = [torch.multiprocessing.Process(target=begin, args=(rank, size)) for rank in range(size)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+if __name__ == "__main__":
+    CALL
+"""
+
+
+@pytest.mark.parametrize("call", ["torch.multiprocessing.spawn(begin, (2,), nprocs=2)", "by_hand(2)"])
+def test_a_process_that_the_script_started_says_how_ranks_are_started(tmp_path, call):
+    (tmp_path / "train.py").write_text(ON_ITS_OWN.replace("CALL", call))
+    command = [sys.executable, str(tmp_path / "train.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (
+        "a process that the script started is no rank: `autograph run --ranks 2 train.py` starts those" in done.stderr
+    )
+
+
 def test_there_is_nobody_to_wait_for_in_a_world_of_one(world):
     dist.monitored_barrier(timeout=timedelta(seconds=1))
     work = dist.barrier(async_op=True)
