@@ -116,9 +116,7 @@ _SHAPES = {
     "bfloat16": "torch.tensor([1.5, 2.0], dtype=torch.bfloat16) + rank",
     "float16": "torch.tensor([1.5, 2.0], dtype=torch.float16) + rank",
 }
-CASES |= {
-    f"{name} of {shape}": f"x = {made}\n{code}" for shape, made in _SHAPES.items() for name, code in _MOVED.items()
-}
+CASES |= {f"{shape}: {name}": f"x = {made}\n{code}" for shape, made in _SHAPES.items() for name, code in _MOVED.items()}
 CASES |= {
     "scatter of too few": "if rank == 0:\n    dist.scatter(torch.ones(1), [torch.ones(1)], 0)",
     "scatter into another size": "if rank == 0:\n    dist.scatter(torch.ones(1), [torch.ones(2)] * size, 0)",
