@@ -224,8 +224,9 @@ def _all_processes(size: int | None, rank: int | None) -> Transport:
         if multiprocessing.parent_process() is not None:
             script = os.path.basename(sys.argv[0])
             raise RuntimeError(
-                f"a process that the script started is no rank: `autograph run --ranks {wanted} {script}` starts those, in "
-                f"which torch.multiprocessing.spawn(f, nprocs={wanted}) calls f(rank)"
+                "a process that the script started is no rank: "
+                f"`autograph run --ranks {wanted} {script}` starts those, "
+                f"in which torch.multiprocessing.spawn(f, nprocs={wanted}) calls f(rank)"
             )
         comm = mpi().COMM_WORLD
         there = comm.size
