@@ -60,7 +60,7 @@ class Recording:
 
     @property
     def step(self) -> graph.Step:
-        """The last step in which a backward pass ran, else the last that has a graph."""
+        """The step that is shown: see `Trace.main_step`."""
         found = self.trace.main_step()
         if found is None:
             raise AutographError(_NOTHING)

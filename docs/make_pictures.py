@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from autograph_cli import export  # noqa: E402
 from autograph_cli.cli.render import READABLE  # noqa: E402
-from autograph_cli.graph import Slice, Trace  # noqa: E402
+from autograph_cli.graph import Slice, Step, Trace  # noqa: E402
 from autograph_cli.graph.facts import parse_shown  # noqa: E402
 from autograph_cli.record import runner  # noqa: E402
 
@@ -113,6 +113,13 @@ def record(script: str, beside: tuple[str, ...] = ()) -> Trace:
     return trace
 
 
+def main_step(trace: Trace) -> Step:
+    """The step that is shown of a run that recorded a graph."""
+    step = trace.main_step()
+    assert step is not None
+    return step
+
+
 def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """The name and the bytes of each picture of a script, drawn now as `autograph render` draws them."""
     trace = record(script)
@@ -124,7 +131,10 @@ def draw(script: str, views: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
             "roots": ROOTS.get(script) if view == "double-backward" else None,
         }
         how["formula"] = view == "double-backward" and script in WITH_FORMULAS
-        yield f"{Path(script).stem}.{view}.svg", export.render(trace.steps[0 if script in FIRST else -1], view, **how)
+        yield (
+            f"{Path(script).stem}.{view}.svg",
+            export.render(trace.steps[0] if script in FIRST else main_step(trace), view, **how),
+        )
 
 
 def pictures(script: str) -> Iterator[tuple[str, bytes]]:
@@ -134,12 +144,12 @@ def pictures(script: str) -> Iterator[tuple[str, bytes]]:
         trace = record(script)
         for word, (view, how) in MORE[script].items():
             how = {"title": trace.script, "total_steps": trace.total_steps} | how
-            yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, **how)
+            yield f"{Path(script).stem}.{word}.svg", export.render(main_step(trace), view, **how)
     if script in SHOWN:
         trace = record(script, ("values", "formula", "inside"))
         for word, (view, facts, node) in SHOWN[script].items():
             how = {"shown": parse_shown(facts), "inside": node, "title": trace.script}
-            yield f"{Path(script).stem}.{word}.svg", export.render(trace.steps[-1], view, **how)
+            yield f"{Path(script).stem}.{word}.svg", export.render(main_step(trace), view, **how)
 
 
 def of_ranks() -> tuple[str, bytes]:

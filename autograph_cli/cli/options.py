@@ -111,7 +111,7 @@ def engine_of(asked: str | None) -> str:
 step_option = click.option(
     "--step",
     type=StepType(),
-    help="first, last or a number; unless told, the last in which a backward pass ran.",
+    help="first, last or a number; unless told, the last with a backward pass, small ones apart.",
 )
 root_option = click.option(
     "--root",
@@ -370,7 +370,7 @@ def script_of(trace: Trace, source: str | None) -> Path:
 
 
 def choose(trace: Trace, wanted: str | None) -> Step:
-    """The step that is asked for; by default the last one in which a backward pass ran, or that has a graph.
+    """The step that is asked for; by default the main one: see `Trace.main_step`.
 
     Where the script went on after that one, stderr tells.
 
@@ -384,7 +384,9 @@ def choose(trace: Trace, wanted: str | None) -> Step:
     if wanted is not None:
         return with_graph[0 if wanted == "first" else -1]
     if main is not with_graph[-1]:
-        say(f"step {main.number}, the last with a backward pass; what ran after it: --step last", err=True)
+        passed = any(step.graph.passes for step in with_graph if step.number > main.number)
+        which = "the last with a backward pass that is not small" if passed else "the last with a backward pass"
+        say(f"step {main.number}, {which}; what ran after it: --step last", err=True)
     return main
 
 

@@ -22,7 +22,7 @@ NOT_FOLLOWED = (
     f", the last one that was followed: the first {ALL_UNTIL} are, then each {EACH}th (--steps all keeps all)"
 )
 
-AFTER = ", without a backward pass: drawn by --step last"
+AFTER = ", {}: drawn by --step last"
 
 _UNTOLD = {
     "CopySlices": "what `CopySlices` nodes keep for backward",
@@ -83,7 +83,7 @@ def _place(trace: Trace, step: Step, last: bool) -> str:
     if main is None or step.number < main.number or not step.has_nodes:
         return ""
     if step is not main:
-        return AFTER
+        return AFTER.format("small beside it" if step.graph.passes else "without a backward pass")
     following = step.number + 1
     missed = last and following < trace.total_steps and all(other.number != following for other in trace.steps)
     return NOT_FOLLOWED if missed else ""

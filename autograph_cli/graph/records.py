@@ -358,6 +358,11 @@ class Step:
     profile: Profile | None = None
 
     @property
+    def ran(self) -> int:
+        """How many nodes its backward passes ran."""
+        return sum(len(entry.ran) for entry in self.graph.passes)
+
+    @property
     def has_nodes(self) -> bool:
         """Whether autograd recorded anything in it."""
         return any(node.kind in ("operation", "leaf") for node in self.graph)
@@ -412,6 +417,11 @@ class Collective:
     """In a backward call: how many nodes of its pass had run."""
 
 
+def is_small(ran: int, most: int) -> bool:
+    """Whether backward passes of so many nodes are a check on the side, beside a step whose passes ran so many."""
+    return 3 * ran < most
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """One run of one script, or one rank of it: the steps that were kept."""
@@ -433,11 +443,12 @@ class Trace:
     """Those of the steps that were kept, and the last ones, in the order in which this rank began them."""
 
     def main_step(self) -> Step | None:
-        """The step that is shown unless told: the last in which a backward pass ran, else the last that has a graph, as
-        in a script that failed."""
+        """The step that is shown unless told: the last in which a backward pass ran, one that is small beside another
+        apart; else the last that has a graph, as in a script that failed."""
         found = [step for step in reversed(self.steps) if step.has_nodes]
-        ran = [] if self.failure else [step for step in found if step.graph.passes]
-        return next(iter(ran or found), None)
+        passed = [] if self.failure else [step for step in found if step.graph.passes]
+        most = max((step.ran for step in passed), default=0)
+        return next((step for step in (*passed, *found) if not is_small(step.ran, most)), None)
 
     def _repr_html_(self) -> str | None:
         """The page that a notebook shows, once `autograph_cli.export` has been imported."""

@@ -16,6 +16,7 @@ from typing import Any
 from autograph_cli.engines.builtin import Builtin
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Engine, Listener, Output, key_of
 from autograph_cli.graph import Graph, Memory, Source, Step, Trace
+from autograph_cli.graph.records import is_small
 from autograph_cli.record import forgetting, names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.collectives import Collectives
@@ -47,6 +48,10 @@ class _Finished:
     step: StepLog
     roots: list[tuple[str, Output]]
     memory: Memory | None = None
+
+    def ran(self) -> int:
+        """How many nodes its passes ran."""
+        return sum(len(entry.ran) for entry in self.step.passes)
 
 
 class _Log(EventLog):
@@ -119,6 +124,8 @@ class Recorder:
         """Told of each step when it has ended."""
         self._last: _Finished | None = None
         """The last step that has ended, where it is wanted if no other comes."""
+        self._after: _Finished | None = None
+        """The last step, where it is small beside the one before, which is wanted then as well."""
         self._optimizers: list[weakref.ref[Any]] = []
         self._settled: names.Settled = set()
         self._others: set[threading.Thread] = set()
@@ -167,8 +174,8 @@ class Recorder:
         """What was recorded so far."""
         with self.log.lock:
             steps, total, step = list(self.kept), self.total, self.log.step
-            if self._last is not None:
-                self.log.looks.append(self._last.step.looked)
+            waiting = [each for each in (self._last, self._after) if each is not None]
+            self.log.looks += [each.step.looked for each in waiting]
             if not self.broken and step.has_operations:
                 total += 1
                 if self._wanted():
@@ -176,11 +183,10 @@ class Recorder:
                     self._counted.clear()
                     if self.measures is not None:
                         self.measures.ended()
-                    if self._last is not None:  # what comes after it may be a print
-                        steps.append(self._step(self._last))
+                    steps += map(self._step, waiting)  # what comes after them may be a print
                     steps.append(self._step(_Finished(self.total, step, [], self._memory(step.leaves))))
-            elif self._last is not None:
-                steps.append(self._step(self._last))
+            else:
+                steps += map(self._step, waiting)
             watched = () if self.watch is None else self.watch.watched()
             return Trace(
                 self.script,
@@ -322,7 +328,7 @@ class Recorder:
     def _close(self, entry: BackwardEvent) -> None:
         """The step of this thread has ended."""
         log, wanted = self.log, self._wanted()
-        before, self._last = self._last, None
+        waiting, self._last, self._after = (self._last, self._after), None, None
         log.modules.settle()
         step = log.step
         if self.measures is not None:
@@ -334,11 +340,14 @@ class Recorder:
             done = _Finished(self.total, step, roots, self._memory(step.leaves))
             if self._keeps:
                 self.kept.append(self._step(done))
+            elif waiting[0] is not None and is_small(done.ran(), waiting[0].ran()):
+                self._last, self._after = waiting[0], done
             else:
                 self._last = done
-        if before is not None:
-            log.over.append(before.step)
-            del before
+        over = [each.step for each in waiting if each is not None and each is not self._last]
+        if over:
+            log.over += over
+            del waiting, over
             forgetting.drop(log, step)
         log.finish()
         self.total += 1

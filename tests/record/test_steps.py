@@ -56,6 +56,38 @@ def test_the_main_step_is_the_last_with_a_backward_pass(count: int, after: bool,
     assert bool(step.graph.passes) == bool(count)
 
 
+@pytest.mark.parametrize("steps", ["first,last", "last", "all"])
+@pytest.mark.parametrize(("deep", "checks", "main"), [(8, 1, 4), (8, 3, 4), (2, 1, 5), (2, 3, 7)])
+def test_a_small_pass_after_the_last_step_is_not_the_main_one(steps: str, deep: int, checks: int, main: int) -> None:
+    recorder = Recorder(steps, "train.py")
+    recorder.start()
+    w = torch.ones(3, requires_grad=True)
+    for _ in range(5):
+        loss = w
+        for _ in range(deep):
+            loss = loss.sin()
+        loss.sum().backward()
+    for _ in range(checks):
+        w.sum().backward()
+    after = w.exp()
+    trace = recorder.finish({"w": w, "after": after})
+    step = trace.main_step()
+    assert step is not None and step.number == main
+    assert [step.number for step in trace.steps][-2:] == [4 + checks, 5 + checks]
+
+
+def test_small_passes_between_steps_do_not_keep_them() -> None:
+    recorder = Recorder("last", "train.py")
+    recorder.start()
+    w = torch.ones(3, requires_grad=True)
+    for _ in range(40):
+        w.sin().sin().sin().sin().sin().sin().sum().backward()
+        w.sum().backward()
+    assert len(recorder.log.known) < 40
+    trace = recorder.finish({"w": w})
+    assert [(step.number, step.ran) for step in trace.steps] == [(78, 8), (79, 2)]
+
+
 def test_the_main_step_of_a_script_that_failed_is_where_it_failed() -> None:
     step = replace(train("last", 5, after=True), failure="RuntimeError").main_step()
     assert step is not None and step.number == 5
