@@ -17,8 +17,13 @@ SINGLE = "scalar"
 
 def said_once(scene: Scene) -> Scene:
     """The scene with each shape and each mark where it is news, and with the numbers that go along arrows."""
-    scene = replace(scene, arrows=tuple(changed(arrow, label=arrow.with_numbers) for arrow in scene.arrows))
+    scene = replace(scene, arrows=tuple([_labelled(arrow, arrow.with_numbers) for arrow in scene.arrows]))
     return _shapes(_marks(scene))
+
+
+def _labelled(arrow: Arrow, label: str) -> Arrow:
+    """The arrow with this label, which most of a big scene's have."""
+    return arrow if arrow.label == label else changed(arrow, label=label)
 
 
 def _marks(scene: Scene) -> Scene:
@@ -50,7 +55,7 @@ def _shapes(scene: Scene) -> Scene:
     if not any(arrow.label for arrow in filter(_is_way, scene.arrows)):
         return scene
     arrows = tuple(
-        changed(arrow, label="" if given.get(arrow.tail) == {arrow.label} else arrow.label or SINGLE)
+        _labelled(arrow, "" if given.get(arrow.tail) == {arrow.label} else arrow.label or SINGLE)
         if _is_way(arrow)
         else arrow
         for arrow in scene.arrows

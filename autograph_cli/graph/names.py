@@ -26,6 +26,8 @@ def visible(text: str) -> str:
 
 def visible_lines(text: str) -> str:
     """The text with its lines and tabs as they are, and everything else that cannot be printed as an escape."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return "\n".join(["\t".join(map(visible, line.split("\t"))) for line in text.split("\n")])
 
 

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from autograph_cli.graph import Edge, Graph, GraphError
+from autograph_cli.graph.collector import resting
 from autograph_cli.record import names, pytorch
 from autograph_cli.record.build import Span, build
 from autograph_cli.record.events import LEAF
@@ -124,6 +125,7 @@ def _of_function(frames: list[FrameType], function: Callable[..., Any], args: An
     return step.graph
 
 
+@resting()
 def _of_tensors(frames: list[FrameType], tensors: Any, parameters: dict[str, Any]) -> Graph:
     roots = _named(frames, tensors)
     spaces = [parameters, *_spaces(frames)]
