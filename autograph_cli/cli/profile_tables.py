@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from autograph_cli.graph import Graph, Profile, Step, Trace
+from autograph_cli.graph import Allocation, Graph, Profile, Step, Trace
 from autograph_cli.graph.facts import bars, bytes_text, flops_text, nanoseconds_text
 from autograph_cli.graph.names import visible
 from autograph_cli.graph.profile import GROUPS, Cost, Sum, alive_by, costs, peak, sums, timeline, whole
@@ -82,13 +82,27 @@ def _cells(row: Sum, total: Sum, name: str = "") -> list[Text]:
 
 
 def _memory(graph: Graph, measured: Profile, found: list[Cost], limit: int) -> list[str]:
-    """The lines that tell the memory over the step."""
-    most = peak(measured.allocations)
+    """The lines that tell the memory over the step, of each device."""
+    by_device: dict[str, list[Allocation]] = {}
+    for each in measured.allocations:
+        by_device.setdefault(each.device, []).append(each)
+    lines = []
+    for place, there in by_device.items():
+        where = "" if by_device.keys() == {"cpu"} else f" on {place}"
+        lines += _over_time(graph, there, measured, found, limit, where)
+    return lines or ["memory: no tensor with memory of its own was seen"]
+
+
+def _over_time(
+    graph: Graph, allocations: list[Allocation], measured: Profile, found: list[Cost], limit: int, where: str
+) -> list[str]:
+    """The lines that tell one device's memory over the step; none for no bytes."""
+    most = peak(allocations)
     if not most.bytes:
-        return ["memory: no tensor with memory of its own was seen"]
+        return []
     lines = [
-        f"memory: at most {bytes_text(most.bytes)}, {nanoseconds_text(most.moment)} after the step began",
-        f"  |{bars(_heights(timeline(measured.allocations), measured.wall))}|",
+        f"memory{where}: at most {bytes_text(most.bytes)}, {nanoseconds_text(most.moment)} after the step began",
+        f"  |{bars(_heights(timeline(allocations), measured.wall))}|",
         f"  |{_directions(found, measured.wall)}|  f: operations, b: backward",
     ]
     for by in ("kind", "module", "line"):

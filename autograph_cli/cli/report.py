@@ -8,11 +8,11 @@ from pathlib import Path
 
 from autograph_cli.cli.options import no_graph
 from autograph_cli.cli.printing import say
-from autograph_cli.graph import Graph, Node, Step, Trace
+from autograph_cli.graph import DeviceMemory, Graph, Memory, Node, Step, Trace
 from autograph_cli.graph.facts import bytes_of, bytes_text
 from autograph_cli.graph.marks import marks_of, marks_text
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.saved_memory import kept_tensors, retained, total_bytes
+from autograph_cli.graph.saved_memory import Kept, kept_tensors, retained, total_bytes
 from autograph_cli.record.steps import ALL_UNTIL, EACH
 from autograph_cli.record.store import has_graph
 
@@ -107,16 +107,28 @@ def _step(step: Step) -> list[tuple[str, str]]:
 def _memory(step: Step, nodes: list[Node]) -> list[tuple[str, str]]:
     """What was held, and for what: activations are the results that nodes keep, not the leaves and inputs."""
     kept = kept_tensors(Graph(tuple(nodes)))
-    lines = [("memory", f"{bytes_text(total_bytes(kept))} kept for backward")]
-    if step.memory is None:
+    if step.memory is None or not step.memory.devices:
+        return _held(kept, step.memory)
+    lines = []
+    by_device = {each.device: each for each in step.memory.devices}
+    for place in dict.fromkeys([*by_device, *(each.type.device for each in kept)]):
+        there = [each for each in kept if each.type.device == place]
+        lines += _held(there, by_device.get(place, DeviceMemory(place)), f" on {place}")
+    return lines
+
+
+def _held(kept: list[Kept], memory: Memory | DeviceMemory | None, where: str = "") -> list[tuple[str, str]]:
+    """What was held at one place."""
+    lines = [("memory", f"{bytes_text(total_bytes(kept))} kept for backward{where}")]
+    if memory is None:
         return lines
     parts = (
-        ("parameters", step.memory.parameters),
-        ("gradients", step.memory.gradients),
-        ("optimizer state", step.memory.optimizer),
+        ("parameters", memory.parameters),
+        ("gradients", memory.gradients),
+        ("optimizer state", memory.optimizer),
         ("saved activations", total_bytes(retained(kept))),
     )
-    return [*lines, ("held", ", ".join(f"{name} {bytes_text(count)}" for name, count in parts))]
+    return [*lines, ("held", ", ".join(f"{name} {bytes_text(count)}" for name, count in parts) + where)]
 
 
 def growth(graph: Graph) -> list[tuple[str, str]]:

@@ -29,6 +29,7 @@ from autograph_cli.engines.builtin_saved import (
     types,
 )
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Listener, ModuleCall, Output, key_of, shown
+from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, device_of
 from autograph_cli.torch._core.dispatch import run
 from autograph_cli.torch._core.flops import count
 from autograph_cli.torch._core.modes import kept
@@ -428,7 +429,16 @@ class Builtin:
         raw = getattr(x, "_raw", x)
         while isinstance(raw, np.ndarray) and isinstance(raw.base, np.ndarray):
             raw = raw.base
-        return (raw, raw.nbytes) if isinstance(raw, np.ndarray) else None
+        elsewhere = ELSEWHERE.get(raw.__class__)
+        if elsewhere is not None and elsewhere is not WITHOUT_MEMORY:
+            raw = elsewhere.owner(raw)
+        elif not isinstance(raw, np.ndarray):
+            return None
+        return raw, raw.nbytes
+
+    def device(self, tensor: Any) -> str:
+        """The name of the device of a tensor or a gradient."""
+        return str(device_of(getattr(tensor, "_raw", tensor)))
 
     def tensors_in(self, values: Iterable[Any]) -> Iterator[Tensor]:
         """The tensors among arguments or results."""

@@ -295,6 +295,9 @@ class Engine(Protocol):
     def hooks(self, tensor: Any) -> Sequence[tuple[str, Any]]:
         """The hooks of a tensor, each with the name of the method that registered it."""
 
+    def device(self, tensor: Any) -> str:
+        """The name of the device of a tensor or a gradient."""
+
     def leaf_bytes(self, leaves: Iterable[Any]) -> tuple[int, int]:
         """The bytes of these leaves, and those of their gradients."""
 

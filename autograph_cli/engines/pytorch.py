@@ -453,6 +453,11 @@ class PyTorch:
             storage = x.untyped_storage()
             return (storage, storage.nbytes()) if storage.nbytes() else None
 
+    def device(self, tensor: Any) -> str:
+        """The name of the device of a tensor or a gradient."""
+        with untouched():
+            return str(tensor.device)
+
     def array(self, x: Any) -> Any:
         """The numbers of a tensor, as NumPy has them."""
         if not isinstance(x, torch.Tensor) or x.is_meta:

@@ -8,6 +8,7 @@ from autograph_cli.graph.opened import open_node
 from autograph_cli.graph.records import (
     Allocation,
     Collective,
+    DeviceMemory,
     Edge,
     Graph,
     Kind,
@@ -42,6 +43,7 @@ from autograph_cli.graph.views import backward, computed, double_backward, forwa
 __all__ = [
     "Allocation",
     "Collective",
+    "DeviceMemory",
     "Edge",
     "Graph",
     "GraphDiff",

@@ -306,6 +306,16 @@ pictured_by: Callable[[Graph], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """Of the bytes that were held, those of one device."""
+
+    device: str
+    parameters: int = 0
+    gradients: int = 0
+    optimizer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """Bytes that were held when a step was over; memory that is shared counts once."""
 
@@ -315,6 +325,8 @@ class Memory:
     """Of the `.grad` of these."""
     optimizer: int = 0
     """Of the state of optimizers, before they take their step."""
+    devices: tuple[DeviceMemory, ...] = ()
+    """The same by device, unless all of it is the CPU's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +342,7 @@ class Allocation:
     """The node that it is of; None where it is of none in the graph, as the state of an optimizer."""
     what: str = "result"
     """`result` of the node, its `gradient`, or what was `given`: leaves, inputs, and what came before the step."""
+    device: str = "cpu"
 
 
 @dataclass(frozen=True, slots=True)

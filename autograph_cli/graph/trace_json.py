@@ -14,6 +14,7 @@ from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.records import (
     Allocation,
     Collective,
+    DeviceMemory,
     Edge,
     Graph,
     Measured,
@@ -372,10 +373,18 @@ def _nothing(value: Any) -> None:
 
 
 read_node, _read_graph = _readers(_optional(_readers(_nothing)[1]))
-_read_memory = _record(Memory, {"parameters": _count, "gradients": _count, "optimizer": _count})
+_held: dict[str, Reader[Any]] = {"parameters": _count, "gradients": _count, "optimizer": _count}
+_read_memory = _record(Memory, {**_held, "devices": _list(_record(DeviceMemory, {"device": _text, **_held}))})
 _read_allocation = _record(
     Allocation,
-    {"bytes": _count, "began": _count, "ended": _optional(_count), "node": _optional(_count), "what": _text},
+    {
+        "bytes": _count,
+        "began": _count,
+        "ended": _optional(_count),
+        "node": _optional(_count),
+        "what": _text,
+        "device": _text,
+    },
 )
 _read_profile = _record(Profile, {"wall": _count, "measuring": _count, "allocations": _list(_read_allocation)})
 _read_trace = _record(

@@ -111,7 +111,10 @@ def _watched(watched: Watched) -> str:
 
 def _step(step: Step) -> Iterator[str]:
     derived = f', "derived": {_encode(step.derived)}' if step.derived else ""
-    memory = f', "memory": {_encode(asdict(step.memory))}' if step.memory else ""
+    held = {} if step.memory is None else asdict(step.memory)
+    if not held.get("devices"):
+        held.pop("devices", None)
+    memory = f', "memory": {_encode(held)}' if held else ""
     profile = f',\n"profile": {_profile(step.profile)}' if step.profile else ""
     yield f'{{"number": {step.number}{derived}{memory}{profile}, "graph": {{'
     yield from _graph(step.graph)

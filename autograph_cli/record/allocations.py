@@ -20,6 +20,7 @@ class Held:
     what: str
     number: int | None = None
     """The event that it is of."""
+    device: str = "cpu"
     ended: int | None = None
 
 
@@ -45,7 +46,7 @@ class Allocations:
                 if known[1].what == what == "gradient" and number is not None:
                     known[1].number = number
                 continue
-            held = Held(size, self._clock(), what, number)
+            held = Held(size, self._clock(), what, number, device=self._engine.device(tensor))
             self._alive[id(owner)] = weakref.ref(owner, self._letting_go(id(owner), held)), held
             found.append(held)
         return found
@@ -82,6 +83,7 @@ def placed(held: Iterable[Held], began: int, ended: int, ids: dict[int, int]) ->
             None if each.ended is None or each.ended > ended else each.ended - began,
             None if each.number is None else ids.get(each.number),
             "given" if each.began < began and each.what == "result" else each.what,
+            each.device,
         )
         for each in held
     )

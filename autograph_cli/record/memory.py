@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autograph_cli.engines.protocol import Engine
-from autograph_cli.graph import Memory
+from autograph_cli.graph import DeviceMemory, Memory
 from autograph_cli.record.names import items_of
 from autograph_cli.record.public_names import is_ours
 
@@ -40,4 +40,18 @@ def memory_of(engine: Engine, leaves: Iterable[weakref.ref[Any]], optimizers: It
     living = [leaf for leaf in [ref() for ref in leaves] if leaf is not None]
     states = [each.state.values() for each in [ref() for ref in optimizers] if each is not None]
     kept = [item for state in states for entry in state for item in entry.values() if isinstance(item, engine.tensor)]
-    return Memory(*engine.leaf_bytes(living), engine.bytes_of(kept))
+    held = engine.leaf_bytes(living), engine.bytes_of(kept)
+    return Memory(*held[0], held[1], _by_device(engine, living, kept))
+
+
+def _by_device(engine: Engine, leaves: list[Any], kept: list[Any]) -> tuple[DeviceMemory, ...]:
+    """The bytes that leaves, their gradients and the state of optimizers hold on each device; none if that is the CPU."""
+    places = dict.fromkeys(map(engine.device, (*leaves, *kept)))
+    if places.keys() <= {"cpu"}:
+        return ()
+    found = []
+    for place in places:
+        there = [leaf for leaf in leaves if engine.device(leaf) == place]
+        state = [tensor for tensor in kept if engine.device(tensor) == place]
+        found.append(DeviceMemory(place, *engine.leaf_bytes(there), engine.bytes_of(state)))
+    return tuple(found)

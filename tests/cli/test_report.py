@@ -8,7 +8,22 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.cli.report import MOST, kept_bytes, print_report, report
-from autograph_cli.graph import Edge, Graph, Node, Output, Pass, Root, Saved, Step, TensorType, Trace
+from autograph_cli.graph import (
+    DeviceMemory,
+    Edge,
+    Graph,
+    Memory,
+    Node,
+    Output,
+    Pass,
+    Root,
+    Saved,
+    Step,
+    TensorType,
+    Trace,
+    from_json,
+    to_json,
+)
 
 SCALAR = TensorType("float64", ())
 
@@ -34,6 +49,21 @@ def test_memory_that_is_shared_counts_once() -> None:
     shared = Saved("_saved_self", SCALAR, bytes=8, storage=0)
     other = Saved("_saved_result", SCALAR, bytes=8, storage=1)
     assert kept_bytes([operation(1, saved=(shared, other)), operation(2, saved=(shared,))]) == 16
+
+
+def test_memory_is_split_by_device() -> None:
+    there = TensorType("float32", (2,), "cuda:0")
+    kept = (Saved("_saved_self", SCALAR, bytes=8, storage=0), Saved("_saved_other", there, bytes=64, storage=1))
+    trace = one(leaf(0, "x"), operation(1, saved=kept))
+    by_device = DeviceMemory("cuda:0", 16, 16, 32), DeviceMemory("cpu", 8, 8)
+    trace = replace(trace, steps=(replace(trace.steps[0], memory=Memory(24, 24, 32, by_device)),))
+    told = [line for line in report(from_json(to_json(trace)), None, Path()) if line[0] in ("memory", "held")]
+    assert told == [
+        ("memory", "64 B kept for backward on cuda:0"),
+        ("held", "parameters 16 B, gradients 16 B, optimizer state 32 B, saved activations 64 B on cuda:0"),
+        ("memory", "8 B kept for backward on cpu"),
+        ("held", "parameters 8 B, gradients 8 B, optimizer state 0 B, saved activations 8 B on cpu"),
+    ]
 
 
 def test_nodes_are_counted_by_order() -> None:
