@@ -30,6 +30,7 @@ from autograph_cli.engines.builtin_saved import (
 )
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Listener, ModuleCall, Output, key_of, shown
 from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, device_of
+from autograph_cli.torch._arrays.cuda import on_host
 from autograph_cli.torch._core.dispatch import run
 from autograph_cli.torch._core.flops import count
 from autograph_cli.torch._core.modes import kept
@@ -330,7 +331,7 @@ class Builtin:
         ]
 
     def array(self, x: Any) -> Any:
-        return getattr(x, "_raw", x)
+        return on_host(getattr(x, "_raw", x))
 
     def calls(self) -> Sequence[ModuleCall]:
         return thread_state.calls
@@ -462,7 +463,7 @@ class Builtin:
             raw = output._raw
             if nr == 0 and output._base is not None and _shape(raw) != _shape_of(node) == _shape(output._base._raw):
                 raw = output._base._raw  # a change of a view is one of its base
-            yield raw
+            yield on_host(raw)
 
     def gradients(self, roots: Sequence[Tensor], *, custom: bool) -> tuple[list[Tensor], Sequence[Tensor | None]]:
         return derive(self, roots, custom=custom)

@@ -13,6 +13,7 @@ import numpy as np
 
 from autograph_cli.engines.builtin_saved import bytes_kept
 from autograph_cli.engines.protocol import CannotDerive
+from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._core.backward import grad
 from autograph_cli.torch._core.device_dispatch import filled
 from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, output_meta
@@ -127,6 +128,7 @@ def _same_random_numbers() -> Iterator[None]:
     """Put back every generator that code of the script may have drawn from."""
     ours = functions.get("get_rng_state"), functions.get("set_rng_state")
     before = random.getstate(), np.random.get_state(), ours[0]() if ours[0] else None
+    on_gpus = cuda.states()
     try:
         yield
     finally:
@@ -134,6 +136,7 @@ def _same_random_numbers() -> Iterator[None]:
         np.random.set_state(before[1])
         if ours[1]:
             ours[1](before[2])
+        cuda.set_states(on_gpus)
 
 
 def _leaf_metas(nodes: Iterable[Node]) -> Iterator[Any]:

@@ -395,7 +395,7 @@ def mapped(torch: Any, value: Any, change: Callable[[Any], Any]) -> Any:
 
 def _weight(torch: Any, x: Any, position: int) -> Any:
     """Numbers to multiply a tensor by, each another."""
-    angles = torch.arange(x.numel(), dtype=torch.float64) + position
+    angles = torch.arange(x.numel(), dtype=torch.float64, device=x.device) + position
     return torch.complex(torch.cos(angles), torch.sin(angles + 1)) if x.dtype.is_complex else torch.cos(angles)
 
 
@@ -417,6 +417,7 @@ def _in_float64(torch: Any, held: Sequence[tuple[str, Any, Any]]) -> Iterator[No
 def _same_random_numbers(torch: Any) -> Iterator[None]:
     """Within the block, all generators begin anew; after it they are where they were."""
     before = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    on_gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
@@ -426,3 +427,4 @@ def _same_random_numbers(torch: Any) -> Iterator[None]:
         random.setstate(before[0])
         np.random.set_state(before[1])
         torch.set_rng_state(before[2])
+        torch.cuda.set_rng_state_all(on_gpus)

@@ -45,7 +45,7 @@ def memory_of(engine: Engine, leaves: Iterable[weakref.ref[Any]], optimizers: It
 
 
 def _by_device(engine: Engine, leaves: list[Any], kept: list[Any]) -> tuple[DeviceMemory, ...]:
-    """The bytes that leaves, their gradients and the state of optimizers hold on each device; none if that is the CPU."""
+    """The bytes that leaves, their gradients and the state of optimizers hold by device; none for the CPU alone."""
     places = dict.fromkeys(map(engine.device, (*leaves, *kept)))
     if places.keys() <= {"cpu"}:
         return ()

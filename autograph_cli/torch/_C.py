@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from ._arrays.cuda import is_available
 from ._core.device import device
 from ._core.overrides import ALL, DisableTorchFunction, DisableTorchFunctionSubclass
 from ._core.state import thread_state
@@ -41,8 +42,8 @@ _nn = SimpleNamespace(_parse_to=_parse_to)
 
 
 def _get_accelerator() -> device:
-    """The CPU: there is no other."""
-    return device("cpu")
+    """The kind of device that computes beside the CPU; the CPU where there is none."""
+    return device("cuda" if is_available() else "cpu")
 
 
 def _get_tracing_state() -> None:

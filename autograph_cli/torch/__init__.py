@@ -151,6 +151,16 @@ _AT_NEED = (
 """Parts of the namespace that are imported when a script asks for them."""
 
 
+def get_device_module(device: Any = None) -> Any:
+    """`torch.cuda` for a GPU, `torch.cpu` for the CPU: the module of a device, or of the one that computes here."""
+    if not (device is None or isinstance(device, (str, _namespace.device))):
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    where = (_C._get_accelerator() if device is None else _namespace.device(device)).type
+    if where == "meta":
+        raise RuntimeError(f"Device '{where}' does not have a corresponding module registered as 'torch.{where}'.")
+    return cuda if where == "cuda" else _missing.load(f"{__name__}.{where}")
+
+
 def __getattr__(name: str) -> Any:
     if name in _AT_NEED:
         return _missing.load(f"{__name__}.{name}")

@@ -18,6 +18,7 @@ from ._kernels.sparse import computed
 backends.NUMPY.kernels = _kernels.cpu
 backends.WITHOUT_MEMORY.kernels = meta
 cuda.kernels_of, devices.gpu_by_number, generator.stream_of_gpu = CudaKernels, cuda.place, cuda.default_stream
+devices.gpu_is_available = cuda.is_available
 device_dispatch.sparse_computed = computed
 fp_warnings.install()
 # Where the settings of this context do not reach (a task that was begun before), a filter does.

@@ -23,11 +23,16 @@ from .arrays import (
     Memory,
     MemoryHook,
     MemoryPointer,
+    MemoryPool,
+    OutOfMemoryError,
     UnownedMemory,
     bare,
     check_dtype,
+    get_allocator,
     ndarray,
+    pool,
     refuse_host,
+    set_allocator,
     signature,
     transfers,
     wrapped,
@@ -324,18 +329,6 @@ class Stream:
 Stream.null = Stream()
 
 
-class MemoryPool:
-    """Knows of no memory that is held."""
-
-    def used_bytes(self) -> int:
-        return 0
-
-    def total_bytes(self) -> int:
-        return 0
-
-    def free_all_blocks(self, stream: Any = None) -> None: ...
-
-
 def _modules() -> dict[str, types.ModuleType]:
     cupy = types.ModuleType("cupy")
     made = {"cupy": cupy}
@@ -389,13 +382,14 @@ def _modules() -> dict[str, types.ModuleType]:
         Event=Event,
         Stream=Stream,
         MemoryPool=MemoryPool,
+        get_allocator=get_allocator,
+        set_allocator=set_allocator,
         is_available=lambda: True,
         runtime=runtime,
         memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
         get_current_stream=lambda: Stream(),
         get_elapsed_time=lambda a, b: (b._at - a._at) * 1e3,
     )
-    pool = MemoryPool()
     vars(cupy).update(
         ndarray=ndarray, ufunc=ufunc, cuda=cuda, get_default_memory_pool=lambda: pool, __version__=KNOWN["version"]
     )
@@ -454,10 +448,6 @@ def _linalg_as_in_cupy(linalg: Any) -> None:
 
 class CUDARuntimeError(RuntimeError):
     """An error of CUDA's."""
-
-
-class OutOfMemoryError(MemoryError):
-    """No memory is left on the device."""
 
 
 @contextlib.contextmanager

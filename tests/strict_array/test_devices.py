@@ -259,17 +259,25 @@ def test_pickle_and_transforms_stay_on_the_device() -> None:
 
 
 @pytest.mark.usefixtures("gpu")
-@pytest.mark.parametrize(
-    "run",
-    [
-        lambda: torch.cuda.max_memory_reserved(),
-    ],
-    ids=["max_memory_reserved"],
-)
-def test_what_there_is_not_yet_is_refused(run: Callable[[], Any]) -> None:
+@pytest.mark.parametrize("name", ["utilization", "memory_snapshot", "make_graphed_callables", "CUDAGraph"])
+def test_what_there_is_not_yet_is_refused(name: str) -> None:
     torch.ones(1, device="cuda")
     with pytest.raises(NotImplementedError, match="is not available"):
-        run()
+        getattr(torch.cuda, name)()
+
+
+@pytest.mark.usefixtures("gpu")
+def test_the_accelerator_is_the_gpu() -> None:
+    assert torch.accelerator.is_available()
+    assert torch.accelerator.current_accelerator() == torch.device("cuda")
+    assert (torch.accelerator.device_count(), torch.accelerator.current_device_index()) == (1, 0)
+    assert torch.device(0) == torch.device("cuda", 0)
+    assert torch.get_device_module() is torch.get_device_module("cuda:0") is torch.cuda
+    assert torch.get_device_module("cpu") is torch.cpu
+    x = torch.ones(2, device=torch.accelerator.current_accelerator())
+    with torch.accelerator.device_index(0):
+        torch.accelerator.synchronize()
+    assert torch.accelerator.memory_allocated() >= x.untyped_storage().nbytes()
 
 
 def test_without_cupy_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,17 @@ from autograph_cli import torch
 
 pytestmark = pytest.mark.usefixtures("gpu")
 Pair = namedtuple("Pair", "image label")
+LARGE: dict[str, Callable[[Any], Any]] = {
+    "empty": lambda x: torch.empty(1 << 20, device="cuda"),
+    "full": lambda x: torch.full((1 << 20,), 2.0, device="cuda"),
+    "cuda()": lambda x: torch.ones(1 << 20).cuda(),
+    "*": lambda x: x.expand(1 << 20) * 2,
+    "contiguous()": lambda x: x.expand(1 << 20).contiguous(),
+    "zeros_like": lambda x: torch.zeros_like(x.expand(1 << 20)),
+    "backward": lambda x: x.requires_grad_().expand(1 << 18).exp().exp().sum().backward(),
+    "randn": lambda x: torch.randn(1 << 20, device="cuda"),
+}
+"""What needs 2 MiB and more; the exponentials of 1 MiB each fit, and what is multiplied by them does not."""
 
 
 def test_the_most_bytes_that_tensors_have_held_are_counted() -> None:
@@ -27,6 +39,37 @@ def test_the_most_bytes_that_tensors_have_held_are_counted() -> None:
     assert torch.cuda.memory_stats()["allocated_bytes.all.peak"] == before + held
     torch.cuda.reset_peak_memory_stats()
     assert torch.cuda.max_memory_allocated() == before
+
+
+def test_what_is_kept_for_later_is_counted_and_given_back() -> None:
+    torch.ones(1, device="cuda")
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_reserved()
+    x = torch.empty(1 << 20, device="cuda")
+    del x
+    assert torch.cuda.memory_reserved() == torch.cuda.max_memory_reserved() == before + (4 << 20)
+    torch.cuda.empty_cache()
+    assert (torch.cuda.memory_reserved(), torch.cuda.max_memory_reserved()) == (before, before + (4 << 20))
+    stats = torch.cuda.memory_stats()
+    assert stats["allocation.all.current"] == stats["allocation.all.allocated"] - stats["allocation.all.freed"]
+    assert stats["reserved_bytes.all.peak"] == before + (4 << 20)
+    assert "| Allocated memory      |" in torch.cuda.memory_summary()
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_where_memory_is_full_the_error_says_what_was_asked_and_held(name: str) -> None:
+    pool = importlib.import_module("cupy").get_default_memory_pool()
+    x = torch.ones(1, device="cuda")
+    pool.free_all_blocks()
+    pool.set_limit(size=pool.used_bytes() + (9 << 18))
+    asked = r"CUDA out of memory\. .*allocating [\d,]+ bytes.* GPU 0 has a total .* held by tensors"
+    try:
+        with pytest.raises(torch.cuda.OutOfMemoryError, match=asked):
+            LARGE[name](x)
+    finally:
+        pool.set_limit(size=0)
+    assert torch.cuda.memory_stats()["num_ooms"] >= 1
 
 
 def test_dlpack_shares_memory_of_a_gpu() -> None:

@@ -9,7 +9,6 @@ import contextlib
 import functools
 import importlib
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from .._core.stream import DEFAULT_SEED
 from . import Array
 from .backends import DENSE, ELSEWHERE, Backend, backend_of, device_of
 from .cupy_functions import Functions, window
+from .memory_counts import counting
 from .meta import NO_DATA, without_memory
 from .unusual import UNUSUAL
 
@@ -67,7 +67,8 @@ class Cuda(Backend):
         self.array: type = cupy.ndarray
         self.xp = Functions(cupy)
         self.process = os.getpid()
-        self.peaks = peaks_of(cupy)
+        self.counts = counting(cupy)
+        cupy.cuda.set_allocator(self.allocate)
         self.streams: dict[int | None, Philox] = {}
         """The default random stream of each GPU that has drawn."""
         self.bound: dict[Any, Any] = {}
@@ -104,19 +105,26 @@ class Cuda(Backend):
         return window(self.cupy, root, root.data.ptr + start, shape, steps, kind)
 
     @contextmanager
-    def computing(self, where: devices.device, name: str) -> Iterator[None]:
-        """Within the block a GPU is the current one; where its memory is full, PyTorch's error names the operation."""
+    def computing(self, where: devices.device) -> Iterator[None]:
+        """Within the block a GPU is the current one."""
         cuda = self.cupy.cuda
+        with contextlib.nullcontext() if cuda.runtime.getDevice() == where.index else cuda.Device(where.index):
+            yield
+            if process_state.op_hook is not None:  # who times an operation waits for it
+                cuda.get_current_stream().synchronize()
+
+    def allocate(self, size: int) -> Any:
+        """Memory of the current GPU, from CuPy's pool; PyTorch's error where there is none left."""
+        pool, cuda = self.cupy.get_default_memory_pool(), self.cupy.cuda
         try:
-            with contextlib.nullcontext() if cuda.runtime.getDevice() == where.index else cuda.Device(where.index):
-                yield
-                if process_state.op_hook is not None:  # who times an operation waits for it
-                    cuda.get_current_stream().synchronize()
+            return pool.malloc(size)
         except cuda.memory.OutOfMemoryError as error:
-            free, total = cuda.Device(where.index).mem_info
+            index = cuda.runtime.getDevice()
+            self.counts.of[index].num_ooms += 1
+            free, total = cuda.Device(index).mem_info
             raise OutOfMemoryError(
-                f"CUDA out of memory in {name}(): {error}. GPU {where.index} has a total capacity of {total} bytes, of "
-                f"which {free} are free; {self.cupy.get_default_memory_pool().used_bytes()} are held by tensors"
+                f"CUDA out of memory. {str(error).rstrip('.')}. GPU {index} has a total capacity of {total} bytes, of "
+                f"which {free} are free; {pool.used_bytes()} are held by tensors"
             ) from None
 
     def new_stream(self, index: int | None, seed: int) -> Philox:
@@ -145,28 +153,6 @@ class Cuda(Backend):
             return self.cupy.asarray(array) if array.ndim else self.cupy.full((), array.item(), array.dtype)
 
 
-def peaks_of(cupy: Any) -> Any:
-    """Counts, from now on, the bytes that tensors of this thread hold on each GPU, and the most that they have held."""
-
-    class Peaks(cupy.cuda.MemoryHook):  # type: ignore[misc]
-        name = "autograph's peak of memory"
-
-        def __init__(self) -> None:
-            self.held: Counter[int] = Counter()
-            self.most: Counter[int] = Counter()
-
-        def malloc_postprocess(self, *, device_id: int, mem_size: int, **_: Any) -> None:
-            self.held[device_id] += mem_size
-            self.most[device_id] = max(self.most[device_id], self.held[device_id])
-
-        def free_postprocess(self, *, device_id: int, mem_size: int, **_: Any) -> None:
-            self.held[device_id] -= mem_size
-
-    peaks = Peaks()
-    peaks.__enter__()
-    return peaks
-
-
 @functools.cache
 def opened() -> Cuda:
     """The backend, once CuPy is imported and has a GPU; AssertionError without CuPy, RuntimeError without a GPU."""
@@ -192,7 +178,8 @@ def closed() -> None:
     """Forget the backend, for tests that put another library in its place."""
     if opened.cache_info().currsize:
         kind = opened().array
-        opened().peaks.__exit__()
+        opened().counts.__exit__()
+        opened().cupy.cuda.set_allocator(opened().cupy.get_default_memory_pool().malloc)
         del ELSEWHERE[kind]
         DENSE.discard(kind)
         UNUSUAL.discard(kind)

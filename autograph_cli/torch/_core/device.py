@@ -32,7 +32,9 @@ class device(metaclass=Named):
         if isinstance(type, device):
             type, index = type.type, type.index
         if isinstance(type, int) and index is None:
-            raise RuntimeError("Cannot access accelerator device when none is available.")
+            if not gpu_is_available():
+                raise RuntimeError("Cannot access accelerator device when none is available.")
+            type, index = "cuda", int(type)
         if not isinstance(type, str):
             raise refused(
                 TypeError,
@@ -89,6 +91,8 @@ def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
 _entered: tuple[Any, ...] = ()
 gpu_by_number: Any = None
 """Finds a GPU, with its number (see _arrays/cuda.py)."""
+gpu_is_available: Any = None
+"""Whether there is one."""
 CPU = device("cpu")
 META = device("meta")
 

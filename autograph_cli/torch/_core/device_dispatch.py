@@ -144,7 +144,7 @@ def on_gpu(op: Operation, raws: list[Any], given: list[Any]) -> Any:
             raws[i] = backend.from_host(raw, where.index) if raw.ndim else raw[()]
         elif p.is_list and raw is not None:
             raws[i] = [backend.from_host(x, where.index) if x.__class__ is np.ndarray else x for x in raw]
-    with backend.computing(where, op.name):
+    with backend.computing(where):
         try:
             return kernel(*raws) if op.moves else _placed(kernel(*raws), where)
         except (TypeError, AttributeError, ValueError) as error:

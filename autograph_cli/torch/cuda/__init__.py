@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
 from typing import Any, NoReturn
 
 from .. import _missing
 from .._arrays import cuda
 from .._arrays.cuda import OutOfMemoryError as OutOfMemoryError, is_available as is_available
-from .._core.device import check, device as _device
+from .._core.device import check
 from .._core.philox import Philox
 from .._core.tensor import Tensor, make
 from .._ops import legacy
-from . import amp, nvtx
+from . import amp, memory, nvtx
+from ._devices import gpu as _gpu, index_of as _index, is_initialized as is_initialized
+from .memory import *  # noqa: F403
 from .streams import (
     CUDAGraph as CUDAGraph,
     Event as Event,
@@ -25,12 +26,7 @@ from .streams import (
     stream as stream,
 )
 
-__all__ = ["amp", "is_available", "manual_seed", "manual_seed_all", "nvtx"]
-
-
-def is_initialized() -> bool:
-    """Whether a script has used a GPU."""
-    return bool(cuda.opened.cache_info().currsize)
+__all__ = ["amp", "is_available", "manual_seed", "manual_seed_all", "memory", "nvtx", *memory.__all__]
 
 
 def init() -> None:
@@ -153,61 +149,21 @@ def _stream(device: Any) -> Philox:
     return cuda.default_stream(_gpu(device))
 
 
-def empty_cache() -> None:
-    """Give memory back that is kept for later."""
-    if is_initialized():
-        cuda.opened().cupy.get_default_memory_pool().free_all_blocks()
+def is_tf32_supported() -> bool:
+    """False: CuPy multiplies float32 as float32, unless CUPY_TF32 is set."""
+    return False
 
 
-def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """The free and all bytes of a GPU's memory."""
-    where = _gpu(device)
-    free, total = cuda.opened().cupy.cuda.Device(where.index).mem_info
-    return free, total
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Whether a GPU may read the memory of another one."""
+    pair = _gpu(device).index, _gpu(peer_device).index
+    return bool(cuda.opened().cupy.cuda.runtime.deviceCanAccessPeer(*pair))
 
 
-def memory_allocated(device: Any = None) -> int:
-    """The bytes that tensors hold."""
-    return _bytes("held", device)
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes that tensors have held, since the script began or `reset_peak_memory_stats`."""
-    return _bytes("most", device)
-
-
-def _bytes(what: str, device: Any) -> int:
-    return int(getattr(cuda.opened().peaks, what)[_gpu(device).index]) if is_initialized() else 0
-
-
-def memory_reserved(device: Any = None) -> int:
-    """The bytes that tensors hold, and those that are kept for later."""
-    return int(cuda.opened().cupy.get_default_memory_pool().total_bytes()) if is_initialized() else 0
-
-
-def max_memory_reserved(device: Any = None) -> int:
-    """0 without a GPU; NotImplementedError with one: CuPy does not count it."""
-    if is_initialized():
-        raise NotImplementedError("torch.cuda.max_memory_reserved is not available in autograph's engine")
-    return 0
-
-
-def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
-    """What is counted: the bytes that tensors hold, and the most that they have held; nothing without a GPU."""
-    if not is_initialized():
-        return OrderedDict()
-    known = {"current": memory_allocated(device), "peak": max_memory_allocated(device)}
-    return OrderedDict((f"allocated_bytes.all.{name}", count) for name, count in known.items())
-
-
-def reset_peak_memory_stats(device: Any = None) -> None:
-    """Let the most that tensors have held be what they hold now."""
-    if is_initialized():
-        peaks, index = cuda.opened().peaks, _gpu(device).index
-        peaks.most[index] = peaks.held[index]
-
-
-reset_accumulated_memory_stats = reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+def set_stream(stream: Stream | None) -> None:
+    """Let work go to a queue from now on; None is no queue."""
+    if stream is not None:
+        stream._stream.use()
 
 
 def get_arch_list() -> list[str]:
@@ -221,26 +177,9 @@ def _needs_gpu(*args: Any, **kwargs: Any) -> NoReturn:
     raise NotImplementedError("this function of torch.cuda is not available in autograph's engine")
 
 
-ipc_collect = can_device_access_peer = memory_summary = _needs_gpu
-set_per_process_memory_fraction = utilization = is_current_stream_capturing = memory_snapshot = _needs_gpu
-current_blas_handle = _needs_gpu
-
-
-def _gpu(device: Any) -> _device:
-    """A GPU with its number, the current one for None; AssertionError or RuntimeError where it is not there."""
-    return check("cuda" if device is None else _device("cuda", _index(device)))
-
-
-def _index(device: Any) -> int:
-    """The number of a GPU; ValueError for another kind of device."""
-    if device is None:
-        return -1
-    if isinstance(device, int):
-        return device
-    found = _device(device)
-    if found.type != "cuda":
-        raise ValueError(f"Expected a cuda device, but got: {device}")
-    return cuda.place(found).index or 0 if found.index is None and is_available() else found.index or 0
+ipc_collect = utilization = is_current_stream_capturing = memory_snapshot = current_blas_handle = _needs_gpu
+temperature = power_draw = clock_rate = memory_usage = device_memory_used = _needs_gpu
+get_sync_debug_mode = set_sync_debug_mode = cudart = make_graphed_callables = _needs_gpu
 
 
 class device:
@@ -270,4 +209,4 @@ class device_of(device):
 
 
 globals().update(legacy.TYPED_ON_GPU)  # FloatTensor and its kin
-_missing.speak_for(amp, nvtx)
+_missing.speak_for(amp, memory, nvtx)
