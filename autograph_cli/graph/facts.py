@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Callable, Collection
@@ -19,7 +20,7 @@ FEW = 6
 """So many numbers stand at an arrow."""
 USUAL = ("shapes", "names", "arguments")
 """What is shown unless told otherwise."""
-_REAL = re.compile(r"-?\d[\d.]*(e[-+]?\d+)?", re.ASCII)
+_REAL = re.compile(r"-?(\d[\d.]*(e[-+]?\d+)?|inf)|nan", re.ASCII)
 _DIGITS = re.compile(r"(?<!\d)(\d{1,4})$", re.ASCII)
 
 
@@ -196,28 +197,32 @@ def values_lines(values: Values) -> list[str]:
 
 
 def values_line(values: Values) -> str:
-    """The numbers of one tensor on a line: all where they are few, else from where to where, and narrow bars.
+    """The numbers of one tensor on a line: all where they are few, else from where to where, how many NaN, and bars.
 
     >>> values_line(Values(("[[1, 2],", " [3, 4]]"), count=4))
     '[[1, 2], [3, 4]]'
     """
     if values.whole and values.count <= FEW:
         return " ".join(line.strip() for line in values.whole)
-    low, high, bins = values.low, values.high, values.bins
+    low, high, bins, nans = values.low, values.high, values.bins, values.nans
     if values.whole:
         words = [word for line in values.whole for word in re.split(r"[\[\],\s]+", line) if word]
-        numbers = sorted(float(word) for word in words if _REAL.fullmatch(word))
-        if len(numbers) < len(words):
-            return ""  # no range: not all of them are finite and real
-        low, high, bins = f"{numbers[0]:.4g}", f"{numbers[-1]:.4g}", _binned(numbers)
-    range_ = low if low == high else f"{low} … {high}"
+        if not all(map(_REAL.fullmatch, words)):
+            return ""  # no range: complex numbers and truth values have none
+        numbers = sorted(float(word) for word in words if word != "nan")
+        nans = len(words) - len(numbers)
+        low, high = (f"{numbers[0]:.4g}", f"{numbers[-1]:.4g}") if numbers else ("", "")
+        bins = _binned([number for number in numbers if math.isfinite(number)])
+    if nans and not low:
+        return "all NaN"
+    range_ = (low if low == high else f"{low} … {high}") + (f" · {nans:,} NaN" if nans else "")
     narrow = [sum(bins[start : start + 2]) for start in range(0, len(bins), 2)]
     return f"{range_} {bars(narrow).replace(' ', BARS[1])}" if any(narrow) else range_
 
 
 def _binned(numbers: list[float]) -> tuple[int, ...]:
     """How many of these are in each of 16 equal parts from the first to the last; none if there is no room between."""
-    low, high = numbers[0], numbers[-1]
+    low, high = (numbers[0], numbers[-1]) if numbers else (0.0, 0.0)
     counts = [0] * 16
     for number in numbers if high > low else ():
         counts[min(int((number - low) / (high - low) * 16), 15)] += 1

@@ -97,8 +97,16 @@ def test_derivatives_by_hand(recorded: Record) -> None:
         (Values(("[[1, 2],", " [3, 4]]"), count=4), "[[1, 2], [3, 4]]"),
         (Values(("[0, 1, 2, 3, 4, 5, 8, 8]",), count=8), "0 … 8 ▄▄▄▄▄▄▁█"),
         (Values(("[2, 2, 2, 2, 2, 2, 2]",), count=7), "2"),
-        (Values(("[nan, 2, 2, 2, 2, 2, 2]",), count=7), ""),
-        (Values((), "-1", "0.5", "2", 100, 25, 3, (1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2)), "-1 … 2 ▄▁▁▁▁▁▁█"),
+        (Values(("[nan, 2, 2, 2, 2, 2, 2]",), count=7), "2 · 1 NaN"),
+        (Values(("[nan, inf, 2, 2, 2, -inf, 2]",), count=7), "-inf … inf · 1 NaN"),
+        (Values(("[nan, nan, nan, nan, nan, nan, nan]",), count=7), "all NaN"),
+        (Values(("[True, True, True, True, True, True, True]",), count=7), ""),
+        (Values(("[1+2j, 1, 1, 1, 1, 1, 1]",), count=7), ""),
+        (Values((), count=2000, nans=2000), "all NaN"),
+        (
+            Values((), "-1", "0.5", "2", 100, 25, 3, (1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2)),
+            "-1 … 2 · 3 NaN ▄▁▁▁▁▁▁█",
+        ),
     ],
 )
 def test_numbers_on_a_line(values: Values, line: str) -> None:
