@@ -353,14 +353,18 @@ def step_of_ranks(opened: Opened, step: Step, *, gradients: bool) -> Step:
     With `gradients`, graphs are the same that differ only in what autograd did not record.
     """
     bands: dict[str, Band] = {}
+    without: list[int] = []
     for those in alike(opened.ranks()):
         trace = opened.trace if opened.trace.rank in those else store.load(opened.path or Path(), those[0])
         graphs = [each.graph for each in trace.steps if each.number == step.number]
+        without += [] if graphs else those
         called = tuple([each for each in trace.collectives if each.step == step.number])
         for graph in graphs:
             same = drawn([views.tracked(graph) if gradients else graph])
             known = bands.get(same, Band((), graph, called))
             bands[same] = replace(known, ranks=tuple(sorted([*known.ranks, *those])))
+    if without:
+        say(f"of {rank_words(sorted(without))} no step {step.number} was kept; of one of them: --rank N", err=True)
     return replace(step, graph=together([*bands.values()], gradients=gradients), double=None)
 
 

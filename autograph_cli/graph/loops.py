@@ -83,7 +83,8 @@ class _Finder:
         self.seats: dict[int, Seat] = {}
         kinds: dict[object, int] = {}
         self.kinds = kinds
-        self.kind = [kinds.setdefault(_kind(graph, node), len(kinds)) for node in graph]
+        tops = _tops(graph)
+        self.kind = [kinds.setdefault(_kind(graph, node, tops), len(kinds)) for node in graph]
         self.row: list[Item] = []
         self.kinds_of_row: list[int] = []
         self.later: list[list[int]] = []
@@ -296,8 +297,17 @@ def _plain(node: Node, nr: int) -> tuple[str, str, int]:
     return type_.dtype, type_.device, len(type_.shape)
 
 
-def _kind(graph: Graph, node: Node) -> tuple[object, ...]:
+def _tops(graph: Graph) -> list[str]:
+    """For each call of a module the outermost one that it ran in; of several ranks, that is the frame of the rank."""
+    tops: list[str] = []
+    for call in graph.calls:
+        tops.append(call.path if call.parent is None else tops[call.parent])
+    return tops
+
+
+def _kind(graph: Graph, node: Node, tops: Sequence[str]) -> tuple[object, ...]:
     line = (node.source.file, node.source.line) if node.source else None
     parent = None if node.parent is None else graph.nodes[node.parent].name
     types = tuple([_plain(node, nr) for nr in range(len(node.outputs))])
-    return node.name, node.op, node.order, line, node.module, types, parent, len(node.args), len(node.next)
+    top = None if node.call is None else tops[node.call]
+    return node.name, node.op, node.order, line, node.module, top, types, parent, len(node.args), len(node.next)

@@ -118,6 +118,17 @@ def test_what_is_of_one_rank_says_of_which(cli: Cli, ranks: Callable[..., Path],
     assert "rank 0, of ranks 0-2; of another one: --rank N\n" in cli(*command).stderr
 
 
+def test_ranks_that_kept_other_steps_are_told_of(cli: Cli, tmp_path: Path) -> None:
+    for rank in range(3):
+        whole = trace(rank, "tanh")
+        steps = (whole.steps[0] if rank == 1 else replace(whole.steps[0], number=4),)
+        rank_store.write_part(replace(whole, steps=steps), tmp_path)
+    rank_store.join(tmp_path, 3, store.made(tmp_path) / store.OF_RANKS)
+    done = cli("render", "--backward", "-o", "-")
+    assert done.stderr == "of rank 1 no step 4 was kept; of one of them: --rank N\n"
+    assert "ranks 0, 2: × 2 ranks" in done.stdout
+
+
 def test_ranks_are_compared_by_their_numbers(cli: Cli, ranks: Callable[..., Path]) -> None:
     goal = ranks("tanh", "exp", "tanh")
     assert cli("diff", "trace#0", "trace#2").exit_code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograph_cli.graph import Collective, Edge, Graph, Node, Output, Pass, Root, Source, TensorType, views
+from autograph_cli.graph.loops import find_turns
 from autograph_cli.graph.names import output_names, shown_name
 from autograph_cli.graph.together import Band, together
 
@@ -67,6 +68,11 @@ def test_a_bucket_whose_leaves_are_not_known_hangs_on_the_last_one_that_ran() ->
 
 def test_without_collectives_nothing_is_between_the_bands() -> None:
     assert between(together([Band((0, 1), graph())], gradients=True)) == []
+
+
+def test_bands_are_no_turns_of_a_loop() -> None:
+    many = together([Band((rank,), graph("exp" if rank else "mul")) for rank in range(6)], gradients=True)
+    assert find_turns(many) == {}
 
 
 def test_of_several_bands_each_has_names_of_its_own_which_are_shown_alike() -> None:
