@@ -191,6 +191,8 @@ class MemoryPool:
         self._used -= size
 
 
+marks: list[str] = []
+"""Names of the parts that were begun for a profiler, and not ended yet."""
 pool = MemoryPool()
 _allocator: Any = pool.malloc
 

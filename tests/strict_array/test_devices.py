@@ -15,6 +15,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._arrays import cuda
+from tests.strict_array.arrays import marks
 
 DIFFERENT = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 WAYS: dict[str, Callable[[Any], Any]] = {
@@ -307,3 +308,53 @@ def test_the_gradient_of_a_node_tells_its_device(gpu: None) -> None:
     y = torch.ones(2, device="cuda", requires_grad=True) * 2
     assert y.grad_fn._input_metadata[0].device == torch.device("cuda", 0)
     assert np.shape(y.tolist()) == (2,)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_state_of_an_optimizer_goes_to_its_parameters() -> None:
+    here, there = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2).cuda()
+    before, after = torch.optim.Adam(here.parameters()), torch.optim.Adam(there.parameters())
+    here(torch.ones(1, 2)).sum().backward()
+    before.step()
+    after.load_state_dict(before.state_dict())
+    assert {name: x.device.type for name, x in after.state[there.weight].items()} == {
+        "step": "cpu",
+        "exp_avg": "cuda",
+        "exp_avg_sq": "cuda",
+    }
+    there(torch.ones(1, 2, device="cuda")).sum().backward()
+    after.step()
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.to("cuda", memory_format=torch.channels_last),
+        lambda x: x.cuda().to(memory_format=torch.channels_last),
+        lambda x: x.cuda().contiguous(memory_format=torch.channels_last).half(),
+        lambda x: x.cuda().clone(memory_format=torch.channels_last),
+    ],
+    ids=["to device", "to", "contiguous", "clone"],
+)
+def test_channels_come_last_on_a_gpu(change: Callable[[Any], Any]) -> None:
+    x = torch.arange(2.0 * 3 * 4 * 5).reshape(2, 3, 4, 5)
+    moved = change(x)
+    assert moved.is_contiguous(memory_format=torch.channels_last)
+    assert moved.stride() == (60, 1, 15, 3)
+    assert torch.equal(moved.cpu().float(), x)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_checkpointed_part_runs_again_on_a_gpu() -> None:
+    layer, x = torch.nn.Linear(2, 2).cuda(), torch.ones(1, 2, device="cuda", requires_grad=True)
+    torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False).sum().backward()
+    assert torch.equal(x.grad, layer.weight.sum(0, keepdim=True))
+
+
+@pytest.mark.usefixtures("gpu")
+def test_parts_are_marked_for_profilers() -> None:
+    with torch.cuda.nvtx.range("step {}", 1):
+        torch.cuda.nvtx.range_push("forward")
+        torch.cuda.nvtx.range_pop()
+    assert not marks

@@ -46,3 +46,43 @@ def test_a_training_step_copies_nothing(optimizer: str, transfers: dict[str, int
     assert dict(transfers) == {}
     assert loss.item() > 0
     assert transfers["to the host"] == 1
+
+
+class Tagger(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.lstm = torch.nn.Embedding(7, 6), torch.nn.LSTM(6, 5, batch_first=True)
+        self.classify = torch.nn.Linear(5, 7)
+
+    def forward(self, x: Any) -> Any:
+        return self.classify(self.lstm(self.words(x))[0])
+
+
+class Gpt(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.places = torch.nn.Embedding(7, 8), torch.nn.Parameter(torch.zeros(5, 8))
+        self.norm, self.attend = torch.nn.LayerNorm(8), torch.nn.Linear(8, 24)
+        self.wide = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 8))
+        self.classify = torch.nn.Linear(8, 7)
+
+    def forward(self, x: Any) -> Any:
+        x = self.words(x) + self.places
+        query, key, value = (
+            part.unflatten(2, (2, 4)).transpose(1, 2) for part in self.attend(self.norm(x)).chunk(3, 2)
+        )
+        attended = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+        x = x + attended.transpose(1, 2).flatten(2)
+        return self.classify(x + self.wide(x))
+
+
+@pytest.mark.parametrize("network", [Tagger, Gpt])
+def test_a_step_of_a_language_model_copies_nothing(network: Any, transfers: dict[str, int]) -> None:
+    model, x = network().cuda(), torch.randint(0, 7, (2, 5)).cuda()
+    updates = torch.optim.AdamW(model.parameters(), lr=0.01)
+    for _ in range(2):
+        transfers.clear()
+        updates.zero_grad()
+        torch.nn.functional.cross_entropy(model(x).flatten(0, 1), x.flatten()).backward()
+        updates.step()
+    assert dict(transfers) == {}

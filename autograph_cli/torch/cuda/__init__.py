@@ -160,6 +160,10 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     return bool(cuda.opened().cupy.cuda.runtime.deviceCanAccessPeer(*pair))
 
 
+def ipc_collect() -> None:
+    """Nothing: no memory is shared between processes."""
+
+
 def set_stream(stream: Stream | None) -> None:
     """Let work go to a queue from now on; None is no queue."""
     if stream is not None:
@@ -177,7 +181,7 @@ def _needs_gpu(*args: Any, **kwargs: Any) -> NoReturn:
     raise NotImplementedError("this function of torch.cuda is not available in autograph's engine")
 
 
-ipc_collect = utilization = is_current_stream_capturing = memory_snapshot = current_blas_handle = _needs_gpu
+utilization = is_current_stream_capturing = memory_snapshot = current_blas_handle = _needs_gpu
 temperature = power_draw = clock_rate = memory_usage = device_memory_used = _needs_gpu
 get_sync_debug_mode = set_sync_debug_mode = cudart = make_graphed_callables = _needs_gpu
 

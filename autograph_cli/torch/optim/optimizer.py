@@ -210,7 +210,7 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what `state_dict` gave; ValueError where its groups are of other sizes.
 
-        State takes the dtype of its parameter, except `step`.
+        State takes the dtype and the device of its parameter, except `step`.
         """
         state_dict = state_dict.copy()
         for before in self._optimizer_load_state_dict_pre_hooks.values():
@@ -322,11 +322,12 @@ def _list_params(group: dict[str, Any]) -> None:
 
 
 def _fitted(param: Tensor, group: dict[str, Any], value: Any, key: Any = None) -> Any:
-    """A copy of saved state with its tensors in the dtype of the parameter they belong to."""
+    """A copy of saved state with its tensors in the dtype, and on the device, of the parameter they belong to."""
     if isinstance(value, Tensor):
         if key == "step":
-            return value.to(dtypes.float32) if group.get("capturable") or group.get("fused") else value
-        return value.to(param.dtype) if param.dtype.is_floating_point else value
+            on_device = group.get("capturable") or group.get("fused")
+            return value.to(param.device, dtypes.float32) if on_device else value
+        return value.to(param.device, param.dtype if param.dtype.is_floating_point else None)
     if isinstance(value, dict):
         return {k: _fitted(param, group, v, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):

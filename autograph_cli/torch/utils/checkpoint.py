@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._core.errors import refused
 from .._core.interrupts import contextmanager
 from .._core.node import edge_of
 from .._core.saved_tensors import Packed, given_back, origin, taken_over, version_error
@@ -240,12 +241,12 @@ class _Frame:
         def pack(tensor: Tensor) -> Tensor:
             position = len(kinds)
             if position >= len(self.holders) and self.early_stop:
-                raise _Enough
+                raise refused(_Enough, "all is made")
             kinds.append(_kind(tensor))
             if position < len(self.holders) and self.holders[position]() is not None:
                 found[position] = tensor.detach()
             if self.early_stop and len(kinds) == len(self.holders):
-                raise _Enough
+                raise refused(_Enough, "all is made")
             return tensor.detach()
 
         with saved_tensors_hooks(pack, lambda tensor: tensor), enable_grad(), contextlib.suppress(_Enough):
