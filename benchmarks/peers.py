@@ -1,10 +1,11 @@
-"""The same models drawn by torchviz, torchview, TorchLens and autograph, on one PyTorch: writes docs/peers.md.
+"""The same models drawn by other tools and by autograph, on one PyTorch: writes docs/peers.md.
 
     python benchmarks/peers.py [MODEL ...]
 
-Each drawing is a process of its own, after PyTorch is imported: seconds and peak memory from the model to DOT, what the
-DOT weighs and holds, and whether a second process writes the same bytes. It needs PyTorch and the packages torchviz,
-torchview and torchlens (no dependencies); what is not there is left out.
+Each drawing is a process of its own, after PyTorch is imported: processor time and peak memory from the model to what the
+tool shows, what that weighs and holds, and whether a second process writes the same bytes. It needs PyTorch; a tool that
+is not there is left out: `pip install torchviz torchview torchlens tinygrad ai-edge-model-explorer netron playwright`, and
+a Chromium for Netron.
 """
 
 from __future__ import annotations
@@ -12,15 +13,21 @@ from __future__ import annotations
 import hashlib
 import json
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parent.parent / "docs" / "peers.md"
+from peers_viewers import model_explorer, netron, remade, tinygrad
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "peers.md"
+sys.path.insert(0, str(ROOT))
 
 
 def models() -> dict[str, Callable[[], tuple[Any, Any, bool]]]:
@@ -137,7 +144,19 @@ def autograph(model: Any, x: Any, penalty: bool) -> str:
         return Path(path).read_text()
 
 
-TOOLS = {each.__name__: each for each in (torchviz, torchview, torchlens, autograph)}
+DRAWING = (torchviz, torchview, torchlens, tinygrad, model_explorer, netron, autograph)
+TOOLS = {each.__name__: each for each in DRAWING}
+PACKAGES = dict.fromkeys(TOOLS) | {name: name for name in TOOLS} | {
+    "model_explorer": "ai-edge-model-explorer", "autograph": "autograph-cli"
+}  # fmt: skip
+# Words of a tool's own by which a node of a derivative, the order of one, a parameter and a line of the script are told.
+MARKS = {
+    "derivatives": ("Backward", "backward=True"),
+    "orders": ("order 1",),
+    "names": ("0.weight", "cell.weight"),
+    "lines": ("peers.py",),
+}
+RUNS = 3
 
 
 def one(tool: str, model: str) -> None:
@@ -148,6 +167,8 @@ def one(tool: str, model: str) -> None:
     torch.set_num_threads(1)
     made = models()[model]()
     torch.ones(2, requires_grad=True).sum().backward()
+    if tool == "tinygrad":
+        made = remade(*made)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     text = TOOLS[tool](*made)
@@ -158,50 +179,85 @@ def one(tool: str, model: str) -> None:
         "peak": peak / 1024,
         "size": len(text.encode()) / 1024,
         "hash": hashlib.sha256(text.encode()).hexdigest(),
-        "orders": "order 1" in text,
-        "names": "0.weight" in text or "cell.weight" in text,
-        "lines": "peers.py" in text,
     }
-    print(json.dumps(found))
+    print(json.dumps(found | {key: any(mark in text for mark in marks) for key, marks in MARKS.items()}))
 
 
 def measure(tool: str, model: str) -> dict[str, Any] | str:
-    """Two runs of one drawing, the first one's figures; or the last line of its error."""
+    """Some runs of one drawing, their median time; or the last line of its error."""
     runs = []
-    for _ in range(2):
+    for _ in range(RUNS):
         done = subprocess.run([sys.executable, __file__, "--one", tool, model], capture_output=True, text=True)
         if done.returncode:
-            return (done.stderr.strip().splitlines() or ["failed"])[-1][:90]
-        runs.append(json.loads(done.stdout.strip().splitlines()[-1]))
-    return runs[0] | {"same": runs[0]["hash"] == runs[1]["hash"], "seconds": min(run["seconds"] for run in runs)}
+            return (done.stderr.strip().splitlines() or ["failed"])[-1]
+        (told,) = (line for line in done.stdout.splitlines() if line.startswith("{"))  # tools print, too
+        runs.append(json.loads(told))
+    same = len({run["hash"] for run in runs}) == 1
+    return runs[0] | {"same": same, "seconds": statistics.median(run["seconds"] for run in runs)}
 
 
 def page(found: dict[tuple[str, str], dict[str, Any] | str]) -> str:
     """docs/peers.md"""
-    import torch
+    parts = (INTRODUCTION, [versions(found), ""], table(found), ["", *REFUSED], refusals(found), ["", *TRIED, ""])
+    return "\n".join(line for part in parts for line in part)
 
+
+INTRODUCTION = """\
+# Beside other tools
+
+Made by `python benchmarks/peers.py`; not to be edited by hand. Each tool shows the same models, each time in a process of its
+own, one thread, after PyTorch is imported.
+
+- time: processor time from the model to what the tool shows, its import included (not tinygrad's), over autograph's: medians of
+  three runs on a machine that does other things too, so read no more than the size of a ratio. Netron's is without the browser.
+- MiB: the memory that this adds at its peak. KiB: what it shows: DOT, for tinygrad and Model Explorer the JSON that their page gets, for
+  Netron the picture in its page.
+- same: whether every run gives the same bytes. derivatives: whether nodes of the backward pass are in it; orders: whether first derivatives,
+  second ones and so on are told apart; names: parameters' names; lines: the lines of the script.
+
+torchview and TorchLens draw the forward pass as it runs, Model Explorer and Netron a program of `torch.export`; torchviz and
+autograph the gradient graph; tinygrad the gradients of the same model made of its own layers and tensors, without making kernels.
+
+""".splitlines()
+REFUSED = ["## What is not shown", ""]
+TRIED = """\
+## What they have and a table does not show
+
+Tried with the same versions:
+
+- tinygrad (`VIZ=1 python FILE.py`, `python -m tinygrad.viz.serve`): every rewrite of a graph from tensors to kernels, one after the other, and a
+  profile of kernels. Each node of a gradient says so (`backward=True`, with `TRACEMETA=2`) and of which method it is, not of which order; the
+  calls that led to a graph are told of the whole graph.
+- Model Explorer (`model-explorer FILE`): layers that open in place, large graphs drawn by the GPU, panes beside each other, numbers of one's own
+  on the nodes. `autograph render --backward -f model-explorer` is a gradient graph for it: modules are layers there, and nodes go by their `grad_fn`.
+- Netron (`netron FILE`): files of very many formats, with their weights, without running anything. `autograph render -f onnx` is a forward
+  graph for it, names of parameters and lines of the script included; a gradient that the script takes itself is there as operations.
+""".splitlines()
+
+
+def versions(found: dict[tuple[str, str], dict[str, Any] | str]) -> str:
+    """What was measured: PyTorch and each tool, with its version."""
+    tools = [f"{PACKAGES[tool]} {metadata.version(PACKAGES[tool])}" for tool in dict.fromkeys(t for _, t in found)]
+    return f"PyTorch {metadata.version('torch')}, {', '.join(tools)}."
+
+
+def table(found: dict[tuple[str, str], dict[str, Any] | str]) -> list[str]:
+    """The rows of what was shown."""
     word = {True: "yes", False: "no"}
-    lines = [
-        "# Beside other tools",
-        "",
-        f"Made by `python benchmarks/peers.py` on PyTorch {torch.__version__}; not to be edited by hand. Each tool draws the same",
-        "models, each time in a process of its own, one thread: seconds of processor time and MiB of memory from the model to DOT,",
-        "the import of the tool included; KiB of DOT; whether two runs give the same bytes; whether orders of derivative are told",
-        "apart, and whether parameters' names and source lines are in it. torchview and TorchLens draw the forward pass,",
-        "torchviz and autograph the gradient graph, autograph with all orders of the gradient penalty apart.",
-        "",
-        "| model | tool | seconds | MiB | KiB | same bytes | orders | names | lines |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    keys = ("same", *MARKS)
+    lines = [f"| model | tool | time | MiB | KiB | {' | '.join(keys)} |", "|---" * (5 + len(keys)) + "|"]
     for (model, tool), told in found.items():
-        if isinstance(told, str):
-            lines.append(f"| {model} | {tool} | {told} | | | | | | |")
+        ours = found[model, "autograph"]
+        if isinstance(told, str) or isinstance(ours, str):
             continue
-        flags = " | ".join(word[told[key]] for key in ("same", "orders", "names", "lines"))
-        lines.append(
-            f"| {model} | {tool} | {told['seconds']:.2f} | {told['peak']:.0f} | {told['size']:.0f} | {flags} |"
-        )
-    return "\n".join([*lines, ""])
+        figures = f"{told['seconds'] / ours['seconds']:.2g} | {told['peak']:.0f} | {told['size']:.0f}"
+        lines.append(f"| {model} | {tool} | {figures} | {' | '.join(word[told[key]] for key in keys)} |")
+    return lines
+
+
+def refusals(found: dict[tuple[str, str], dict[str, Any] | str]) -> list[str]:
+    """What could not be shown, and with which words."""
+    return [f"- {model}, {tool}: `{told.strip()}`" for (model, tool), told in found.items() if isinstance(told, str)]
 
 
 def main(wanted: list[str]) -> None:
@@ -209,8 +265,10 @@ def main(wanted: list[str]) -> None:
 
     tools = [tool for tool in TOOLS if tool == "autograph" or importlib.util.find_spec(tool)]
     names = wanted or list(models())
-    found = {(model, tool): measure(tool, model) for model in names for tool in tools}
-    PAGE.write_text(page(found))
+    found: dict[tuple[str, str], dict[str, Any] | str] = {}
+    for model in names:
+        found |= {(model, tool): measure(tool, model) for tool in tools}
+        PAGE.write_text(page(found))
     print(PAGE.read_text())
 
 
