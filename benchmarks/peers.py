@@ -205,8 +205,8 @@ def page(found: dict[tuple[str, str], dict[str, Any] | str]) -> str:
 INTRODUCTION = """\
 # Beside other tools
 
-Made by `python benchmarks/peers.py`; not to be edited by hand. Each tool shows the same models, each time in a process of its
-own, one thread, after PyTorch is imported.
+Made by `python benchmarks/peers.py [MODEL ...]`, which has six models; those in the table were measured. Each tool shows the same ones, each
+time in a process of its own, one thread, after PyTorch is imported.
 
 - time: processor time from the model to what the tool shows, its import included (not tinygrad's), over autograph's: medians of
   three runs on a machine that does other things too, so read no more than the size of a ratio. Netron's is without the browser.
@@ -223,15 +223,15 @@ REFUSED = ["## What is not shown", ""]
 TRIED = """\
 ## What they have and a table does not show
 
-Tried with the same versions:
+Seen with the same versions:
 
-- tinygrad (`VIZ=1 python FILE.py`, `python -m tinygrad.viz.serve`): every rewrite of a graph from tensors to kernels, one after the other, and a
-  profile of kernels. Each node of a gradient says so (`backward=True`, with `TRACEMETA=2`) and of which method it is, not of which order; the
+- tinygrad (`VIZ=-1 DEV=NULL TRACEMETA=2 python FILE.py`, what it recorded read by the functions of `tinygrad.viz.serve`): every rewrite of a graph from
+  tensors to kernels, one after the other. A node of a gradient says so (`backward=True`) and of which method it is, not of which order; the
   calls that led to a graph are told of the whole graph.
-- Model Explorer (`model-explorer FILE`): layers that open in place, large graphs drawn by the GPU, panes beside each other, numbers of one's own
-  on the nodes. `autograph render --backward -f model-explorer` is a gradient graph for it: modules are layers there, and nodes go by their `grad_fn`.
-- Netron (`netron FILE`): files of very many formats, with their weights, without running anything. `autograph render -f onnx` is a forward
-  graph for it, names of parameters and lines of the script included; a gradient that the script takes itself is there as operations.
+- Model Explorer (`model-explorer FILE.json`, in Chromium): layers that open in place, a search, numbers on nodes from a second file.
+  `autograph render --backward -f model-explorer` is a gradient graph for it: modules are layers there, and nodes go by their `grad_fn`.
+- Netron (`netron FILE`, in Chromium): what `torch.export.save` wrote, and what `autograph render -f onnx` did, with shapes on the arrows. The latter is the
+  forward graph with the names of parameters and, in each node's description, the line; a gradient that the script takes itself is there as operations.
 """.splitlines()
 
 
