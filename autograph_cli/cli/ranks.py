@@ -20,7 +20,7 @@ from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.ranks import alike, words as rank_words
 from autograph_cli.record import rank_faults, rank_store, store
-from autograph_cli.record.rank_faults import Fault
+from autograph_cli.record.rank_faults import Fault, State
 from autograph_cli.record.ranks import FOLDER, PARENT, STOP, Placement
 from autograph_cli.testing.sweeps import environment
 
@@ -32,6 +32,8 @@ _EVERY = 0.05
 _TO_SAVE = 60.0
 """So many seconds a rank that is told to stop may take to write its part, which it must have begun within a few."""
 _TO_BEGIN = 3.0
+_TO_END = 10.0
+"""So many seconds a run may take to end that was interrupted."""
 
 
 class RanksError(AutographError):
@@ -133,11 +135,16 @@ def _finished(look: Watch, codes: dict[int, int], wanted: Wanted, here: Path) ->
         say(_told(goal, lost), err=True)
     if look.fault is not None:
         ended = rank_faults.states(look.folder, look.size)
-        blamed = [each for each in ended if each.rank == look.fault.rank and each.phase == "running"]
-        code = next((each.code for each in blamed if each.code), 1)  # one that told how it ended may be killed since
+        blamed = [each.code or 0 for each in ended if each.rank == look.fault.rank and _by_itself(each)]
+        code = next((each for each in blamed if each), 1)
     else:
         code = next(iter([code for code in codes.values() if code]), 0)
     return 128 - code if code < 0 else code
+
+
+def _by_itself(rank: State) -> bool:
+    """Whether a rank's exit code is its own: one that told how it ended may be killed since."""
+    return rank.phase == "running" or (rank.code or 0) > 0
 
 
 def _told(goal: Path, lost: Sequence[int]) -> str:
@@ -159,6 +166,7 @@ class Watch:
         self.fault: Fault | None = None
         self._told = 0.0
         """When the ranks were told to stop."""
+        self._launcher = _launcher_of(folder)
 
     def until_ended(self, ended: Callable[[int], int | None]) -> dict[int, int]:
         """Wait for the ranks of this process; how each ended, less than 0 for a signal."""
@@ -177,6 +185,8 @@ class Watch:
         return codes
 
     def _look(self) -> None:
+        if self._launcher is not None and not _lives(self._launcher):
+            self.write(STOP, Fault("the command that started the ranks was killed").text())
         if (self.folder / STOP).exists():
             self.fault = rank_faults.told(self.folder / STOP)
             self._told = self._told or time.monotonic()
@@ -242,7 +252,8 @@ def _stopping(process: subprocess.Popen[bytes]) -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt:
-            process.wait()  # it was interrupted as well
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_TO_END)  # it was interrupted as well, where that came from the terminal
             raise
         finally:
             if process.poll() is None:
@@ -263,6 +274,13 @@ def _shared(place: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _launcher_of(folder: Path) -> int | None:
+    """The process on this machine that made the folder for ranks that mpiexec started, if one did."""
+    name, _, owner = folder.name.rpartition("-")
+    here = FOLDER in os.environ and name == f"ranks-{socket.gethostname()}"
+    return int(owner) if here and owner.isdigit() else None
 
 
 def _lives(pid: int) -> bool:

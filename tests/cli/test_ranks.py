@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -200,6 +201,7 @@ def test_a_snapshot_has_the_ranks_of_the_same_graphs_once_and_what_they_exchange
 FAULTS = {
     "raises": ("raise ValueError('no')", "rank 1 failed with ValueError: no at train.py:12", 1),
     "leaves": ("sys.exit()", "rank 1 ended and never entered barrier", 1),
+    "leaves with a code": ("os._exit(3)", "rank 1 failed with os._exit(3) at train.py", 3),
     "hangs": ("time.sleep(600)", f"for {STILL} seconds rank 1 did not enter barrier", 1),
     "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", "rank 1 was killed by SIGKILL at train.py:", 137),
 }
@@ -214,6 +216,23 @@ def test_all_ranks_end_with_one_sentence(run: Run, tmp_path: Path, what: str) ->
     assert [line.startswith(f"autograph: {said}") for line in done.stderr.splitlines()].count(True) == 1, done.stderr
     kept = [each.rank for each in store.ranks_of(trace(tmp_path))]
     assert kept == ([0] if ended == 137 else [0, 1])
+    assert left(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda each: each.name)
+def test_ranks_end_with_the_command_that_started_them(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT.replace("WHAT", "os.write(1, b'asleep'); time.sleep(600)"))
+    command = [sys.executable, "-m", "autograph_cli", "run", "-q", "--ranks", "2", "train.py"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as started:
+        assert started.stdout is not None
+        said = b""
+        while b"asleep" not in said:
+            said += os.read(started.stdout.fileno(), 1000)
+        started.send_signal(number)
+    last = time.monotonic() + 60
+    while left(tmp_path) and time.monotonic() < last:
+        time.sleep(0.1)
     assert left(tmp_path) == []
 
 
