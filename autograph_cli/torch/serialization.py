@@ -221,8 +221,9 @@ class _Storages:
         """The storage where it is wanted; RuntimeError where that is a device that is not there."""
         where = self._map_location
         if callable(where) and not isinstance(where, (str, device)):
-            if where(UntypedStorage(data), location) is not None:
-                return data
+            found = where(UntypedStorage(data), location)
+            if found is not None:
+                return found._root
         elif isinstance(where, dict):
             location = str(where.get(location, location))
         elif where is not None:

@@ -18,8 +18,9 @@ def refused(kind: type[E], *args: Any) -> E:
 def is_refusal(error: Exception) -> bool:
     """Whether an error has the engine's mark, or a class that Python and NumPy do not raise inside the engine."""
     kind = type(error)
-    return "_refused" in vars(error) or issubclass(kind, _UNMARKED) or kind.__module__.startswith(_PACKAGE)
+    return "_refused" in vars(error) or issubclass(kind, _UNMARKED) or kind.__module__.partition(".")[0] in _PACKAGES
 
 
 _UNMARKED = (RuntimeError, AssertionError, Warning)
-_PACKAGE = __name__.partition(".")[0]
+_PACKAGES = (__name__.partition(".")[0], "torch")
+"""Where the engine's own classes are, also by the name that they have while a script runs."""

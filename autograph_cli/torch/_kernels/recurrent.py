@@ -118,7 +118,9 @@ class Recurrent:
         xp = self.xp
         stepwise = xp.swapaxes(input, 0, 1) if batch_first else input
         sizes = (lengths[None, :] > xp.arange(int(lengths[0]))[:, None]).sum(axis=1)
-        return xp.concatenate([stepwise[t, :size] for t, size in enumerate(sizes)]), sizes.astype(lengths.dtype)
+        return xp.concatenate([stepwise[t, :size] for t, size in enumerate(sizes.tolist())]), sizes.astype(
+            lengths.dtype
+        )
 
     def _pack_padded_sequence_backward(
         self, grad: Array, input_size: tuple[int, ...], batch_sizes: Any, batch_first: bool

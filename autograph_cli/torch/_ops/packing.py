@@ -9,7 +9,7 @@ from .._core.errors import refused
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor
-from .creation import full, tensor
+from .creation import tensor
 
 pack_op = operation(
     "_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor result0, Tensor result1)",
@@ -36,6 +36,9 @@ operations._pack_padded_sequence_backward = _pack_backward
 @composite(method=False)
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
     """The steps of (steps, batch, *) that are no padding; `lengths` must not grow."""
+    if lengths.is_cuda:
+        kind = f"{lengths.ndim}D {lengths.device} {lengths.dtype.legacy.removesuffix('Tensor')}"
+        raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {kind} tensor")
     given = lengths.tolist()
     batch = input._raw.shape[0 if batch_first else 1]
     if not input._raw.size:
@@ -54,8 +57,8 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
             "do not need ONNX exportability."
         )
-    found: tuple[Tensor, Tensor] = pack_op(input, lengths, batch_first)  # type: ignore[assignment]
-    return found
+    data, sizes = pack_op(input, lengths.to(input.device), batch_first)
+    return data, sizes.cpu()
 
 
 @composite(method=False)
@@ -72,7 +75,7 @@ def _pad_packed_sequence(
             f"total_length={total_length} and max sequence length being {len(sizes)}",
         )
     features = data._raw.shape[1:]
-    output = full((steps, sizes[0], *features), padding_value, dtype=data.dtype)
+    output = data.new_full((steps, sizes[0], *features), padding_value)
     start = since = 0
     lengths = []
     for t, size in enumerate([*sizes, 0]):
@@ -100,7 +103,7 @@ def pad_sequence(
         raise RuntimeError("received an empty list of sequences")
     longest = max(x._raw.shape[0] for x in given)
     lead = (len(given), longest) if batch_first else (longest, len(given))
-    output = full((*lead, *given[0]._raw.shape[1:]), padding_value, dtype=given[0].dtype)
+    output = given[0].new_full((*lead, *given[0]._raw.shape[1:]), padding_value)
     for i, sequence in enumerate(given):
         length = sequence._raw.shape[0]
         row = output.select(0 if batch_first else 1, i)

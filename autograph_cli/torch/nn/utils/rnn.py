@@ -35,7 +35,7 @@ def invert_permutation(permutation: Any) -> Any:
     if permutation is None:
         return None
     output = torch.empty_like(permutation)
-    output.scatter_(0, permutation, torch.arange(0, permutation.numel()))
+    output.scatter_(0, permutation, torch.arange(0, permutation.numel(), device=permutation.device))
     return output
 
 
@@ -59,7 +59,10 @@ class PackedSequence(_Fields):
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """The sequences with `data` in another dtype or position."""
         data = self.data.to(*args, **kwargs)
-        return self if data is self.data else type(self)(data, *self[1:])
+        if data is self.data:
+            return self
+        indices = [x if x is None else x.to(data.device) for x in self[2:]]
+        return type(self)(data, self.batch_sizes, *indices)
 
     def cpu(self, *args: Any, **kwargs: Any) -> Any:
         """The sequences in main memory."""
@@ -93,7 +96,7 @@ class PackedSequence(_Fields):
         """The sequences as int32."""
         return self.to(dtype=torch.int)
 
-    is_cuda = property(lambda self: self.data.is_cuda, doc="Whether `data` is on a GPU; False in this engine.")
+    is_cuda = property(lambda self: self.data.is_cuda, doc="Whether `data` is on a GPU.")
 
     def is_pinned(self) -> bool:
         """Whether `data` is in pinned memory."""
@@ -117,6 +120,7 @@ def pack_padded_sequence(
     sorted_indices = None
     if not enforce_sorted:
         lengths, sorted_indices = torch.sort(lengths, descending=True)
+        sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     data, batch_sizes = torch._pack_padded_sequence(input, lengths, batch_first)
     packed: PackedSequence = PackedSequence(data, batch_sizes, sorted_indices, None)
@@ -133,7 +137,7 @@ def pad_packed_sequence(
     unsorted_indices = sequence.unsorted_indices
     if unsorted_indices is None:
         return padded, lengths
-    return padded.index_select(0 if batch_first else 1, unsorted_indices), lengths[unsorted_indices]
+    return padded.index_select(0 if batch_first else 1, unsorted_indices), lengths[unsorted_indices.cpu()]
 
 
 def pad_sequence(
