@@ -12,6 +12,7 @@ from autograph_cli.export.onnx_changes import is_change, write_change
 from autograph_cli.export.onnx_model import Call, Model, Unsupported, type_at
 from autograph_cli.export.onnx_operations import DRAWN, FILLED, OPERATIONS
 from autograph_cli.graph import Edge, Graph
+from autograph_cli.graph.derivatives import incoming_gradients
 from autograph_cli.graph.extras import extra
 from autograph_cli.graph.names import output_names
 
@@ -25,13 +26,14 @@ def to_onnx(
     `names` those of its inputs that go before the script's.
 
     What has none is an input of the model, by its name in the script: leaves, what was given, what was drawn at random,
-    and what the script made without any of these. The outputs are the roots. Raises `ExportError` without the package
+    what the script made without any of these, and `gradient_of_...` that a recorded pass went on with and that has no
+    graph. The outputs are the roots. Raises `ExportError` without the package
     onnx, and one that names all operations that have no ONNX operators here.
     """
     onnx, values, named = _package(), values or {}, names or {}
     model = Model(graph, onnx)
     inputs, initializers, wanted = [], [], output_names(graph)
-    given = _given(graph, values)
+    given, gradients = _given(graph, values), incoming_gradients(graph)
     lacking: dict[str, str] = {}
     for node in graph:
         if node.id in given and not given[node.id]:
@@ -39,7 +41,7 @@ def to_onnx(
         if node.id in given:
             for nr, output in enumerate(node.outputs):
                 edge = Edge(node.id, nr)
-                name = model.names[edge] = model.name(named.get(edge, wanted[node.id][nr]))
+                name = model.names[edge] = model.name(named.get(edge) or gradients.get(node.id, "").removeprefix("1, ") or wanted[node.id][nr])
                 if edge in values:
                     initializers.append(onnx.numpy_helper.from_array(values[edge], name))
                 else:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 from autograph_cli.engines.protocol import key_of, number_of
-from autograph_cli.graph import Edge, Graph
+from autograph_cli.graph import Edge, Graph, computed
 from autograph_cli.record import build
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import Event
@@ -25,6 +26,14 @@ class Arrays:
         self.of_root: dict[Any, Any] = {}
         self.given: dict[Edge, Any] = {}
         self.roots: dict[Edge, Any] = {}
+
+
+def computed_with(graph: Graph) -> tuple[Graph, dict[Edge, Edge]]:
+    """What is computed of a graph, and where each of its tensors is in the whole graph."""
+    numbered = replace(graph, nodes=tuple(replace(node, module=str(node.id)) for node in graph))
+    taken = computed(numbered)
+    places = [Edge(node.id, nr) for node in taken for nr in range(len(node.outputs))]
+    return taken, {edge: Edge(int(taken[edge.node].module), edge.nr) for edge in places}
 
 
 @contextmanager

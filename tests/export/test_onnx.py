@@ -9,8 +9,10 @@ import pytest
 
 from autograph_cli import capture, torch
 from autograph_cli.export import ExportError, render
+from autograph_cli.export.onnx import to_onnx
 from autograph_cli.torch import nn
 from autograph_cli.torch.nn import functional as F
+from tests.export.recorded_arrays import computed_with, kept_arrays
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -237,10 +239,21 @@ def given() -> dict[str, Any]:
 
 
 def assert_same(function: Any, x: Any, v: Any, p: Any, i: Any, m: Any = None) -> None:
-    """onnxruntime computes of the model what the engine computes; its inputs have the names that tensors have here."""
-    model = render(capture(function, x, v, p, i, m), "forward", "onnx")
-    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    feed = {one.name: value_of(one.name, {"x": x, "v": v, "p": p, "i": i, "m": m}) for one in session.get_inputs()}
+    """onnxruntime computes of the model what the engine computes; its inputs have the names that tensors have here, or
+    are gradients that a pass within the function went on with."""
+    with kept_arrays() as arrays:
+        graph = capture(function, x, v, p, i, m)
+    session = onnxruntime.InferenceSession(render(graph, "forward", "onnx"), providers=["CPUExecutionProvider"])
+    taken, before = computed_with(graph)
+    values = {edge: arrays.given[old] for edge, old in before.items() if old in arrays.given}
+    held = {one.name: one for one in onnx.load_from_string(to_onnx(taken, "", values)).graph.initializer}
+    named = {"x": x, "v": v, "p": p, "i": i, "m": m}
+    feed = {
+        one.name: onnx.numpy_helper.to_array(held[one.name])
+        if one.name.startswith("gradient_of_")
+        else value_of(one.name, named)
+        for one in session.get_inputs()
+    }
     wanted = function(x, v, p, i, m)
     wanted = [one for one in flat(wanted) if one is not None and one.requires_grad]
     for mine, theirs in zip(session.run(None, feed), wanted, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,9 @@ import pytest
 
 from autograph_cli.export import ExportError, render
 from autograph_cli.export.onnx import to_onnx
-from autograph_cli.graph import Edge, computed
+from autograph_cli.graph import Edge
 from autograph_cli.record.runner import Target, record
-from tests.export.recorded_arrays import kept_arrays
+from tests.export.recorded_arrays import computed_with, kept_arrays
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -36,11 +35,7 @@ def _beside_samples(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 def test_a_sample_computes_the_same(sample: str) -> None:
     with kept_arrays() as arrays:
         _, trace = record(Target.of(f"{sample}.py"), "first")
-    graph = trace.steps[0].graph
-    numbered = replace(graph, nodes=tuple(replace(node, module=str(node.id)) for node in graph))
-    taken = computed(numbered)
-    places = [Edge(node.id, nr) for node in taken for nr in range(len(node.outputs))]
-    before = {edge: Edge(int(taken[edge.node].module), edge.nr) for edge in places}
+    taken, before = computed_with(trace.steps[0].graph)
     values = {edge: arrays.given[old] for edge, old in before.items() if old in arrays.given}
     model = onnx.load_from_string(to_onnx(taken, sample, values))
     fed = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}

@@ -142,12 +142,8 @@ complex_op = operation(
     "from_parts",
     pointwise=True,
     linear=True,
-    joint={
-        ("real", "imag"): lambda f, grad, real, imag, mask: (
-            f.real(grad) if mask[0] else None,
-            f.imag(grad) if mask[1] else None,
-        )
-    },
+    real=lambda f, grad, real: f.real(grad),  # each is named for PyTorch saves it
+    imag=lambda f, grad, imag: f.imag(grad),
 )
 
 
