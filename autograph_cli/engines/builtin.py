@@ -132,6 +132,7 @@ class Builtin:
                 next, op, plain = tuple(following), "", forgets_plain
                 if (
                     takes_edges
+                    and not listener.changed
                     and None not in next
                     and inputs[0] is not (made := outputs[0])
                     and (edge := made._edge) is not None
@@ -171,7 +172,9 @@ class Builtin:
                 edge = x._edge
                 if x is first and edge.__class__ is View and edge.edge.__class__ is tuple:
                     edge = edge.edge  # what the view was before this change of it
-                if edge.__class__ is tuple and (key := edge[0]._seq) in known:
+                if self.listener.changed and x is not first:
+                    plain |= self._take(x, args)
+                elif edge.__class__ is tuple and (key := edge[0]._seq) in known:
                     args.append((key, edge[1]) if edge[1] else key)
                 elif edge is None and (held := self.listener.held(x)) is not None:
                     args.append(held)
@@ -203,6 +206,8 @@ class Builtin:
             return
         with self.listener.lock:
             try:
+                if outputs[0].requires_grad and name.endswith("_") and not self.listener.minds(outputs[0]):
+                    return
                 if not inputs:
                     self.listener.drawn[id(outputs[0])] = weakref.ref(outputs[0]), name
                     return
@@ -210,7 +215,11 @@ class Builtin:
                 plain = False
                 for x in inputs:
                     if isinstance(x, Tensor):
-                        plain |= self._take(x, args)
+                        edge = x._edge
+                        if x is inputs[0] and edge.__class__ is View and edge.edge.__class__ is tuple:
+                            args.append(self._earlier(x, edge.edge))  # a view has its new history already
+                        else:
+                            plain |= self._take(x, args)
                     elif x.__class__ is tuple or isinstance(x, list):
                         for item in getattr(x, "given", x):
                             plain |= item is None
@@ -257,6 +266,12 @@ class Builtin:
             self._change = Change(type(node), *self.listener.withdrawn(node._seq))
         return "" if node._operation is None else f"{node._operation.name.rstrip('_')}_"
 
+    def _earlier(self, view: Tensor, edge: tuple[Node, int]) -> Output:
+        """The output that a view was before it got a new history."""
+        number = edge[0]._seq if edge[0]._seq in self.known else self.number(edge[0])
+        output = (number, edge[1]) if edge[1] else number
+        return self.listener.now(view, output) if self.listener.changed else output
+
     def _take(self, tensor: Tensor, args: list[Output]) -> bool:
         """Add the output that `tensor` is to `args`; true for a number that the engine wrapped."""
         output = self.output(tensor)
@@ -264,7 +279,7 @@ class Builtin:
             if is_wrapped_number(tensor):
                 return True
             output = self.listener.input(tensor)
-        args.append(output)
+        args.append(self.listener.now(tensor, output) if self.listener.changed else output)
         return False
 
     # -- tensors
@@ -297,6 +312,9 @@ class Builtin:
 
     def is_leaf(self, tensor: Tensor) -> bool:
         return marks_leaf(tensor._edge)
+
+    def is_tracked(self, tensor: Tensor) -> bool:
+        return tensor.requires_grad
 
     def inner(self, value: Any) -> Any:
         while issubclass(type(value), Wrapped):  # `isinstance` would ask the value, by code of the script's own

@@ -213,6 +213,15 @@ class Listener(Protocol):
     def collective(self, call: CollectiveCall) -> None:
         """The ranks of a group are about to exchange tensors."""
 
+    changed: bool
+    """Whether a tensor with a gradient was changed outside of autograd, so that it is asked what tensors are `now`."""
+
+    def minds(self, tensor: Any) -> bool:
+        """Whether a change of a tensor with a gradient, outside of autograd, is told as an operation without a node."""
+
+    def now(self, tensor: Any, output: Output) -> Output:
+        """What a tensor with a gradient, known as `output`, holds after such changes."""
+
     def was_freed(self, number: int) -> bool:
         """Whether a pass is known to have freed what this node saved."""
 
@@ -276,6 +285,9 @@ class Engine(Protocol):
 
     def inner(self, value: Any) -> Any:
         """The tensor that a value stands for within a transform; else the value itself."""
+
+    def is_tracked(self, tensor: Any) -> bool:
+        """Whether it is a leaf to which a gradient goes, or has a history."""
 
     def base(self, tensor: Any) -> Any:
         """What the tensor is a view of."""

@@ -201,7 +201,7 @@ class PyTorch:
         """An operation was computed that made no node; what a backward pass computes on its way is not told."""
         outputs = list(hooks.tensors_in((result,)))
         changes = changes_argument(operation)
-        if not outputs or any(history(x) is not None or (changes and x.requires_grad) for x in outputs):
+        if not outputs or (not changes and any(history(x) is not None for x in outputs)):
             return
         name, first = dispatched(operation), outputs[0]
         if changes:
@@ -211,7 +211,7 @@ class PyTorch:
                 return  # noise that is scaled is noise still
             fresh &= is_random(name)
             whole = first if first._base is None else first._base
-            if whole.requires_grad:
+            if whole.requires_grad and not self.listener.minds(whole):
                 return
             if not fresh and writes_out(operation):
                 return self._written(operation, given[: -len(outputs)], plain, outputs)
@@ -288,12 +288,13 @@ class PyTorch:
         node, nr = (history(tensor), tensor.output_nr) if before is None else before
         if node is not None:
             number = self.number(node)
-            return (number, nr) if nr else number
-        known = self._held(tensor)
-        if known is not None:
-            return known
-        is_leaf = tensor.requires_grad and before is None
-        return self._leaf(tensor) if is_leaf else self.listener.input(tensor)
+            output: Output | None = (number, nr) if nr else number
+        else:
+            output = self._held(tensor)
+        if output is None:
+            is_leaf = tensor.requires_grad and before is None
+            output = self._leaf(tensor) if is_leaf else self.listener.input(tensor)
+        return self.listener.now(tensor, output) if self.listener.changed else output
 
     def _held(self, tensor: Any) -> Output | None:
         held: Any = self.listener.tensors.get(id(tensor))
@@ -327,6 +328,9 @@ class PyTorch:
     def is_leaf(self, tensor: Any) -> bool:
         with untouched():
             return bool(tensor.requires_grad and tensor.is_leaf)
+
+    def is_tracked(self, tensor: Any) -> bool:
+        return bool(tensor.requires_grad)
 
     def inner(self, value: Any) -> Any:
         return value

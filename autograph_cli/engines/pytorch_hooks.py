@@ -182,8 +182,9 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     if operation.namespace == "c10d":
         engine.tell(collectives.tell, engine.listener, operation, args, kwargs)
         return private.compute(operation, args, kwargs)
-    changes = changes_argument(operation) and torch.is_grad_enabled()
+    changes = changes_argument(operation)
     before = engine.tell(_histories, args, kwargs) if changes else None
+    changes = changes and torch.is_grad_enabled()
     if changes and engine.changing is not None:
         engine.tell(engine.changing, operation, args, kwargs)
     number = private.sequence_number()

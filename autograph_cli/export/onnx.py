@@ -41,7 +41,8 @@ def to_onnx(
         if node.id in given:
             for nr, output in enumerate(node.outputs):
                 edge = Edge(node.id, nr)
-                name = model.names[edge] = model.name(named.get(edge) or gradients.get(node.id, "").removeprefix("1, ") or wanted[node.id][nr])
+                own = gradients.get(node.id, "").removeprefix("1, ") or wanted[node.id][nr]
+                name = model.names[edge] = model.name(named.get(edge, own))
                 if edge in values:
                     initializers.append(onnx.numpy_helper.from_array(values[edge], name))
                 else:

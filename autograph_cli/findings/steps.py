@@ -70,7 +70,9 @@ def _never_differentiated(seen: Seen) -> Iterator[Found]:
     for source, entries in _calls(seen).items():
         asked = [entry for entry in entries if entry.create_graph and entry.call == "backward"]
         nodes = [number for entry in asked for number in made.get(entry.id, ())]
-        outer = any(user.pass_id is None and _takes(user.args, set(nodes)) for user in seen.graph)
+        outer = any(
+            user.kind == "operation" and user.pass_id is None and _takes(user.args, set(nodes)) for user in seen.graph
+        )
         if len(asked) >= FEWEST and nodes and not used.intersection(nodes) and not outer:
             yield Found(
                 f"{len(asked)} calls of backward with create_graph=True at {line_of(source)} made graphs that nothing "

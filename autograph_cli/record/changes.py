@@ -16,16 +16,42 @@ def latest(log: EventLog, tensor: Any, output: Output) -> Output:
 
     Where it is not known how the view was taken, it is an input from now on.
     """
-    changed = log.step.changed
-    now = changed.get(output, output)
-    while now in changed:
-        now = changed[now]
+    now = last(log, output)
     base = log.free_base(tensor)
     known = None if base is None else log.held(base)
     if known is None or now == known:
         return now
     taken = _way(log, now, known)
     return log.input(tensor) if taken is None else _again(log, taken, known)
+
+
+def mark_changed(log: EventLog, tensor: Any, made: Output) -> None:
+    """A tensor with a gradient was changed outside of autograd, by what made `made`: it keeps its history, not its
+    numbers."""
+    output = log.engine.output(tensor)
+    if output is not None:
+        log.step.changed[last(log, output)] = made
+        log.changed = True
+
+
+def current(log: EventLog, tensor: Any, output: Output) -> Output:
+    """What holds the numbers of a tensor whose history is `output`'s; a view from before its base was changed outside
+    of autograd is an input from now on."""
+    changed, known = log.step.changed, log.known
+    now, base = last(log, output), log.engine.base(tensor)
+    whole = None if base is None else log.engine.output(base)
+    if whole is None or whole not in changed or known[key_of(now)].number > known[key_of(last(log, whole))].number:
+        return now
+    changed[now] = log.input(tensor)
+    return changed[now]
+
+
+def last(log: EventLog, output: Output) -> Output:
+    """What came of an output by changes in place outside of autograd."""
+    changed = log.step.changed
+    while output in changed:
+        output = changed[output]
+    return output
 
 
 def _way(log: EventLog, output: Output, base: Output) -> list[tuple[Event, int]] | None:

@@ -26,7 +26,7 @@ from autograph_cli.engines.protocol import (
     number_of,
 )
 from autograph_cli.record import forgetting
-from autograph_cli.record.changes import latest, output_of
+from autograph_cli.record.changes import current, last, latest, mark_changed, output_of
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Earlier, Event, Look, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
 from autograph_cli.record.names import variables_of
@@ -84,6 +84,8 @@ class EventLog:
         """Of inputs that turned out to be leaves, which have no number before a node is made for them: the leaf's."""
         self.shared: dict[int, tuple[weakref.ref[Any], weakref.ref[Any]]] = {}
         """Of tensors over the memory of another one, by id: the tensor, and what its changes are told of."""
+        self.aliases: dict[int, tuple[weakref.ref[Any], weakref.ref[Any]]] = {}
+        """The same of tensors over the memory of one with a gradient that is in this step."""
         self.drawn: dict[int, tuple[weakref.ref[Any], str]] = {}
         self.names: Names = {}
         """The variables of each output, by its event's key and its own number, the first one first."""
@@ -96,6 +98,8 @@ class EventLog:
         """The last steps that are wanted no more, and on which others may hang."""
         self.looks: list[list[Look]] = []
         """What was noted of what nodes keep in steps before those, as far as it may be asked for still."""
+        self.changed = False
+        """Whether a step that is going on has changed a tensor with a gradient outside of autograd."""
         self.freed: deque[list[int]] = deque(maxlen=2)
         """The nodes that the passes ran which ended the last steps."""
         self.new_leaves = False
@@ -161,6 +165,8 @@ class EventLog:
             known = thread.calls
             same = len(known) == len(calls) and known[-1].serial == calls[-1][0]
             call = known[-1] if same else self.modules.enter(known, calls)
+        if self.changed:
+            args = tuple([last(self, output) for output in args])
         site = site_of(_getframe(3), None if made_by is None else made_by.site)
         self.count = count = self.count + 1
         self.newest_key = number
@@ -268,10 +274,15 @@ class EventLog:
         if self.measures is not None:
             self.measures.untracked(event, op)
         for nr, output in enumerate(outputs):
+            if name.endswith("_") and self.engine.is_tracked(output):
+                mark_changed(self, output, output_of(key, nr))
+                continue
             before = self.tensors.get(id(output))
             if before is not None and before[0]() is output:  # it was changed in place
                 step.changed[output_of(*before[1:])] = output_of(key, nr)
             self.tensors[id(output)] = refs[nr], key, nr
+            if name.endswith("_"):
+                self._changed_through(output, output_of(key, nr))
             step.untracked.append((id(output), key))
         if len(self.known) > self.limit:
             forgetting.sweep(self)
@@ -359,13 +370,36 @@ class EventLog:
         output = output_of(found[1], found[2])
         return output if found[1] >= 0 or not self.step.changed else latest(self, tensor, output)
 
+    def minds(self, tensor: Any) -> bool:
+        """Whether a change of a tensor with a gradient, outside of autograd, is told: not of a leaf that the step has
+        not used yet, for which it is where it starts from."""
+        if not self.engine.is_leaf(tensor):
+            return True
+        held = self.held(tensor)
+        return held is not None and self.step.uses(held)
+
+    def now(self, tensor: Any, output: Output) -> Output:
+        """What a tensor with a gradient, known as `output`, holds after changes outside of autograd."""
+        return current(self, tensor, output)
+
     def shares(self, made: Any, tensor: Any) -> None:
         """`made` is over the memory of `tensor`; if no gradient goes to that, changes of either are told of one
         whole."""
+        if self.engine.is_tracked(tensor):
+            self.step.sharing.add(self.step.events[-1].key)
+            self.aliases[id(made)] = weakref.ref(made), weakref.ref(tensor)
+            return
         output = self.held(tensor)
         if output is not None and self.known[key_of(output)].kind in (INPUT, UNTRACKED):
             whole = self.free_base(tensor)
             self.shared[id(made)] = weakref.ref(made), weakref.ref(tensor if whole is None else whole)
+
+    def _changed_through(self, made: Any, output: Output) -> None:
+        """A tensor was changed; so was one with a gradient whose memory it is."""
+        held = self.aliases.get(id(made))
+        whole = None if held is None or held[0]() is not made else held[1]()
+        if whole is not None and self.minds(whole) and self.engine.like(whole) == self.engine.like(made):
+            mark_changed(self, whole, output)
 
     def free_base(self, tensor: Any) -> Any:
         """What a tensor is a view of or shares its memory with, if no gradient goes to that."""
@@ -409,6 +443,8 @@ class EventLog:
         """The step of this thread is over; another one begins."""
         step = self.step
         step.finished = True
+        self.changed = False
+        self.aliases.clear()
         self.freed += [entry.ran for entry in step.passes[-1:]]
         for name, key in step.untracked:  # in the next step they are inputs: what made them is of this one
             held = self.tensors.get(name)

@@ -111,6 +111,11 @@ class StepLog:
         """The tensors that operations without a node made, by id, and the numbers that they are known by."""
         self.changed: dict[Output, Output] = {}
         """Of what was changed in place without a node: the output that came of it."""
+        self.used: set[Output] = set()
+        """What its first `used_by` events were computed from."""
+        self.used_by = 0
+        self.sharing: set[int] = set()
+        """The keys of events that computed nothing, for they made a tensor over the memory of another one."""
         self.passes: list[BackwardEvent] = []
         self.running: list[BackwardEvent] = []
         """The backward calls that are going on, the innermost last."""
@@ -126,6 +131,14 @@ class StepLog:
         self.seen = 0
         self.found: Any = None
         """What was measured, if anything was to be."""
+
+    def uses(self, output: Output) -> bool:
+        """Whether something was computed from this output."""
+        self.used.update(
+            arg for event in self.events[self.used_by :] if event.key not in self.sharing for arg in event.args
+        )
+        self.used_by = len(self.events)
+        return output in self.used
 
     @property
     def has_operations(self) -> bool:

@@ -234,10 +234,10 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
 
 
 def tell_change(op: Operation, args: tuple[Any, ...], target: Tensor) -> None:
-    """Tell the observer of a change of a tensor that no gradient goes to: of a view, of what it is a view of."""
+    """Tell the observer of a change that left no node: of a view, as one of what it is a view of."""
     observer, edge = process_state.observer, target._edge
-    whole = target if edge.__class__ is not View else edge.base if edge.edge is None else None
-    if observer is not None and whole is not None and whole._edge is None:
+    whole = edge.base if edge.__class__ is View else target
+    if observer is not None:
         observer.untracked(f"{op.name.rstrip('_')}_", op, args, (whole,))
 
 

@@ -1,0 +1,93 @@
+"""Tensors with a gradient that are changed outside of autograd: what is computed from them is told of what they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autograph_cli.export import ExportError, render
+from autograph_cli.graph import Graph
+from autograph_cli.record.runner import Target, record
+
+START = """
+import torch
+w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+x = torch.tensor([4.0, 5.0, 6.0])
+h = w * x
+v = h[1:]
+early = (w * x).sum()
+"""
+OUTSIDE = "with torch.no_grad():\n    "
+CASES = {
+    "an operation": (OUTSIDE + "h.mul_(2)", "h", ["mul_"]),
+    "several": (OUTSIDE + "h.add_(1); h.clamp_(max=11); h.neg_()", "h", ["add_", "clamp_", "neg_"]),
+    "a copy": (OUTSIDE + "h.copy_(x)", "h", ["copy_"]),
+    "a part": (OUTSIDE + "h[1:].copy_(x[:2])", "h", ["slice", "slice", "copy_"]),
+    "an element": (OUTSIDE + "h[0] = x[1]", "h", ["select", "select", "copy_"]),
+    "a view of before": (OUTSIDE + "h.mul_(2)", "v * 3", ["mul_"]),
+    "a view of after": (OUTSIDE + "h.mul_(2)", "h[1:]", ["mul_"]),
+    "through a view": (OUTSIDE + "v.mul_(2)", "h", ["mul_"]),
+    "what is read through the view": (OUTSIDE + "v.mul_(2)", "v * 3", ["mul_"]),
+    "a leaf that was used": (OUTSIDE + "w.sub_(x)", "w", ["sub_"]),
+    "out=": (OUTSIDE + "torch.mul(x, 3, out=h)", "h", ["mul", "copy_"]),
+    "through detach": ("h.detach().mul_(2)", "h", ["detach", "mul_"]),
+    "a leaf through detach": ("w.detach().mul_(2)", "w", ["detach", "mul_"]),
+    "with autograd afterwards": (OUTSIDE + "h.add_(1)\nh.mul_(3)", "h", ["add_"]),
+}
+"""What changes a tensor, what is computed from it then, and the operations without a node that are told."""
+REFUSED = {
+    "a view of before": "as_strided",
+    "what is read through the view": "as_strided",
+    "through detach": "mul_",
+    "a leaf through detach": "mul_",
+}
+"""Those of which no ONNX model is written, and the operation that is named."""
+
+
+def graph_of(tmp_path: Path, lines: str) -> tuple[Graph, float]:
+    script = tmp_path / "script.py"
+    script.write_text(f"import pathlib\n{START}{lines}\npathlib.Path('y').write_text(repr(y.item()))\n")
+    _, trace = record(Target.of(str(script)))
+    return trace.steps[-1].graph, float((tmp_path / "y").read_text())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_told_of_what_the_tensor_holds(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    change, used, told = CASES[name]
+    graph, _ = graph_of(tmp_path, f"{change}\ny = ({used}).sum() + early\ny.backward()")
+    assert [node.op for node in graph if node.kind == "untracked"] == told
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_onnx_model_computes_what_the_script_computed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    monkeypatch.chdir(tmp_path)
+    change, used, _ = CASES[name]
+    graph, y = graph_of(tmp_path, f"{change}\ny = ({used}).sum() + early\ny.backward()")
+    if name in REFUSED:
+        with pytest.raises(ExportError, match=f"cannot be written as ONNX: {REFUSED[name]}"):
+            render(graph, "forward", "onnx")
+        return
+    session = onnxruntime.InferenceSession(render(graph, "forward", "onnx"), providers=["CPUExecutionProvider"])
+    given = {"w": np.array([1, 2, 3], np.float32), "x": np.array([4, 5, 6], np.float32)}
+    found = session.run(["y"], {one.name: given[one.name] for one in session.get_inputs()})
+    assert float(found[0]) == y
+
+
+@pytest.mark.parametrize(
+    "change",
+    [OUTSIDE + "w.fill_(2)", OUTSIDE + "w.sub_(x)", "w.detach().mul_(2)"],
+    ids=["filled", "changed", "through detach"],
+)
+def test_a_leaf_that_no_operation_of_the_step_used_starts_from_there(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    graph, _ = graph_of(tmp_path, f"early.backward()\n{change}\ny = (w * x).sum()\ny.backward()")
+    assert [node.op for node in graph if node.kind == "untracked"] == []
