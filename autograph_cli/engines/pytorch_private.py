@@ -317,7 +317,7 @@ def is_compiled(function: Any) -> bool:
 @functools.cache
 def dtype_names() -> dict[str, str]:
     """What the short names of dtypes stand for, which graphs are written with."""
-    from torch.fx.graph import dtype_abbrs
+    from torch.fx.graph import dtype_abbrs  # a PyTorch that lacks it lacks the inside only
 
     return {short: str(dtype).removeprefix("torch.") for dtype, short in dtype_abbrs.items()}
 

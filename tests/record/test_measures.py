@@ -213,7 +213,7 @@ def test_names_that_a_formula_takes_from_around_it_are_filled_in() -> None:
         ("clamp", ("self: where((self >= min) & (self <= max), grad, 0)",)),
         ("clamp_min", ("self: where(self >= min, grad, 0)",)),
         ("expand", ("self: grad.sum_to_size(self.shape)",)),
-        ("complex", ("real, imag: (real(grad), imag(grad))",)),
+        ("complex", ("real: real(grad)", "imag: imag(grad)")),
         ("xlogy_self_scalar", ("other: grad * self / other",)),
         (
             "sinc",
