@@ -43,13 +43,25 @@ def summary(trace: Trace, file: str = "") -> Rank:
 
 
 def drawn(graphs: Iterable[Graph]) -> str:
-    """A hash of what is drawn of graphs."""
-    return _hash(write_node(_plain(node)) for graph in graphs for node in graph)
+    """A hash of what is drawn of graphs: of their nodes, in whatever order they came."""
+    return _hash(line for graph in graphs for line in sorted(_structure(graph)))
 
 
-def _plain(node: Node) -> Node:
-    """The node without what differs between ranks that do the same: its numbers."""
-    return node if node.measured is None else replace(node, measured=None)
+def _structure(graph: Graph) -> list[str]:
+    """A hash of each node, and of all that it hangs on; of what comes later, as a view's history may, it alone."""
+    found = [_hash([write_node(_alone(node))]) for node in graph]
+    for node in graph:
+        edges = [None if edge is None else (found[edge.node], edge.nr) for edge in (*node.args, *node.next)]
+        above = None if node.parent is None else found[node.parent]
+        found[node.id] = _hash([found[node.id], f"{edges} {above}"])
+    return found
+
+
+def _alone(node: Node) -> Node:
+    """The node without its numbers, edges, and what is numbered in the order in which it came."""
+    outputs = tuple([replace(output, storage=None) for output in node.outputs])
+    saved = tuple([replace(each, storage=None) for each in node.saved])
+    return replace(node, id=0, outputs=outputs, saved=saved, next=(), args=(), parent=None, measured=None)
 
 
 def _hash(lines: Iterable[str]) -> str:

@@ -133,10 +133,15 @@ class _Builder:
             source=self.sources.source(event.site),
             saved=records(self._kept(event)[0], self.log.engine.saved_type, self.versions, self.given),
             measured=self._measured(event, len(types)),
-            module=event.owner or ("" if call is None else call.about.path),
+            module=self._owner(event) or ("" if call is None else call.about.path),
             call=None if call is None else self.call_ids[call.serial],
             constants=self._constants(event),
         )
+
+    def _owner(self, event: Event) -> str:
+        """The module that a leaf or an input belongs to, which may have been called only after its tensor was met."""
+        tensor = None if event.owner or event.kind not in (LEAF, INPUT) else event.ref()
+        return event.owner if tensor is None else self.log.modules.owner(tensor)
 
     def _types(self, event: Event) -> list[TensorType]:
         if event.kind != UNTRACKED:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import Result
 
 from autograph_cli.graph import Collective, Edge, Graph, Node, Output, Pass, Root, Source, Step, TensorType, Trace
+from autograph_cli.graph.ranks import drawn
 from autograph_cli.record import rank_store, store
 
 Cli = Callable[..., Result]
@@ -90,6 +91,16 @@ def test_ranks_that_differ_in_what_autograd_did_not_record_are_one_in_the_backwa
     rank_store.join(tmp_path, 2, store.made(tmp_path) / store.OF_RANKS)
     assert "ranks 0-1: × 2 ranks" in cli("render", "--backward", "-o", "-").stdout
     assert "rank 1: a graph of its own" in cli("render", "--forward", "-o", "-").stdout
+
+
+def test_ranks_that_met_their_leaves_in_another_order_are_the_same() -> None:
+    w = Node(0, "leaf", "AccumulateGrad", "", (Output(THREE, ("w",)),))
+    b = Node(1, "leaf", "AccumulateGrad", "", (Output(THREE, ("b",)),))
+    add = Node(2, "operation", "AddBackward0", "add", (Output(THREE),), (Edge(0), Edge(1)), (Edge(0), Edge(1)))
+    other = (replace(b, id=0), replace(w, id=1), replace(add, next=(Edge(1), Edge(0)), args=(Edge(1), Edge(0))))
+    swapped = (w, b, replace(add, next=(Edge(1), Edge(0)), args=(Edge(1), Edge(0))))
+    assert drawn([Graph((w, b, add))]) == drawn([Graph(other)])
+    assert drawn([Graph((w, b, add))]) != drawn([Graph(swapped)])
 
 
 def test_the_picture_of_one_rank_has_no_frame(cli: Cli, ranks: Callable[..., Path]) -> None:

@@ -100,6 +100,17 @@ def test_parameters_and_buffers_belong_to_their_module_and_what_was_made_in_it_t
     }
 
 
+def test_a_parameter_that_was_met_before_its_module_was_called_belongs_to_it() -> None:
+    net, x = nn.Sequential(nn.Linear(2, 1)), torch.ones(3, 2)
+
+    def run() -> None:
+        net.state_dict()
+        net(x).sum().backward()
+
+    (graph,) = recorded(run, {"net": net, "x": x})
+    assert {node.module for node in graph if node.kind == "leaf"} == {"net.0"}
+
+
 def test_a_derivative_belongs_to_the_call_of_what_it_is_one_of() -> None:
     net, x = nn.Tanh(), torch.ones(2, requires_grad=True)
     (graph,) = recorded(lambda: torch.autograd.grad(net(x).sum(), x, create_graph=True), {"net": net})
