@@ -20,6 +20,7 @@ import torch
 import torch._guards as guards
 import torch._ops as operations
 from torch.autograd import Variable, function as functions, graph as graphs
+from torch.fx import graph as fx_graph
 from torch.nn.modules import module as modules
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -317,9 +318,7 @@ def is_compiled(function: Any) -> bool:
 @functools.cache
 def dtype_names() -> dict[str, str]:
     """What the short names of dtypes stand for, which graphs are written with."""
-    from torch.fx.graph import dtype_abbrs  # a PyTorch that lacks it lacks the inside only
-
-    return {short: str(dtype).removeprefix("torch.") for dtype, short in dtype_abbrs.items()}
+    return {short: str(dtype).removeprefix("torch.") for dtype, short in fx_graph.dtype_abbrs.items()}
 
 
 _own_apply = vars(functions.Function)["apply"]
