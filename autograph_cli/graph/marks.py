@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 from autograph_cli.graph.records import Edge, Graph, Node, Saved, Values
@@ -11,6 +11,7 @@ from autograph_cli.graph.views import Targets, backward_edges, data_edges
 
 _FLOATING = ("float", "bfloat", "complex")
 CUT, UNREACHED, MISSING = "cut here", "gets no gradient", "second derivative misses"
+PASSED = "left out of the gradient"
 NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
 MANY, FEW = 3, 2
 """Lines that one kind of mark is told with, and tensors."""
@@ -66,7 +67,8 @@ def _has_gradient(node: Node) -> bool:
 
 
 def _cuts(graph: Graph) -> Iterator[Mark]:
-    """What was computed without a record from something that has one, and is used by what is recorded again."""
+    """What was computed without a record from something that has one, and is used by what is recorded again: there the
+    gradient ends, or where it was computed in place, goes on as if it had not been."""
     users: dict[int, list[Node]] = {}
     for node in graph:
         for number in {edge.node for edge in node.args}:
@@ -84,7 +86,15 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
                     stack += [user.id] if user.kind == "untracked" else []
         used = sorted(number for number in met if graph[number].kind == "operation" and number in ran)
         if used:
-            yield _mark(CUT, f"{CUT}: {node.op}", node, *used)
+            kind = PASSED if all(_passes(graph[number], met) for number in used) else CUT
+            yield _mark(kind, f"{kind}: {node.op}", node, *used)
+
+
+def _passes(node: Node, unrecorded: Container[int]) -> bool:
+    """Whether the gradient goes on from all that a node takes of these, to what they changed in place."""
+    return all(
+        after is not None for given, after in zip(node.args, node.next, strict=False) if given.node in unrecorded
+    )
 
 
 def _unreached(graph: Graph) -> Iterator[Mark]:

@@ -49,6 +49,10 @@ CASES = {
         "g = w.exp()\nwith torch.no_grad():\n    h = g * 2\nloss = (h * v).sum()\nloss.backward()\n",
         ["gets no gradient", "cut here: mul, line 6"],
     ),
+    "changed under no_grad": (
+        "h = w.exp()\nwith torch.no_grad():\n    h.mul_(2)\nloss = (h * v).sum()\nloss.backward()\n",
+        ["left out of the gradient: mul_, line 6"],
+    ),
     "nan forward": ("loss = ((w - 1).log() * v).sum()\nloss.backward()\n", ["NaN is made here, line 4"]),
     "nan backward": ("loss = ((w * v).sqrt() * 0).sum()\nloss.backward()\n", ["its backward makes NaN, line 4"]),
     "kept in forward": (
