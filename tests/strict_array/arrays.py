@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import inspect
 import json
-import weakref
 from collections import Counter
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+
+from .pool import told
 
 KNOWN = json.loads(Path(__file__).with_name("cupy.json").read_text())
 """What record_cupy.py found in CuPy."""
@@ -94,7 +95,7 @@ def wrapped(found: Any, *sources: Any) -> Any:
         a = writeable(a, sources)
     made = object.__new__(ndarray)
     made._a, made.base, made._mem = a, None, None
-    told(a)
+    told(root(a))
     for source in flat(sources):
         if root(source._a) is root(a) and a is not source._a:
             made.base = source if source.base is None else source.base
@@ -123,111 +124,8 @@ def in_a_row(whole: Any) -> Any:
     return np.lib.stride_tricks.as_strided(whole, (whole.size,), (whole.itemsize,))
 
 
-class MemoryHook:
-    """Is told of memory that is taken and given back, while it is entered."""
-
-    entered: ClassVar[list[MemoryHook]] = []
-
-    def __enter__(self) -> MemoryHook:
-        self.entered.append(self)
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.entered.remove(self)
-
-    def alloc_postprocess(self, **_: Any) -> None: ...
-
-    def malloc_postprocess(self, **_: Any) -> None: ...
-
-    def free_postprocess(self, **_: Any) -> None: ...
-
-
-class OutOfMemoryError(MemoryError):
-    """No memory is left on the device."""
-
-
-class MemoryPool:
-    """Keeps memory that was given back for what comes next."""
-
-    def __init__(self) -> None:
-        self._used = self._total = self._limit = 0
-
-    def used_bytes(self) -> int:
-        return self._used
-
-    def free_bytes(self) -> int:
-        return self._total - self._used
-
-    def total_bytes(self) -> int:
-        return self._total
-
-    def free_all_blocks(self, stream: Any = None) -> None:
-        self._total = self._used
-
-    def get_limit(self) -> int:
-        return self._limit
-
-    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
-        self._limit = int((1 << 31) * fraction) if fraction is not None else size or 0
-
-    def malloc(self, size: int) -> Taken:
-        """Memory, of which hooks are told; OutOfMemoryError where the device has none left."""
-        if self._limit and self._used + size > self._limit:
-            raise OutOfMemoryError(
-                f"Out of memory allocating {size:,} bytes (allocated so far: {self._used:,} bytes, limit set to: "
-                f"{self._limit:,} bytes)."
-            )
-        taken = Taken(size)
-        self._used += taken.size
-        if self._used > self._total:
-            self._total = self._used
-            for hook in MemoryHook.entered:
-                hook.alloc_postprocess(device_id=0, mem_size=taken.size, mem_ptr=1)
-        for hook in MemoryHook.entered:
-            hook.malloc_postprocess(device_id=0, size=size, mem_size=taken.size, mem_ptr=1, pmem_id=0)
-        return taken
-
-    def give(self, size: int) -> None:
-        self._used -= size
-
-
 marks: list[str] = []
 """Names of the parts that were begun for a profiler, and not ended yet."""
-pool = MemoryPool()
-_allocator: Any = pool.malloc
-
-
-def get_allocator() -> Any:
-    return _allocator
-
-
-def set_allocator(allocator: Any = None) -> None:
-    global _allocator
-    _allocator = allocator or pool.malloc
-
-
-class Taken:
-    """Memory that hooks were told of."""
-
-    def __init__(self, size: int) -> None:
-        self.size = -(-size // 512) * 512
-
-    def given_back(self) -> None:
-        pool.give(self.size)
-        for hook in MemoryHook.entered:
-            hook.free_postprocess(device_id=0, mem_size=self.size, mem_ptr=0, pmem_id=0)
-
-
-def told(a: Any) -> None:
-    """Tell hooks of memory that is new, and when it is given back."""
-    owner = root(a)
-    if MemoryHook.entered and id(owner) not in _told:
-        taken = get_allocator()(owner.nbytes)
-        _told.add(id(owner))
-        weakref.finalize(owner, lambda taken, key: (_told.discard(key), taken.given_back()), taken, id(owner))
-
-
-_told: set[int] = set()
 
 
 class Flags:
@@ -281,7 +179,7 @@ class ndarray:
             made._a = np.empty(shape, dtype, order)
             if made._a.dtype.kind in "fc":
                 made._a.fill(np.nan)
-            told(made._a)
+            told(root(made._a))
             return made
         whole = memptr.mem.whole
         offset = memptr.ptr - whole.__array_interface__["data"][0]

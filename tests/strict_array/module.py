@@ -21,23 +21,18 @@ from .arrays import (
     KNOWN,
     Device,
     Memory,
-    MemoryHook,
     MemoryPointer,
-    MemoryPool,
-    OutOfMemoryError,
     UnownedMemory,
     bare,
     check_dtype,
-    get_allocator,
     marks,
     ndarray,
-    pool,
     refuse_host,
-    set_allocator,
     signature,
     transfers,
     wrapped,
 )
+from .pool import MemoryHook, MemoryPool, OutOfMemoryError, get_allocator, pool, set_allocator
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 ATOMIC, ORDERED = "iIQLfdeFD", "iIQLfd"
