@@ -170,8 +170,8 @@ class Builtin:
         for x in inputs:
             if isinstance(x, Tensor):
                 edge = x._edge
-                if x is first and edge.__class__ is View and edge.edge.__class__ is tuple:
-                    edge = edge.edge  # what the view was before this change of it
+                if edge.__class__ is View and edge.edge.__class__ is tuple and (x is first or edge.edge in node._edges):
+                    edge = edge.edge  # what the view was before this change of its memory
                 if self.listener.changed and x is not first:
                     plain |= self._take(x, args)
                 elif edge.__class__ is tuple and (key := edge[0]._seq) in known:

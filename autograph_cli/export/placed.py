@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -31,6 +31,8 @@ BOW = 46.0
 """How far the curve of a thin line reaches to the side."""
 BOWS = (BOW / 4, BOW, 1.5 * BOW, 2 * BOW, 4 * BOW)
 """The same where it has to keep clear of boxes."""
+FEW_LINKS = 24
+"""Of no more links each tries to reach out differently far at its ends."""
 Side = tuple[int, int]
 """A side of a box, as the way from its middle: across and down."""
 SIDES: tuple[Side, ...] = ((1, 0), (-1, 0), (0, -1), (0, 1))
@@ -197,27 +199,47 @@ def links(placed: Placed) -> Iterator[tuple[tuple[str, str], Point, Stroke]]:
     A line that would run behind boxes goes by the sides where it runs behind the fewest.
     """
     index = {box.id: number for number, box in enumerate(placed.scene.boxes)}
+    bows = [(bow, bow) for bow in BOWS]
+    if len(placed.scene.links) <= FEW_LINKS:
+        bows += [each for each in product(BOWS, BOWS) if each not in bows]
     for tail, head in placed.scene.links:
         if tail in index and head in index:
             a, b = placed.positions[index[tail]], placed.positions[index[head]]
             side = 1 if b.x >= a.x else -1
             apart = abs(b.x - a.x) > (a.width + b.width) / 2
             way = _bow(placed, a, b, (side, 0), (-side if apart else side, 0), (BOW, BOW))
-            if _hidden(placed, *way):
-                alike = [(bow, bow) for bow in BOWS]
-                bows = *alike, *(each for each in product(BOWS, BOWS) if each not in alike)
+            near = list(_near(placed.positions, a, b))
+            if _hidden(near, *way):
                 others = (_bow(placed, a, b, *ends, each) for each, ends in product(bows, product(SIDES, SIDES)))
-                way = _least_hidden(placed, way, others)
+                way = _least_hidden(near, way, others)
             yield (tail, head), *way
 
 
+def _near(boxes: Iterable[Rectangle], a: Rectangle, b: Rectangle) -> Iterator[Rectangle]:
+    """The boxes that a curve between two of them may run behind, however far it reaches out."""
+    out = max(BOW, *BOWS)
+    (left, right), (top, bottom) = (
+        (min(each[0] for each in ends) - out, max(each[1] for each in ends) + out)
+        for ends in (
+            [(box.x - box.width / 2, box.x + box.width / 2) for box in (a, b)],
+            [(box.y - box.height / 2, box.y + box.height / 2) for box in (a, b)],
+        )
+    )
+    for box in boxes:
+        if (
+            abs(2 * box.x - left - right) < box.width + right - left
+            and abs(2 * box.y - top - bottom) < box.height + bottom - top
+        ):
+            yield box
+
+
 def _least_hidden(
-    placed: Placed, way: tuple[Point, Stroke], others: Iterable[tuple[Point, Stroke]]
+    boxes: Sequence[Rectangle], way: tuple[Point, Stroke], others: Iterable[tuple[Point, Stroke]]
 ) -> tuple[Point, Stroke]:
     """The first of these curves that no box hides, or the one that is hidden least."""
-    least = _hidden(placed, *way)
+    least = _hidden(boxes, *way)
     for other in others:
-        hidden = _hidden(placed, *other)
+        hidden = _hidden(boxes, *other)
         if hidden < least:
             way, least = other, hidden
         if not least:
@@ -239,13 +261,13 @@ def _bow(
     return start, (first, second, end)
 
 
-def _hidden(placed: Placed, start: Point, curve: Stroke) -> int:
+def _hidden(boxes: Iterable[Rectangle], start: Point, curve: Stroke) -> int:
     """How many points of a curve lie behind boxes."""
     points = list(Line(start, (curve,)).points(24))[1:-1]
     (left, right), (top, bottom) = ((min(each), max(each)) for each in zip(*points, strict=True))
     near = [
         box
-        for box in placed.positions
+        for box in boxes
         if abs(2 * box.x - left - right) < box.width + right - left
         and abs(2 * box.y - top - bottom) < box.height + bottom - top
     ]
