@@ -27,7 +27,6 @@ SHOWN = 3
 
 REASONS = {
     r"18_dataset": "the script builds no graph",
-    r"actor_critic": "an operation of a derivative takes another input of the same kind; which engine is right is not found out yet",
     r"char_rnn": "a recurrent layer is one node of oneDNN, and the workspace that it keeps has the size that this machine needs",
 }
 """Why the graphs of a script differ, by a pattern of its name."""

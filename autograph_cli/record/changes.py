@@ -19,7 +19,8 @@ def latest(log: EventLog, tensor: Any, output: Output) -> Output:
     now = last(log, output)
     base = log.free_base(tensor)
     known = None if base is None else log.held(base)
-    if known is None or now == known:
+    event = log.known.get(key_of(now))
+    if known is None or now == known or (event is not None and event.base == known):
         return now
     taken = _way(log, now, known)
     return log.input(tensor) if taken is None else _again(log, taken, known)

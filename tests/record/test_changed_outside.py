@@ -91,3 +91,19 @@ def test_a_leaf_that_no_operation_of_the_step_used_starts_from_there(
     monkeypatch.chdir(tmp_path)
     graph, _ = graph_of(tmp_path, f"early.backward()\n{change}\ny = (w * x).sum()\ny.backward()")
     assert [node.op for node in graph if node.kind == "untracked"] == []
+
+
+@pytest.mark.parametrize(
+    ("between", "views"),
+    [("", 1), ("other.add_(1)", 1), ("part.mul_(2)", 2), ("other.add_(1); part.mul_(2)", 2)],
+    ids=["nothing", "other memory", "its memory", "both"],
+)
+def test_a_view_of_an_earlier_step_is_another_input_only_where_its_memory_was_changed(
+    between: str, views: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    earlier = "part = torch.arange(3.0)\nseen = part[1:]\n(w[1:] * seen).sum().backward()"
+    used = "(w[1:] + seen).sum() + (w[1:] + seen).sum()"
+    before = f"other = torch.ones(3)\ny = (w + other).sum() + {used}"
+    graph, _ = graph_of(tmp_path, f"{earlier}\n{before}\n{between}\ny = y + {used}\ny.backward()")
+    assert sum(node.kind == "input" and node.outputs[0].type.shape == (2,) for node in graph) == views
