@@ -173,7 +173,10 @@ class Builtin:
                 if edge.__class__ is View and edge.edge.__class__ is tuple and (x is first or edge.edge in node._edges):
                     edge = edge.edge  # what the view was before this change of its memory
                 if self.listener.changed and x is not first:
-                    plain |= self._take(x, args)
+                    if edge is x._edge:
+                        plain |= self._take(x, args)
+                    else:
+                        args.append(self._earlier(x, edge))
                 elif edge.__class__ is tuple and (key := edge[0]._seq) in known:
                     args.append((key, edge[1]) if edge[1] else key)
                 elif edge is None and (held := self.listener.held(x)) is not None:
@@ -303,6 +306,10 @@ class Builtin:
         if key not in self.known:
             key = self.number(edge[0])
         return (key, edge[1]) if edge[1] else key
+
+    def told(self, tensor: Tensor) -> Output | None:
+        edge = tensor._edge
+        return None if edge.__class__ is tuple and edge[0]._seq not in self.known else self.output(tensor)
 
     def root(self, root: Any) -> Output | None:
         if isinstance(root, Tensor):

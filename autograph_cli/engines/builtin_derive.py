@@ -62,7 +62,7 @@ def _survey(roots: Sequence[Tensor], custom: bool) -> tuple[list[Tensor], list[N
 def _check(node: Node, custom: bool) -> None:
     if node._saved is None:
         raise CannotDerive("not made: a backward pass has freed the graph")
-    if any(isinstance(item, Packed) for item in node._saved):
+    if any(isinstance(item, Packed) and item.hooked for item in node._saved):
         raise CannotDerive("not made: the script packs saved tensors with hooks of its own")
     if not custom and _is_custom(type(node)):
         name = node._name().removesuffix("Backward")

@@ -13,11 +13,11 @@ from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Root, Tenso
 from autograph_cli.torch._core.gradients import fit_recorded, output_meta_at
 from autograph_cli.torch._core.node import Node as EngineNode
 from autograph_cli.torch._core.operation import operations
-from autograph_cli.torch._core.saved_tensors import Packed
+from autograph_cli.torch._core.saved_tensors import Packed, without_hooks
 from autograph_cli.torch._core.schema import REQUIRED
 from autograph_cli.torch._core.state import thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
-from autograph_cli.torch._core.views import CopySlices, itself
+from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number, number_of
 
 _GRADIENTS = ("float", "bfloat", "complex")
@@ -38,6 +38,7 @@ class Inside:
         for nr, g in enumerate(several):
             self._name(getattr(g, "_raw", g), "grad" if len(several) == 1 else f"grads[{nr}]")
         for name, item in _kept(node):
+            item = without_hooks(item)
             if item.__class__ is not Packed and hasattr(item, "_raw"):
                 self._name(item._raw, name)
 
@@ -49,7 +50,7 @@ class Inside:
         """
         if isinstance(node, CopySlices) or (node._operation is None and not hasattr(node, "_forward_cls")):
             return None
-        if any(item.__class__ is Packed and item.unpack is not itself for item in node._saved or ()):
+        if any(item.__class__ is Packed and item.hooked for item in node._saved or ()):
             return None  # to open what a hook has packed is the script's own code
         return cls(node, grad, summary)
 

@@ -18,7 +18,7 @@ from autograph_cli.torch._arrays.meta import Meta
 from autograph_cli.torch._core.dims import Given, GivenSizes
 from autograph_cli.torch._core.node import LEAF, Node, device_of_like, likes_on, shape_dtype
 from autograph_cli.torch._core.saved_attributes import attribute, needs
-from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult
+from autograph_cli.torch._core.saved_tensors import Packed, SavedList, SavedResult, without_hooks
 from autograph_cli.torch._core.tensor import Tensor
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._core.wrapped_numbers import number_of
@@ -30,9 +30,10 @@ _BRIEF = _PLAIN | {tuple}
 _TENSORS = frozenset((Tensor, SavedResult))
 _array = np.ndarray
 _ZEROS = itertools.repeat(0)
-Positions = tuple[tuple[int | None, ...], tuple[int | None, ...]]
-"""For each thing that a node keeps, the edge of the input or the output that it is."""
-Ends = dict[str, tuple[int | None, int | None]]
+Positions = tuple[tuple[int | tuple[int, int] | None, ...], tuple[int | None, ...]]
+"""For each thing that a node keeps, the edge of the input or the output that it is; of a copy from before a change in
+place, which output of which node."""
+Ends = dict[str, tuple[int | tuple[int, int] | None, int | None]]
 
 
 def look(nodes: Iterable[Node | None]) -> list[Any]:
@@ -149,11 +150,13 @@ def as_given(item: Any) -> Any:
 
 def _seen(item: Any) -> Any:
     """What is noted of one thing that a node keeps: a list for a tensor, else what it is or how it is shown."""
-    kind = item.__class__
-    if kind is not Packed and hasattr(item, "_raw"):
-        raw = item._raw
+    kept = without_hooks(item)
+    kind = kept.__class__
+    if kind is not Packed and hasattr(kept, "_raw"):
+        raw = kept._raw
         shape = likes_on(device_of(raw))(raw.shape) if raw.__class__ in ELSEWHERE else raw.shape
-        return [raw.dtype, shape, id(owner(raw)), raw.nbytes]
+        copy = [] if kept is item or item.edge is None else [(item.edge[0]._seq, item.edge[1])]
+        return [raw.dtype, shape, id(owner(raw)), raw.nbytes, *copy]
     if kind in _PLAIN or isinstance(item, np.dtype) or (issubclass(kind, tuple) and _PLAIN.issuperset(map(type, item))):
         return item
     return Text("packed by a hook" if kind is Packed else shown(item))
@@ -167,13 +170,17 @@ def saved(
     `storages` numbers the memory that was met, by id, the first one `start`.
     """
     versions, items, *positions = looked
+    edges: list[Any] = [] if positions else list(cls._item_edges)
     if not positions:
         numbers = map((versions or {}).get, itertools.count(), _ZEROS)
         items = zip(_labels(cls), items, numbers, strict=False)
     found: list[Saved] = []
-    for name, item, version in items:
+    for position, (name, item, version) in enumerate(items):
         if item.__class__ is list:
-            dtype, shape, storage, size = item
+            dtype, shape, storage, size, *copy = item
+            if copy and position < len(edges):
+                edges[position : position + 1] = copy
+                positions = [(edges, cls._item_results)]
             found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
         elif item is not None and (cls._operation is None or hasattr(cls, name)):
             found.append((name, None, as_given(item), 0, 0, 0))
@@ -230,7 +237,7 @@ def _labels(cls: type[Node]) -> tuple[str, ...]:
     return tuple([f"_saved_{shown[name]}" if name in shown else attribute(name) for name in cls._item_names])
 
 
-def _ends(cls: type[Node], edges: Sequence[int | None], results: Sequence[int | None]) -> Ends:
+def _ends(cls: type[Node], edges: Sequence[int | tuple[int, int] | None], results: Sequence[int | None]) -> Ends:
     """By the name of what a node keeps: of which edge it is the output, or which result."""
     labels = _labels(cls) or tuple(f"saved_tensors[{position}]" for position in range(len(edges)))
     return dict(zip(labels, zip(edges, results, strict=True), strict=False))
@@ -248,7 +255,10 @@ def kept_outputs(
     ends = _own_ends(cls) if positions is None else _ends(cls, *positions)
     for name, dtype, _, storage, _, _ in kept:
         edge, result = ends.get(name, (None, None))
-        output = following[edge] if edge is not None and edge < len(following) else None
+        if isinstance(edge, tuple):
+            output: Output | None = edge if edge[1] else edge[0]
+        else:
+            output = following[edge] if edge is not None and edge < len(following) else None
         if dtype is not None and result is not None:
             yield (number, result), storage
         elif dtype is not None and output is not None:
@@ -317,6 +327,7 @@ def bytes_kept(nodes: Iterable[Node]) -> int:
     sizes: dict[int, int] = {}
     for node in nodes:
         for _, item, _ in _items(node):
+            item = without_hooks(item)
             raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
             if raw is not None and raw.__class__ is not Meta:
                 position = id(owner(raw))

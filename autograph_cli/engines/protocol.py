@@ -277,6 +277,9 @@ class Engine(Protocol):
     def output(self, tensor: Any) -> Output | None:
         """The output that a tensor is, if it is one, or a leaf or an input that was told of."""
 
+    def told(self, tensor: Any) -> Output | None:
+        """The output that a tensor is, if that was told of."""
+
     def root(self, root: Any) -> Output | None:
         """The output that a root of a backward call is."""
 

@@ -18,6 +18,7 @@ from autograph_cli.engines.protocol import Inside, Listener, ModuleCall, Output
 from autograph_cli.engines.pytorch_compiled import inside_of, watch
 from autograph_cli.engines.pytorch_derive import derive, unseen
 from autograph_cli.engines.pytorch_node_types import (
+    COPY_SLICES,
     Like,
     NodeType,
     arguments,
@@ -25,7 +26,7 @@ from autograph_cli.engines.pytorch_node_types import (
     dispatched,
     flops,
     formula_of,
-    is_builtin,
+    hides_changes,
     is_factory,
     is_random,
     like_all,
@@ -35,7 +36,15 @@ from autograph_cli.engines.pytorch_node_types import (
     writes_out,
 )
 from autograph_cli.engines.pytorch_order import is_leaf, nodes_run
-from autograph_cli.engines.pytorch_private import current_node, history, sequence_number, untouched
+from autograph_cli.engines.pytorch_private import (
+    MARK,
+    UNASKED,
+    asked,
+    current_node,
+    history,
+    sequence_number,
+    untouched,
+)
 from autograph_cli.engines.pytorch_saved import (
     Looked,
     bytes_of,
@@ -50,9 +59,6 @@ from autograph_cli.engines.pytorch_saved import (
     storages,
 )
 
-_MARK = "autograph"
-"""Where a node's metadata hold what is noted of it."""
-_COPY_SLICES = "torch::autograd::CopySlices"
 _numbers = itertools.count(1)
 Given = Sequence[tuple[Any, Any]]
 """The tensors that something was computed from, each with the history that it had before it was changed, if it was."""
@@ -165,18 +171,18 @@ class PyTorch:
         for output in outputs:
             whole = output._base if changed and output._is_view() else None
             node = history(output if whole is None else whole)
-            if node is not None and _MARK not in node.metadata:
+            if node is not None and MARK not in node.metadata:
                 nodes.setdefault(node, []).append(output)
-        changed = changed and not is_builtin(current_node())
+        told = changed and not hides_changes(current_node())
         for node, made in nodes.items():
             newest = self.listener.count
-            alone = len(nodes) == 1 and node.name() != _COPY_SLICES
+            alone = len(nodes) == 1 and node.name() != COPY_SLICES
             # What changes a view is told as a change of its base.
             like = like_all(result, node) if alone else None
             self._tell_node(
                 node,
-                given if alone or node.name() == _COPY_SLICES else (),
-                NodeType.of(node, operation, changed),
+                given if alone or node.name() == COPY_SLICES else (),
+                NodeType.of(node, operation, told),
                 like,
                 plain,
             )
@@ -191,7 +197,7 @@ class PyTorch:
         """A custom Function was applied, or an alias made."""
         for output in hooks.tensors_in((result,)):
             node = history(output) if output.requires_grad else None
-            if node is not None and _MARK not in node.metadata:
+            if node is not None and MARK not in node.metadata:
                 newest = self.listener.count
                 self._tell_node(node, given, NodeType.of(node))
                 if self.measured:
@@ -221,7 +227,7 @@ class PyTorch:
         if fresh:
             self.listener.drawn[id(first)] = weakref.ref(first), name.rstrip("_")
             return
-        args = tuple([self._take(tensor, before) for tensor, before in given])
+        args = tuple([self._take(tensor, before, asked) for tensor, before in given])
         self._operation = operation
         self.listener.untracked(name, NodeType("", name), outputs, args, plain)
         self._operation = None
@@ -241,7 +247,7 @@ class PyTorch:
             self.applied([(tensor, None)], result)
         elif operation == "detach" and current_node() is None:  # an object of a subclass is the tensor itself
             node_type = NodeType("", operation)
-            self.listener.untracked(operation, node_type, [result], (self._take(tensor),), None)
+            self.listener.untracked(operation, node_type, [result], (self._take(tensor, read=asked),), None)
             self.listener.shares(result, tensor)
 
     def _tell_node(
@@ -264,7 +270,7 @@ class PyTorch:
         )
 
     def _note(self, node: Any, node_type: NodeType, like: Like | None = None) -> Note:
-        note = node.metadata[_MARK] = Note(next(_numbers), node_type, like or like_of(node))
+        note = node.metadata[MARK] = Note(next(_numbers), node_type, like or like_of(node))
         note.looked = look(node, lambda tensor: self._kept_output(node, note.number, tensor))
         return note
 
@@ -283,9 +289,9 @@ class PyTorch:
 
     # -- tensors
 
-    def _take(self, tensor: Any, before: Any = None) -> Output:
+    def _take(self, tensor: Any, before: Any = None, read: Callable[[Any], Any] = history) -> Output:
         """The output that a tensor is, or was with the history `before`; a leaf or an input that is new is told of."""
-        node, nr = (history(tensor), tensor.output_nr) if before is None else before
+        node, nr = (read(tensor), tensor.output_nr) if before is None else before
         if node is not None:
             number = self.number(node)
             output: Output | None = (number, nr) if nr else number
@@ -310,14 +316,21 @@ class PyTorch:
             return self._output(tensor)
 
     def _output(self, tensor: Any) -> Output | None:
-        node = history(tensor)
+        node = asked(tensor)
         if node is None:
             return self._held(tensor)
-        note = node.metadata.get(_MARK)
+        note = node.metadata.get(MARK)
         if (note is None or note.number not in self.known) and node._sequence_nr() < self._thread.since:
             return None  # made while nobody listened, and so of an older step
         number = self.number(node)
         return (number, tensor.output_nr) if tensor.output_nr else number
+
+    def told(self, tensor: Any) -> Output | None:
+        node = history(tensor)
+        note = None if node is None else node.metadata.get(MARK)
+        if note is None:
+            return self._held(tensor) if node is None else None
+        return (note.number, tensor.output_nr) if tensor.output_nr else int(note.number)
 
     def root(self, root: Any) -> Output | None:
         if isinstance(root, torch.Tensor):
@@ -370,10 +383,10 @@ class PyTorch:
             variable = node.variable
             known = self._held(variable)
             return known if known.__class__ is int and known >= 0 else self._leaf(variable)
-        note = node.metadata.get(_MARK)
+        note = node.metadata.get(MARK)
         if note is None or note.number not in self.known:
             self._meet(node)
-            note = node.metadata[_MARK]
+            note = node.metadata[MARK]
         return int(note.number)
 
     def _meet(self, node: Any) -> None:
@@ -385,20 +398,19 @@ class PyTorch:
                     unseen[following] = None
                     stack.append(following)
         for there in sorted(unseen, key=lambda it: it._sequence_nr()):
-            if (
-                self._thread.begun and there._sequence_nr() >= self._thread.since
-            ):  # made by no operation, as a view's new history is
+            newest = self._thread.begun and there._sequence_nr() >= self._thread.since
+            if newest or UNASKED in there.metadata:  # made by no operation, as a view's new history is
                 self._tell_node(there, (), NodeType.of(there))
                 continue
             following = self._following(there)
-            note: Any = there.metadata.get(_MARK) or self._note(there, NodeType.of(there))
+            note: Any = there.metadata.get(MARK) or self._note(there, NodeType.of(there))
             args = tuple([place for place in following if place is not None])
             self.listener.earlier(note.number, weakref.ref(note), note.node_type, note.like, following, args)
 
     def _is_known(self, node: Any) -> bool:
         if is_leaf(node):
             return True
-        note = node.metadata.get(_MARK)
+        note = node.metadata.get(MARK)
         return note is not None and note.number in self.known
 
     def look(self, nodes: Iterable[Any]) -> list[Any]:

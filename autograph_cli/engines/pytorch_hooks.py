@@ -228,9 +228,11 @@ def _aliased(operation: str, tensor: Any, result: Any) -> None:
 
 def _histories(args: Any, kwargs: Any) -> list[tuple[Any, Any]]:
     """The tensors that an operation is given, with the nodes that made them and which output of them they are."""
+    read = private.history if torch.is_grad_enabled() else private.asked
+    tensors = list(tensors_in((*args, *kwargs.values())))
     return [
-        (x, (private.history(x), x.output_nr) if private.history(x) is not None or not x.requires_grad else None)
-        for x in tensors_in((*args, *kwargs.values()))
+        (x, (node, x.output_nr) if node is not None or not x.requires_grad else None)
+        for x, node in zip(tensors, map(read, tensors), strict=True)
     ]
 
 

@@ -69,9 +69,13 @@ def is_random(name: str) -> bool:
     return any(torch.Tag.nondeterministic_seeded in getattr(packet, each).tags for each in overloads)
 
 
-def is_builtin(node: Any) -> bool:
-    """Whether a node is PyTorch's own: what its backward changes in place is its own too."""
-    return node is not None and not hasattr(node, "_forward_cls")
+COPY_SLICES = "torch::autograd::CopySlices"
+"""The name of the nodes of changes of views."""
+
+
+def hides_changes(node: Any) -> bool:
+    """Whether what the backward of a node changes in place is its own: of PyTorch's nodes, but those of changes."""
+    return node is not None and not hasattr(node, "_forward_cls") and node.name() != COPY_SLICES
 
 
 @functools.lru_cache(4096)

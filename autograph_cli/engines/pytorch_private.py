@@ -228,6 +228,22 @@ def history(tensor: Any) -> Any:
         return None
 
 
+MARK = "autograph"
+"""Where a node's metadata hold what is noted of it."""
+UNASKED = "autograph: unasked"
+"""Of the new history of a view whose base was changed: only what reads it here has asked for it so far."""
+
+
+def asked(tensor: Any) -> Any:
+    """The node that made a tensor, as `history`; None for a view whose base was changed and whose new history the
+    script has not asked for: PyTorch makes it when it is."""
+    made = sequence_number()
+    node = history(tensor)
+    if sequence_number() != made:
+        node.metadata[UNASKED] = True
+    return None if node is None or (UNASKED in node.metadata and MARK not in node.metadata) else node
+
+
 _modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
 
 

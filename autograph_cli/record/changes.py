@@ -40,7 +40,7 @@ def current(log: EventLog, tensor: Any, output: Output) -> Output:
     of autograd is an input from now on."""
     changed, known = log.step.changed, log.known
     now, base = last(log, output), log.engine.base(tensor)
-    whole = None if base is None else log.engine.output(base)
+    whole = None if base is None else log.engine.told(base)
     if whole is None or whole not in changed or known[key_of(now)].number > known[key_of(last(log, whole))].number:
         return now
     changed[now] = log.input(tensor)

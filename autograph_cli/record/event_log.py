@@ -131,7 +131,7 @@ class EventLog:
         other.known.update(self.known)
         other.tensors, other.names = dict(self.tensors), _copied(self.names)
         other.borrowed, other.saved = _copied(self.borrowed), dict(self.saved)
-        other.count, other.newest_key, other.limit = self.count, self.newest_key, sys.maxsize
+        other.count, other.calls, other.newest_key, other.limit = self.count, self.calls, self.newest_key, sys.maxsize
         other.modules = self.modules
         step = other.step
         step.events, step.passes = list(self.step.events), list(self.step.passes)
@@ -211,6 +211,8 @@ class EventLog:
         self.newest_key = max(number, self.newest_key)
         if held is not None and held[1] < 0 and held[0]() is variable:
             self.leaves[held[1]] = number
+            if held[1] in self.step.changed:
+                self.step.changed[number] = self.step.changed.pop(held[1])
         self.tensors[id(variable)] = ref, number, 0
         if not owner:
             self._note_where_met(variable, number)

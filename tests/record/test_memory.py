@@ -158,3 +158,18 @@ def test_what_is_kept_of_a_sparse_tensor_are_its_values_and_places(layout: Any, 
     (step,) = steps_of(script)
     (mm,) = (node for node in step.graph if node.kind == "operation" and "mm" in node.op)
     assert [saved.bytes for saved in mm.saved if saved.type] == [bytes_kept]
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_the_copy_of_what_is_changed_in_place_is_kept_and_no_hook_packed_it(view: bool) -> None:
+    def script() -> dict[str, Any]:
+        w = torch.tensor([0.5, -1.2, 0.3], requires_grad=True)
+        h = w * 2
+        (h[1:] if view else h).clamp_(-1, 1)
+        loss = (h * h).sum()
+        loss.backward()
+        return {"w": w, "h": h}
+
+    (step,) = steps_of(script)
+    assert ["clamp_ self"] in kept(step.graph).values() and step.double is not None
+    assert view or kept(step.graph)["result of clone"] == ["clamp_ self"]

@@ -532,3 +532,18 @@ def test_an_output_that_was_not_asked_for_is_no_change_in_place() -> None:
 
     graph = only(record(script))
     assert [node.op for node in graph if node.op.startswith("convolution_")] == ["convolution_backward"]
+
+
+def test_a_backward_call_that_the_script_did_not_ask_for_is_told_apart_from_those_of_earlier_steps() -> None:
+    def script() -> dict[str, Any]:
+        w, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        (g,) = torch.autograd.grad((v.exp() * w).sum(), w, create_graph=True)
+        torch.autograd.grad((g.sin() * w).sum(), w)
+        loss = g.sum() + (w * w).sum()
+        loss.backward()
+        return {"w": w, "v": v, "g": g, "loss": loss}
+
+    graph = record(script, "0,1").steps[-1].double
+    assert graph is not None
+    made = [node for node in graph if node.pass_id is not None]
+    assert made and all(graph.passes[node.pass_id].order == node.order for node in made)

@@ -33,6 +33,7 @@ from .roots import root_edge
 from .saved_tensors import PackedItems, check_versions, freed, opened
 from .state import BackwardCall, process_state, thread_state
 from .tensor import Tensor, Wrapped, make
+from .views import CopySlices
 
 _by_sequence = attrgetter("_seq")
 _ASKING = BY_OPERATIONS | {Lazy}
@@ -441,7 +442,7 @@ class Pass:
 
     def _wanted_edges(self, node: Node) -> tuple[Edge | None, ...] | None:
         """The edges that lead to one of the inputs: no other gradient is computed; None stands for all."""
-        if node._operation is None:
+        if node._operation is None and node.__class__ is not CopySlices:
             return None
         only, captures, edges = self.only, self.captures, node._edges
         assert only is not None

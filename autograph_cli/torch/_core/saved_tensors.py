@@ -135,6 +135,12 @@ class Packed:
         return resolved(self.tensor()._raw)
 
 
+def without_hooks(item: Any) -> Any:
+    """What is saved, with the copy that stands for a tensor from before its change in place; what hooks took over
+    stays closed."""
+    return item.packed if item.__class__ is Packed and not item.hooked else item
+
+
 def freed() -> RuntimeError:
     """PyTorch's error for a second pass through a graph that the first one freed."""
     return RuntimeError(FREED)

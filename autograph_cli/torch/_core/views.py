@@ -14,7 +14,7 @@ from .._arrays.unusual import BY_OPERATIONS
 from .memory_format import strides_of
 from .node import INFERENCE, LEAF, Edge, Node, View, edge_of, extra_of, output_meta
 from .op_namespace import operations, table
-from .saved_tensors import SavedResult, SavedView, freed, short_name
+from .saved_tensors import SavedResult, SavedView, check_versions, freed, short_name
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, Wrapped, counter, make
 
@@ -146,27 +146,39 @@ class CopySlices(Node):
         found: Node = self._saved[0]
         return found
 
-    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _change(self, f: Any, part: Any, edges: Any, recorded: bool) -> tuple[Any, ...]:
+        """The gradients of what the change was computed from, out of that of the changed part; with `edges`, only those
+        that these lead to."""
+        function = self.function()
+        run: Any = function._run_recorded if recorded else function._run_raw
+        if edges is None or function._operation is None:
+            found: tuple[Any, ...] = run(f, part)
+            return found
+        check_versions(function)
+        found = run(f, part, edges)
+        return found
+
+    def _run_raw(self, f: Any, grad: Any, edges: Any = None) -> tuple[Any, ...]:
         result = empty_strided(*self.base, grad.dtype, grad)
         result[...] = grad
         part = flip(as_strided_raw(result, *self.view, self.dtype), *self.bits)
-        grads = self.function()._run_raw(f, part.copy("K"))
-        if grads[0] is not None:
-            check_own_memory(part)
-        part[...] = 0 if grads[0] is None else grads[0]
+        grads = self._change(f, part.copy("K"), edges, recorded=False)
+        if grads[0] is None or (edges or self._edges)[0] is None:
+            return (None, *grads[1:])
+        check_own_memory(part)
+        part[...] = grads[0]
         return (result, *grads[1:])
 
-    def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _run_recorded(self, f: Any, grad: Any, edges: Any = None) -> tuple[Any, ...]:
         if isinstance(grad, Wrapped):
             return self._run_wrapped(f, grad)
         result = make(empty_strided(*self.base, grad._raw.dtype, grad._raw))
         result.copy_(grad)
         part = f.as_strided(result, *self.view) if self.path is None else along(self.path, result)
-        grads = self.function()._run_recorded(f, f.clone(part))
-        if grads[0] is None:
-            part.zero_()
-        else:
-            part.copy_(grads[0])
+        grads = self._change(f, f.clone(part), edges, recorded=True)
+        if grads[0] is None or (edges or self._edges)[0] is None:
+            return (None, *grads[1:])
+        part.copy_(grads[0])
         return (result, *grads[1:])
 
     def _run_wrapped(self, f: Any, grad: Any) -> tuple[Any, ...]:

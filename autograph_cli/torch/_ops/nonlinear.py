@@ -68,17 +68,21 @@ def _with_backward(
 
 
 def _gelu_twice(f: Any, grad: Any, grad_output: Any, x: Any, approximate: str) -> Any:
-    """The second derivative of gelu times both gradients."""
-    both, square = grad * grad_output, x * x
+    """The second derivative of gelu times both gradients, in the order of PyTorch's own operations."""
+    both = grad * grad_output
     if approximate != "tanh":
+        square = x * x
         density = f.mul_Scalar(f.exp(f.mul_Scalar(square, -0.5)), 1 / math.sqrt(2 * math.pi))
-        return both * density * f.rsub_Scalar(square, 2)
+        return both * f.sub(f.mul_Scalar(density, 2), square * density)
     k, c = math.sqrt(2 / math.pi), 0.044715
-    t = f.tanh(f.mul_Scalar(x + f.mul_Scalar(square * x, c), k))
-    slope = f.mul_Scalar(f.add_Scalar(f.mul_Scalar(square, 3 * c), 1), k)
-    bend = f.sub(f.mul_Scalar(x, 6 * c * k), f.mul_Scalar(t * slope * slope, 2))
-    curve = f.rsub_Scalar(t * t, 1)
-    return both * curve * (slope + f.mul_Scalar(x * bend, 0.5))
+    inner = f.mul_Scalar(x + f.mul_Scalar(f.pow_Tensor_Scalar(x, 3), c), k)
+    slope = f.mul_Scalar(f.add_Scalar(f.mul_Scalar(x, 3 * c) * x, 1), k)
+    t, half = f.tanh(inner), f.mul_Scalar(x, 0.5)
+    square, sech = t * t, f.div(f.full_like_number(inner, 1), f.cosh(inner))
+    curve = f.sub(f.full_like_number(square, 1), square)
+    fall = f.mul_Scalar(sech, 2) * (f.neg(sech) * t) * slope
+    bend = f.mul_Scalar(f.mul_Scalar(x, 6 * c), k)
+    return both * (f.mul_Scalar(f.mul_Scalar(curve, 0.5) * slope, 2) + half * slope * fall + half * curve * bend)
 
 
 def _elu_twice(

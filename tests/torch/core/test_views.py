@@ -216,3 +216,43 @@ def test_a_chain_of_views_is_a_window_and_has_the_gradient_of_the_copies(steps, 
     # Through the base every element counts, and those in the window count `factor` times.
     total = torch.autograd.grad(base.sum(), x)[0].sum().item()
     assert total == 24 + (factor - 1) * view.numel()
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("wanted", [0, 1])
+def test_a_change_of_a_view_computes_the_gradients_that_are_asked_for_only(wanted, recorded):
+    ran = []
+
+    class Times(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            ran.append("other")
+            return grad
+
+    leaves = torch.ones(2, 3, requires_grad=True), torch.full((2,), 3.0, requires_grad=True)
+    y = leaves[0] * 1
+    y[:, 1:] *= Times.apply(leaves[1]).unsqueeze(1).expand(2, 2)
+    (g,) = torch.autograd.grad(y.sum(), leaves[wanted], create_graph=recorded)
+    assert g.tolist() == ([[1.0, 3.0, 3.0]] * 2, [2.0, 2.0])[wanted]
+    assert ran == ["other"] * wanted
+
+
+def test_a_function_on_a_view_that_returns_no_gradient_leaves_none_as_pytorch_does():
+    class Lost(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    w = torch.ones(2, 3, requires_grad=True)
+    y = w * 1
+    Lost.apply(y[:, 1:])
+    assert torch.autograd.grad(y.sum(), w, allow_unused=True) == (None,)

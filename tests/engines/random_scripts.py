@@ -1,0 +1,71 @@
+"""Scripts made at random, of views, changes in place, what autograd does not record, and derivatives of every order."""
+
+from __future__ import annotations
+
+import random
+
+START = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+w = torch.tensor([[0.5, -1.2, 0.3], [1.1, 0.7, -0.4]], requires_grad=True)
+b = torch.tensor([0.2, -0.3, 0.9], requires_grad=True)
+x = torch.arange(6.0).view(2, 3) / 5 + 0.1
+m = nn.Linear(3, 3)
+"""
+GIVEN = ("w", "x", "b", "m(x)", "w * x", "m.weight[:2]")
+COMPUTED = (
+    "{a} * {c}", "{a} + {c}", "{a} - {c}", "torch.tanh({a})", "({a}).sigmoid() * {c}", "({a}) ** 2", "m({a})",
+    "torch.where({a} > 0.1, {a}, {c})", "({a} * 2).relu()", "torch.maximum({a}, {c})", "torch.softmax({a}, -1)",
+    "nn.functional.gelu({a})", "torch.cat([torch.atleast_2d({a}), torch.atleast_2d({c})])[:2]",
+    "({a})[..., 1:].sum(-1, keepdim=True) * {c}", "({a}).clone()", "({a})[..., [2, 0, 1]]",
+)  # fmt: skip
+VIEWS = ("({a}).unsqueeze(0).squeeze(0)", "({a}).expand(2, 3)", "({a}).expand(2, 3).t().t()")
+CHANGES = (
+    "{t}.mul_(1.5)", "{t}.add_(x[0])", "{t}[..., 0] *= 2", "{t}[..., 1:] += 1", "{t}.tanh_()", "{t}[..., :2].mul_(3)",
+    "{t}.copy_(b)", "{t}.masked_fill_(x[0] > 0.4, 0.0)",
+)  # fmt: skip
+UNRECORDED = (
+    "({a}).clone().detach()", "({a}).clone().detach() * {c}", "({a} > 0).float() * {c}", "torch.rand(2, 3) * {c}",
+    "({a}).argmax(-1, keepdim=True).float() * {c}", "nn.functional.dropout({a}, 0.5)",
+)  # fmt: skip
+WITHOUT_GRADIENTS = ("{t}.add_(0.1)", "{t}.mul_(0.9)", "{t}[..., 0] = 0.5", "w.sub_(0.01)", "seen = ({a}).abs().max()")
+ENDS = (
+    ["loss.backward()"],
+    ["loss.backward(retain_graph=True)", "loss.backward()"],
+    [
+        "gw, gb = torch.autograd.grad(loss, (w, b), create_graph=True)",
+        "((gw ** 2).sum() + gb.sum() + b.sum()).backward()",
+    ],
+)
+
+
+def script(seed: int) -> str:
+    """A script, of one step or of a loop; some end with an error of PyTorch's."""
+    draw = random.Random(seed)
+    names: list[str] = []
+    body: list[str] = []
+    for number in range(draw.randint(3, 9)):
+        a, c = (draw.choice(names) if names and draw.random() < 0.7 else draw.choice(GIVEN) for _ in range(2))
+        target, name, kind = draw.choice(names or ["x"]), f"t{number}", draw.random()
+        if kind < 0.2 and names:
+            body.append(draw.choice(CHANGES).format(t=target))
+            continue
+        if kind < 0.3:
+            body += ["with torch.no_grad():", "    " + draw.choice(WITHOUT_GRADIENTS).format(t=target, a=a)]
+            continue
+        if kind < 0.45:
+            body.append(f"g, = torch.autograd.grad(({a} * w).sum(), w, create_graph={draw.random() < 0.8})")
+            body.append(f"{name} = g * {c}")
+        else:
+            table = COMPUTED if kind < 0.75 else VIEWS if kind < 0.9 else UNRECORDED
+            body.append(f"{name} = " + draw.choice(table).format(a=a, c=c))
+        names.append(name)
+    parts = [f"({name}).sum()" for name in draw.sample(names, min(len(names), 3))]
+    body += [f"loss = {' + '.join([*parts, '(w * b).sum()'])}", *draw.choice(ENDS)]
+    turns = draw.choice((1, 1, 2, 3))
+    if turns > 1:
+        body = ["opt.zero_grad()", *body, "opt.step()"]
+        loop = ["opt = torch.optim.SGD([w, b, *m.parameters()], lr=0.01)", f"for _ in range({turns}):"]
+        body = [*loop, *("    " + line for line in body)]
+    return START + "\n".join(body) + "\n"

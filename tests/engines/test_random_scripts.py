@@ -1,0 +1,53 @@
+"""Both engines record the same graphs of scripts made at random."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograph_cli.graph.snapshot import HOLDS, Snapshot, compare
+from autograph_cli.graph.snapshot_reader import read_snapshot
+from autograph_cli.record.runner import Target, record
+from autograph_cli.testing.scripts import trace_sections
+from autograph_cli.testing.settings import VIEWS, Settings
+from tests.engines.random_scripts import script
+
+SETTINGS = replace(
+    Settings(),
+    steps="first,1,2",
+    views=VIEWS,
+    include=tuple(part for part in HOLDS if part not in ("values", "formulas", "untracked")),
+)
+COUNT, PART = 200, 25
+
+
+def _snapshot(path: Path, engine: str) -> Snapshot | None:
+    """The graphs of a script, read back from their text; None if it fails."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        result, trace = record(Target.of(str(path)), SETTINGS.steps, engine=engine)
+    if result.exit_code:
+        return None
+    made = Snapshot(path.name, trace_sections(trace, SETTINGS), SETTINGS.include, trace.total_steps)
+    return read_snapshot(made.to_text(), path.name)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+@pytest.mark.parametrize("start", range(0, COUNT, PART))
+def test_both_engines_record_the_same_graphs(start: int, tmp_path: Path) -> None:
+    compared = 0
+    for seed in range(start, start + PART):
+        path = tmp_path / f"script_{seed}.py"
+        path.write_text(script(seed))
+        ours, theirs = _snapshot(path, "builtin"), _snapshot(path, "torch")
+        assert (ours is None) == (theirs is None), script(seed)
+        if ours is not None and theirs is not None:
+            compared += 1
+            found = compare(ours, theirs, SETTINGS.tolerance)
+            assert not found, f"{script(seed)}\n{found.to_text()}"
+    assert compared > PART / 2
