@@ -53,9 +53,13 @@ def _number(raw: Array) -> Any:
 def strides_of(raw: Array) -> tuple[int, ...]:
     """Strides in elements; NumPy has 0 for a new dimension of size 1 where PyTorch goes on from the dimension after
     it."""
-    size = raw.itemsize
-    found = tuple([s // size for s in raw.strides])
-    return _stepped(raw.shape, found) if 0 in found else found
+    return _in_elements(raw.shape, raw.strides, raw.itemsize)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _in_elements(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> tuple[int, ...]:
+    found = tuple([s // size for s in strides])
+    return _stepped(shape, found) if 0 in found else found
 
 
 def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
@@ -69,12 +73,15 @@ def _stepped(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...
 def suggests_channels_last(raw: Array) -> bool:
     """Whether the strides tell that channels come last: PyTorch's `suggest_memory_format`, which takes doubtful cases
     for row-major."""
-    if raw.ndim not in (4, 5):
-        return False
-    shape, strides, least = raw.shape, strides_of(raw), 0
+    return raw.ndim in (4, 5) and _has_channels_last(raw.shape, strides_of(raw))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _has_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     if strides[1] == 0:
         return False
-    for d in channels_last_order(raw.ndim):
+    least = 0
+    for d in channels_last_order(len(shape)):
         if shape[d] == 0 or strides[d] < least or (d == 0 and least == strides[1]):
             return False
         least = strides[d] * max(shape[d], 1)
@@ -192,7 +199,7 @@ def settled(raw: Array, *operands: Any) -> Any:
 def laid(raw: Array, strides: Sequence[int]) -> Any:
     """The elements of `raw`, which nobody else holds, with these strides (in elements)."""
     size = raw.itemsize
-    wanted = tuple(s * size for s in strides)
+    wanted = tuple([s * size for s in strides])
     if raw.strides == wanted:
         return raw
     if all(a == b or n == 1 for n, a, b in zip(raw.shape, raw.strides, wanted, strict=True)):

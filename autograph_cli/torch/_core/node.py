@@ -363,14 +363,11 @@ def edge_of(tensor: Tensor) -> Edge | None:
     edge = tensor._edge
     if edge is None or edge.__class__ is tuple:
         return edge
-    if edge is LEAF or marks_leaf(edge):
-        meta = tensor._meta
-        if meta is not None and meta.accumulator is not None:
-            node = meta.accumulator()
-            if node is not None:
-                return node, 0
+    if edge is LEAF:
         return accumulator(tensor), 0
-    return operations.view_edge(tensor)  # type: ignore[return-value]
+    if edge.edge.__class__ is tuple and edge.version == tensor._counter[0]:
+        return edge.edge
+    return (accumulator(tensor), 0) if marks_leaf(edge) else operations.view_edge(tensor)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

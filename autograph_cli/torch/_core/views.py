@@ -28,22 +28,28 @@ def make_view(
     """Make `out`, which shares the memory of `source`, a differentiable view with the given edge; `op` if it reads it
     otherwise."""
     seen = source._edge
-    base = seen.base if seen.__class__ is View else source
-    out._counter = counter(base)
-    if out._counter is INFERENCE:
+    viewed = seen.__class__ is View
+    base = seen.base if viewed else source
+    versions = base._counter
+    if versions is None:
+        versions = base._counter = [0]
+    out._counter = versions
+    if versions is INFERENCE:
         return out
-    creation = INFERENCE_MODE if thread_state.inference else "" if thread_state.grad else NO_GRAD
+    creation = ""
+    if process_state.special or process_state.without_grad:
+        creation = INFERENCE_MODE if thread_state.inference else "" if thread_state.grad else NO_GRAD
     if multiple and not creation:
         creation = MULTIPLE if edge is not None else NO_GRAD
-    if seen.__class__ is View and not creation:
-        creation = seen.creation
-    path = seen.path if seen.__class__ is View else None
+    path = None
+    if viewed:
+        creation, path = creation or seen.creation, seen.path
     if op is not None:
-        start = path or ((geometry(source._raw, base._raw),) if seen.__class__ is View else ())
+        start = path or ((geometry(source._raw, base._raw),) if viewed else ())
         path = (*start, op)
     elif path is not None:
         path = (*path, geometry(out._raw, base._raw))
-    out._edge = View(base, edge, out._counter[0], creation, path)
+    out._edge = View(base, edge, versions[0], creation, path)
     return out
 
 

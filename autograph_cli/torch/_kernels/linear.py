@@ -10,6 +10,8 @@ from .._arrays import Array
 from .half_precision import widened
 
 _BOOL = np.dtype(bool)
+_FEW_ROWS, _MANY_PRODUCTS = 64, 10**6
+"""OpenBLAS has kernels of their own for less than a million multiplications."""
 
 
 class Linear:
@@ -20,7 +22,9 @@ class Linear:
     conj: Any
 
     def matmul(self, a: Array, b: Array) -> Any:
-        product = self.xp.matmul(self._dense(a), self._dense(b))
+        a, b = self._dense(a), self._dense(b)
+        turned = b.size > _MANY_PRODUCTS // _FEW_ROWS and self._is_turned(a, b)
+        product = self.xp.matmul(b.T, a.T).T.copy() if turned else self.xp.matmul(a, b)
         if product.dtype is _BOOL:
             kernel = "addmm_impl_cpu_" if product.ndim < 3 else "bmm"
             raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
@@ -28,6 +32,18 @@ class Linear:
         return product if product.dtype == a.dtype else product.astype(a.dtype)
 
     mm = bmm = matmul
+
+    def _is_turned(self, a: Array, b: Array) -> bool:
+        """Whether BLAS is sooner done with the transpose of a product: of few rows and a matrix that is transposed."""
+        return (
+            a.__class__ is np.ndarray
+            and b.ndim == a.ndim == 2
+            and 1 < len(a) <= _FEW_ROWS
+            and len(a) * b.size > _MANY_PRODUCTS
+            and b.dtype.char in "fd"
+            and a.flags.c_contiguous
+            and b.flags.f_contiguous
+        )
 
     def _dense(self, a: Array) -> Any:
         # A stride of 0 (a broadcast gradient) takes the product off BLAS: many times slower than this copy.

@@ -191,14 +191,16 @@ class Pooling:
     def contiguous_as(self, grad: Array, like: Any) -> Any:
         return self.xp.ascontiguousarray(grad)
 
+    @widened
     def put_planes(self, grad: Array, sizes: Sizes, indices: Array, dims: int) -> Any:
         """Zeros of `sizes` with `grad` added at flat positions of each plane: the adjoint of picking."""
         plane = math.prod(sizes[-dims:])
         planes = math.prod(sizes[:-dims])
         lines = self.xp.arange(planes).reshape(-1, 1) * plane
-        flat = (indices.reshape(planes, math.prod(indices.shape[len(sizes) - dims :])) + lines).ravel()
-        total = self.xp.bincount(flat, grad.ravel(), planes * plane)
-        return total.astype(grad.dtype).reshape(sizes)
+        flat = indices.reshape(planes, math.prod(indices.shape[len(sizes) - dims :])) + lines
+        total = self.xp.zeros(planes * plane, grad.dtype)
+        self.xp.add.at(total, flat.ravel(), grad.ravel())
+        return total.reshape(sizes)
 
     def max_pool2d_with_indices(
         self, a: Array, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
