@@ -101,7 +101,10 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False, kinds:
     raws = list(args)
     for i, parameter in op.positions:
         x = raws[i]
-        raws[i] = [_raw(t) for t in x] if parameter.is_list else _raw(x)
+        if x.__class__ is Tensor and not unusual:
+            raws[i] = x._raw
+        else:
+            raws[i] = [_raw(t) for t in x] if parameter.is_list else _raw(x)
     if op.promotes:
         raws = promoted(op, args, raws)
     if op.floating:
@@ -394,7 +397,10 @@ def attach(
     node._edges = edges if op.has_derivative else tuple(filter(None, edges))
     node._extra = None
     node._seq = number
-    likes = [output_meta(t._raw) if defined(op, args, i, t) else None for i, t in enumerate(outputs)]
+    if op.output_mask is None:
+        likes = [output_meta(t._raw) for t in outputs]
+    else:
+        likes = [output_meta(t._raw) if defined(op, args, i, t) else None for i, t in enumerate(outputs)]
     node._output_meta = likes if op.multiple else likes[0]
     if process_state.anomaly:
         annotate(node)
@@ -426,9 +432,11 @@ def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...])
 
 def differentiable(op: Operation, index: int, output: Tensor) -> bool:
     """Whether this output can have a gradient, by its name and its dtype."""
-    names = op.schema.outputs
-    name = names[index] if index < len(names) else names[0]
-    return name not in op.nondifferentiable and dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING
+    if op.nondifferentiable:
+        names = op.schema.outputs
+        if (names[index] if index < len(names) else names[0]) in op.nondifferentiable:
+            return False
+    return dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING
 
 
 def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...]) -> list[Any]:

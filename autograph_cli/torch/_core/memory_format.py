@@ -137,19 +137,25 @@ def stacked(raw: Array, parts: Sequence[Any], dim: int) -> Any:
 def indexed_strides(shape: tuple[int, ...], raw: Array, indices: Sequence[Any]) -> Sequence[int]:
     """The strides of `raw[indices]`: those of an iteration over the array, its indexed dimensions at rest, and over the
     indices."""
+    given = tuple([None if i is None else (i.shape, strides_of(i)) for i in indices])
+    return _indexed_strides(shape, strides_of(raw), given)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _indexed_strides(shape: tuple[int, ...], own: tuple[int, ...], indices: tuple[Any, ...]) -> Sequence[int]:
     positions = [d for d, index in enumerate(indices) if index is not None]
-    strides = list(strides_of(raw))
+    strides, rank = list(own), len(own)
     if positions != list(range(positions[0], positions[-1] + 1)):
-        rest = [d for d in range(raw.ndim) if d not in positions]
+        rest = [d for d in range(rank) if d not in positions]
         strides = [strides[d] for d in (*positions, *rest)]
         positions = list(range(len(positions)))
     given = [index for index in indices if index is not None]
-    inner = max(index.ndim for index in given)
-    before, after = positions[0], raw.ndim - positions[-1] - 1
+    inner = max(len(index) for index, _ in given)
+    before, after = positions[0], rank - positions[-1] - 1
     operands = [(*strides[:before], *(0,) * inner, *strides[positions[-1] + 1 :])]
     looked_up = shape[before : before + inner]
     for index in given:
-        operands.append((*(0,) * before, *_aligned(looked_up, index.shape, strides_of(index)), *(0,) * after))
+        operands.append((*(0,) * before, *_aligned(looked_up, *index), *(0,) * after))
     return permuted_strides(shape, fastest_first(shape, operands))
 
 
@@ -198,13 +204,17 @@ def settled(raw: Array, *operands: Any) -> Any:
 
 def laid(raw: Array, strides: Sequence[int]) -> Any:
     """The elements of `raw`, which nobody else holds, with these strides (in elements)."""
-    size = raw.itemsize
-    wanted = tuple([s * size for s in strides])
+    wanted = _in_bytes(tuple(strides), raw.itemsize)
     if raw.strides == wanted:
         return raw
     if all(a == b or n == 1 for n, a, b in zip(raw.shape, raw.strides, wanted, strict=True)):
         return strided(raw, raw.shape, wanted)
     return copied(raw, strides)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _in_bytes(strides: tuple[int, ...], size: int) -> tuple[int, ...]:
+    return tuple([s * size for s in strides])
 
 
 def copied(raw: Array, strides: Sequence[int]) -> Any:

@@ -72,9 +72,12 @@ class SavedList:
         given = getattr(items, "given", None)
         self._given = None if given is None else SavedList(given)
         """What nodes show instead, where it is known."""
-        if any(t is not None and t._counter is INFERENCE for t in self._items):
-            raise inference_saved()
-        self._versions = [0 if t is None or t._counter is None else t._counter[0] for t in self._items]
+        self._versions: list[int] = []
+        for t in self._items:
+            seen = None if t is None else t._counter
+            if seen is INFERENCE:
+                raise inference_saved()
+            self._versions.append(0 if seen is None else seen[0])
 
     def tensors(self) -> list[Any]:
         """The tensors; PyTorch's error if one was changed in place since."""
@@ -278,6 +281,8 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     """What `node` keeps, through the pack hooks in force; versions that are not 0 are remembered."""
     versions = {}
     for index, item in enumerate(items):
+        if item is None or item.__class__ is tuple:
+            continue
         seen = getattr(item, "_counter", None)
         if seen is INFERENCE:
             raise inference_saved()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any
@@ -16,6 +17,24 @@ from .half_precision import widened
 
 _FEW = 128
 """Elements for which it does not pay to work out where each is."""
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
+def all_below(index: Array, n: int) -> bool:
+    """Whether all integers of an array of NumPy's are from 0 to n - 1: read without their signs, negative ones are too
+    large."""
+    return bool(np.maximum.reduce(index.view(_UNSIGNED[index.itemsize]), axis=None) < n)
+
+
+@functools.lru_cache(maxsize=16)
+def _lines(shape: tuple[int, ...], index: tuple[int, ...], dim: int) -> tuple[Any, Any]:
+    """Where in memory each line along `dim` begins that an index of this shape goes along, and the step along it."""
+    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    begins: Any = np.zeros((1,) * len(shape), np.intp)
+    for d, (n, step) in enumerate(zip(index, steps, strict=True)):
+        if d != dim:
+            begins = begins + (np.arange(n) * step).reshape(-1, *[1] * (len(shape) - d - 1))
+    return begins, np.intp(steps[dim])
 
 
 class Indexing:
@@ -87,21 +106,34 @@ class Indexing:
     def gather(self, a: Array, dim: int, index: Any) -> Any:
         if not index.size:
             return self.xp.empty(index.shape, a.dtype)
-        row, positions = self._row(a), self._indices_along(self._row(index), dim)
-        lie = self._positions(row, positions, index.size)
-        found = row[positions] if lie is None else row.reshape(-1).take(lie)
+        row, along = self._row(a), self._row(index)
+        lie = self._places(row, along, dim)
+        found = row[self._indices_along(along, dim)] if lie is None else row.reshape(-1).take(lie)
         return found if index.ndim else found[0]
+
+    def _places(self, a: Array, index: Array, dim: int) -> Any:
+        """Where in the memory of `a` the elements are that an index along `dim` names; None where that is not
+        simple."""
+        if a.__class__ is not np.ndarray or not a.flags.c_contiguous or index.dtype.kind != "i":
+            return None
+        if not all_below(index, a.shape[dim]):
+            return None
+        begins, step = _lines(a.shape, index.shape, dim)
+        return (index if step == 1 else index * step) + begins
 
     def added_at(self, out: Any, positions: Any, values: Any) -> None:
         """`out[positions] += values`, also where positions repeat: many times faster in one dimension than in
         several."""
-        lie = self._positions(out, positions, values.size) if values.dtype == out.dtype else None
+        several = out.ndim > 1 and values.dtype == out.dtype
+        lie = self._positions(out, positions, values.size) if several else None
         if lie is None:
             self.xp.add.at(out, positions, values)
             return
         lead = [n for p, n in zip(positions, out.shape, strict=False) if p.__class__ is slice]
-        there = self.xp.broadcast_shapes(*(p.shape for p in positions[len(lead) :]))
-        every = self.xp.broadcast_to(values, (*lead, *there, *out.shape[len(positions) :]))
+        rest = positions[len(lead) :]
+        there = rest[0].shape if len(rest) == 1 else self.xp.broadcast_shapes(*(p.shape for p in rest))
+        shape = (*lead, *there, *out.shape[len(positions) :])
+        every = values if values.shape == shape else self.xp.broadcast_to(values, shape)
         self.xp.add.at(out.reshape(-1), lie.reshape(-1), every.reshape(-1))
 
     def _positions(self, a: Array, positions: Any, count: int) -> Any:
@@ -115,9 +147,13 @@ class Indexing:
         lie: Any = 0
         step = tail
         for p, n in zip(reversed(rest), a.shape[lead : len(positions)][::-1], strict=True):
-            if p.__class__ is not np.ndarray or p.dtype.kind not in "iu" or not p.size or p.min() < -n or p.max() >= n:
+            if p.__class__ is not np.ndarray or p.dtype.kind not in "iu" or not p.size:
                 return None
-            p = p % n if p.min() < 0 else p.astype(np.intp, copy=False)
+            if not all_below(p, n):
+                if p.min() < -n or p.max() >= n:
+                    return None
+                p = p % n
+            p = p.astype(np.intp, copy=False)
             lie, step = lie + (p if step == 1 else p * step), step * n
         if tail > 1:
             lie = lie[..., None] + self.xp.arange(tail)
@@ -142,12 +178,18 @@ class Indexing:
             return a.copy()
         out = self._row(a.copy())
         index = self._row(index)
-        values = self._row(src)[tuple(slice(n) for n in index.shape)] if getattr(src, "ndim", 0) else src
-        write(out, self._indices_along(index, dim), values)
+        values = src
+        if getattr(src, "ndim", 0) and src.shape != index.shape:
+            values = src[tuple([slice(n) for n in index.shape])]
+        lie = self._places(out, index, dim)
+        if lie is None:
+            write(out, self._indices_along(index, dim), values)
+        else:
+            write(out.reshape(-1), (lie.reshape(-1),), values.reshape(-1) if getattr(values, "ndim", 0) else values)
         return out if a.ndim else out[0]
 
     def _put(self, out: Any, positions: Any, values: Any) -> None:
-        lie = self._positions(out, positions, getattr(values, "size", 0))
+        lie = self._positions(out, positions, getattr(values, "size", 0)) if out.ndim > 1 else None
         if lie is None or lie.shape != values.shape:
             out[positions] = values
         else:

@@ -18,6 +18,7 @@ _FEW = 1 << 10
 """Windows for which one copy of all their elements costs less than a pass for each of them."""
 
 
+@functools.lru_cache(maxsize=256)
 def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Sizes:
     """The spatial shape that pooling gives; with `ceil`, windows may hang over the right edge."""
     out = []
@@ -26,6 +27,17 @@ def pooled_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilat
         m = (span + (s - 1 if ceil else 0)) // s + 1
         out.append(m - 1 if ceil and (m - 1) * s >= n + p else m)
     return tuple(out)
+
+
+@functools.lru_cache(maxsize=64)
+def _frame(
+    size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> list[tuple[int, int]] | None:
+    """How many elements are added before and behind each dimension, so that every window is inside; None: there are
+    enough."""
+    each = zip(size, kernel, stride, padding, dilation, out, strict=True)
+    frame = [(p, max((m - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d, m in each]
+    return frame if any(map(any, frame)) else None
 
 
 @functools.lru_cache(maxsize=64)
@@ -132,10 +144,9 @@ class Pooling:
         self, a: Array, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
     ) -> Any:
         """The image inside a frame of `value`, wide enough for every window."""
-        frame = [(0, 0)] * (a.ndim - len(kernel))
-        for n, k, s, p, d, m in zip(a.shape[-len(kernel) :], kernel, stride, padding, dilation, out, strict=True):
-            frame.append((p, max((m - 1) * s + d * (k - 1) + 1 - n - p, 0)))
-        return self.framed(a, frame, value) if any(map(any, frame)) else a
+        lead = a.ndim - len(kernel)
+        frame = _frame(a.shape[lead:], kernel, stride, padding, dilation, out)
+        return a if frame is None else self.framed(a, [*[(0, 0)] * lead, *frame], value)
 
     def max_pool(self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Any:
         """The largest element of each window, and its position in the flattened image."""

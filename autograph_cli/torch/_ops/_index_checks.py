@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from .._arrays.backends import ELSEWHERE
@@ -10,6 +12,10 @@ from .._arrays.stand_in import whole
 from .._core import dtypes
 from .._core.errors import refused
 from .._core.tensor import Tensor
+from .._kernels.indexing import all_below
+
+Sizes = tuple[int, ...]
+_KINDS = (np.dtype(np.int64), np.dtype(np.int32))
 
 
 def check_index(name: str, index: Tensor) -> None:
@@ -49,7 +55,7 @@ def slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) ->
 def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None = None) -> None:
     """Raise PyTorch's errors for an index (and a source) that do not fit `gather` or `scatter` along `dim`."""
     i, a = index._raw, input._raw
-    if i.dtype not in (np.dtype(np.int64), np.dtype(np.int32)) and i.size:
+    if i.dtype not in _KINDS and i.size:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if src is not None and src._raw.dtype != a.dtype:
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
@@ -61,16 +67,24 @@ def along(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None 
         )
     if src is not None and max(i.ndim, 1) != max(src.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    for d, (n, m) in enumerate(zip(i.shape, a.shape, strict=False)):
-        if (d != dim and n > m) or (src is not None and n > src._raw.shape[d]):
-            raise RuntimeError(_too_large(name, input, dim, index, src))
+    if not _is_inside(i.shape, a.shape, dim, None if src is None else src._raw.shape):
+        raise RuntimeError(_too_large(name, input, dim, index, src))
     n, i = (a.shape[dim] if a.ndim else 1), whole(i)
     low = 0 if src is not None or name == "scatter" else -n if name == "gather" else 0
+    if i.__class__ is np.ndarray and all_below(i, n):
+        return
     if i.__class__ in ELSEWHERE or not readable(i) or (i.min() >= low and i.max() < n):
         return
     wrong = i[(i < low) | (i >= n)]
     if wrong.size:
         raise RuntimeError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {n}")
+
+
+@functools.lru_cache(maxsize=256)
+def _is_inside(shape: Sizes, of: Sizes, dim: int, src: Sizes | None) -> bool:
+    """Whether an index of `shape` is no larger than what it reads, but along `dim`, and than what is written."""
+    read = all(n <= m for d, (n, m) in enumerate(zip(shape, of, strict=False)) if d != dim)
+    return read and (src is None or all(n <= m for n, m in zip(shape, src, strict=False)))
 
 
 def _too_large(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor | None) -> str:

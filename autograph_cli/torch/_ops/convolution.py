@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -195,7 +196,8 @@ def _check(
     ):
         raise RuntimeError(f"Input type ({in_c(input)}) and bias type ({in_c(bias)}) should be the same")
     same_scalar(input, weight)
-    _signs(*(sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)))
+    stride, padding, dilation = geometry
+    _signs(sizes_of(stride, dim, "stride"), sizes_of(padding, dim, "padding"), sizes_of(dilation, dim, "dilation"))
     _check_channels(input._raw.shape[-dim - 1], weight._raw.shape, transposed, groups, input._raw.shape)
     channels = weight._raw.shape[1] * groups if transposed else weight._raw.shape[0]
     if bias is not None and (bias.ndim != 1 or bias._raw.shape[0] != channels):
@@ -205,6 +207,7 @@ def _check(
         )
 
 
+@functools.lru_cache(maxsize=256)
 def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size: Sizes) -> None:
     if not transposed and shape[0] < groups:
         raise RuntimeError(
@@ -224,6 +227,7 @@ def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size
         )
 
 
+@functools.lru_cache(maxsize=256)
 def _signs(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
@@ -307,6 +311,7 @@ def _convolve(
     return _batched(run, input, dim)
 
 
+@functools.lru_cache(maxsize=256)
 def _check_size(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
     if any(n + 2 * p < d * (k - 1) + 1 for n, p, k, d in zip(size, padding, kernel, dilation, strict=True)):
         padded = " x ".join(str(n + 2 * p) for n, p in zip(size, padding, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -150,8 +151,15 @@ def check_windows(
 ) -> None:
     if input.ndim not in (dims + 1, dims + 2):
         if name == "avg_pool2d" and input.size(-3) is not None:
-            _empty(input, dims, name)
+            _empty(input._raw.shape, dims, name)
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
+    _check_sizes(input._raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
+
+
+@functools.lru_cache(maxsize=256)
+def _check_sizes(
+    shape: Sizes, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
+) -> None:
     for k, s, p, d in zip(kernel, stride, padding, dilation, strict=True):
         if s == 0:
             raise RuntimeError("stride should not be zero")
@@ -169,24 +177,24 @@ def check_windows(
     ):
         if any(n <= 0 for n in sizes):
             raise RuntimeError(f"{what} should be greater than zero, but got {_shown(letter, sizes)}")
-    size = input._raw.shape[-dims:]
-    if 0 in input._raw.shape[-dims - 1 :]:
-        _empty(input, dims, name)
+    size = shape[-dims:]
+    if 0 in shape[-dims - 1 :]:
+        _empty(shape, dims, name)
     out = pooled_size(size, kernel, stride, padding, dilation, ceil)
     if min(out) < 1:
-        shown = ["x".join(map(str, (input._raw.shape[-dims - 1], *each))) for each in (size, out)]
+        shown = ["x".join(map(str, (shape[-dims - 1], *each))) for each in (size, out)]
         raise RuntimeError(
             f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small"
         )
 
 
-def _empty(input: Tensor, dims: int, name: str) -> None:
-    shape = list(input._raw.shape)
+def _empty(sizes: Sizes, dims: int, name: str) -> None:
+    shape = list(sizes)
     if dims == 3:
         raise RuntimeError(
             f"{name}_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, "
             f"but input has a shape of {shape} and non-batch dimension "
-            f"{shape[-dims - (input.ndim == dims + 1) :].index(0)} has length zero!"
+            f"{shape[-dims - (len(shape) == dims + 1) :].index(0)} has length zero!"
         )
     raise RuntimeError(
         f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
