@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays.dispatched import Dispatched
 from .._arrays.storages import address
+from .._arrays.unusual import UNUSUAL
 from . import dispatch, dtypes
 from .dtype_checks import check_cast
 from .node import Edge, Node, edge_of, extra_of
@@ -34,6 +35,81 @@ def _is_same(written: Tensor, read: Tensor) -> bool:
 def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Run `op` and put its result into its first argument."""
     args = dispatch.operands(op, args)
+    raws = None if process_state.special else _plain(op, args)
+    return _run_in_full(op, args) if raws is None else _run_plain(op, args, raws)
+
+
+_PLAIN = {np.ndarray}
+
+
+def _plain(op: Operation, args: tuple[Any, ...]) -> list[Any] | None:
+    """The raw arguments where all arrays are NumPy's, of the dtype of the first, which is row by row."""
+    have = args[0]._raw
+    if have.__class__ is not np.ndarray or op.multiple or op.view or not have.flags.c_contiguous:
+        return None
+    kind, raws = have.dtype, list(args)
+    if (op.floating and dtypes.CATEGORY[kind] < dtypes.FLOATING) or kind.kind == "c":
+        return None
+    for i, _ in op.positions:
+        raw = getattr(args[i], "_raw", None)
+        if raw is None or raw.__class__ in UNUSUAL or raw.dtype is not kind:
+            return None
+        raws[i] = raw
+    return raws
+
+
+def _run_plain(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> Tensor:
+    """`run_inplace` where no mode is on, with such arguments."""
+    target: Tensor = args[0]
+    if op.derivatives:
+        check_inplace(*args)
+    else:
+        check_mode(target)
+    number = next_sequence_nr()
+    edges = dispatch.edges_of(op, args) if not process_state.without_grad or thread_state.grad else ()
+    wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[raws[0].dtype] >= dtypes.FLOATING
+    if op.overlap != "any":
+        _check_apart(op, args)
+    try:
+        result = _result_for(target, op.kernel_function(*raws))
+    except Exception:
+        dispatch.explain(op, args, tuple(raws))
+        raise
+    before = operations.clone(target) if wants and _saves_first(op, edges) else None
+    changes(target)
+    raws[0][...] = result
+    bump(target)
+    if wants:
+        _record(op, args if before is None else (before, *args[1:]), edges, number, _PLAIN, target, before)
+    elif process_state.observer is not None:
+        dispatch.tell_change(op, args, target)
+    return target
+
+
+def _record(
+    op: Operation,
+    args: tuple[Any, ...],
+    edges: tuple[Edge | None, ...],
+    number: int,
+    kinds: set[type],
+    target: Tensor,
+    before: Tensor | None,
+    node: Node | None = None,
+) -> None:
+    """Make the node of a change, if there is none yet, the history of what was changed."""
+    if node is None:
+        out = make(target._raw)
+        out._counter = counter(target)
+        node = dispatch.attach(op, args, [out], edges, number, kinds)
+    if node._saved:
+        _date_back(node, target, before)
+    if process_state.observer is not None:
+        process_state.observer.created(node, args, (target,))
+    rebase(target, node)
+
+
+def _run_in_full(op: Operation, args: tuple[Any, ...]) -> Tensor:
+    """`run_inplace` in every mode, with every kind of argument."""
     if thread_state.levels:
         found: Tensor = dispatch.Transforms.inplace(op, args)
         if found is not NotImplemented:
@@ -76,14 +152,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     if process_state.op_hook is not None:
         process_state.op_hook(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
     if wants:
-        if node is None:
-            out = make(target._raw)
-            out._counter = counter(target)
-            node = dispatch.attach(op, args, [out], edges, number, kinds)
-        _date_back(node, target, before)
-        if process_state.observer is not None:
-            process_state.observer.created(node, args, (target,))
-        rebase(target, node)
+        _record(op, args, edges, number, kinds, target, before, node)
     elif process_state.observer is not None:
         dispatch.tell_change(op, args, target)
     return target

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._arrays import Array
 from .._arrays.meta import readable
 from .._arrays.sparse import Coo
 from .._core.errors import refused
+from .indexing import all_below
 
 SUM, MEAN, MAX = 0, 1, 2
 
@@ -36,6 +39,8 @@ class Embedding:
 
     def check_rows(self, indices: Array, n: int) -> None:
         """IndexError for a row that is not there."""
+        if indices.__class__ is np.ndarray and indices.size and all_below(indices, n):
+            return
         if readable(indices) and (indices.min() < 0 or indices.max() >= n):
             raise refused(IndexError, "index out of range in self")
 

@@ -51,10 +51,10 @@ class Gaussian:
         index = self.xp.fmax(position, -_REACH * _STEP).astype("int64")
         index += _REACH * _STEP
         table = self.xp.asarray(_ERF)
-        total = self.xp.take(table[_ORDER], index)
+        total = table[_ORDER].take(index)
         for n in reversed(range(_ORDER)):
             total *= near
-            total += self.xp.take(table[n], index)
+            total += table[n].take(index)
         return self.xp.copysign(total, a, out=total)
 
     def _erf_by_tanh(self, a: Array) -> Any:

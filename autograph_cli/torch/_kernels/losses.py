@@ -11,6 +11,7 @@ from .._arrays import Array
 from .._arrays.meta import readable
 from .._core.errors import refused
 from .half_precision import widened
+from .indexing import all_below
 
 MEAN, SUM = 1, 2
 
@@ -98,8 +99,7 @@ class Losses:
     def _class_weights(self, a: Array, target: Any, weight: Array, ignore_index: int) -> tuple[Any, Any]:
         """A class for every element that can be looked up, and its weight: None for 1 everywhere."""
         if target.__class__ is np.ndarray and weight is None and target.size:
-            low, high = np.minimum.reduce(target, axis=None), np.maximum.reduce(target, axis=None)
-            if low >= 0 and high < a.shape[1] and not low <= ignore_index <= high:
+            if not 0 <= ignore_index < a.shape[1] and all_below(target, a.shape[1]):
                 return target, None
         known = target != ignore_index
         everywhere = not readable(known) or bool(known.all())

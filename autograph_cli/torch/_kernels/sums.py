@@ -15,6 +15,7 @@ _LONGEST = 1 << 14
 
 _LINE = 512
 _SHORT = 64
+_SMALL = 1 << 13
 _SHORTEST = 512
 """For fewer elements it does not pay."""
 
@@ -53,7 +54,7 @@ class Sums:
         """The largest along the last dimension, which stays, of length 1: of short rows side by side, for NumPy takes
         longer to begin a row than to compare its elements."""
         n = a.shape[-1]
-        if not _dense(a) or n > _SHORT:
+        if not _dense(a) or n > _SHORT or (n > 16 and a.size <= _SMALL):
             return self.xp.maximum.reduce(a, axis=-1, keepdims=True)
         rows = a.reshape(-1, n)
         while n > 16 and n % 2 == 0:
