@@ -240,10 +240,12 @@ class Pass:
                         if g.__class__ in _ASKING or g.__class__ in ELSEWHERE:
                             quick = False  # the nodes that follow look at what they are given
                             self.elsewhere = True
-                        try:
-                            g = fit(g, like[edge[1]] if target._multiple else like)
-                        except Misfit as misfit:
-                            raise invalid(node, grads, misfit) from None
+                        like = like[edge[1]] if target._multiple else like
+                        if g.__class__ is not ndarray or (g.shape, g.dtype) != like:
+                            try:
+                                g = fit(g, like)
+                            except Misfit as misfit:
+                                raise invalid(node, grads, misfit) from None
                 if target._multiple:
                     self._deliver(target, edge[1], g)
                     continue

@@ -39,12 +39,19 @@ def given_sizes(sizes: Iterable[int], shown: tuple[int, ...] | None) -> GivenSiz
 
 def wrap(dim: int, ndim: int, scalar_ok: bool = True) -> int:
     """`dim` counted from the front; an IndexError in PyTorch's words if it is out of range."""
+    return _wrapped(dim, ndim, scalar_ok) if dim.__class__ is int else _wrap(dim, ndim, scalar_ok)
+
+
+def _wrap(dim: int, ndim: int, scalar_ok: bool) -> int:
     if dim.__class__ is bool:
         raise refused(TypeError, "a dimension must be int, not bool")
     n = max(ndim, 1) if scalar_ok else ndim
     if not -n <= dim < n:
         raise refused(IndexError, f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
     return given(dim + n, int(dim)) if dim < 0 else dim
+
+
+_wrapped = functools.lru_cache(4096)(_wrap)
 
 
 def wrap_all(dims: Any, ndim: int) -> tuple[int, ...]:
@@ -63,12 +70,16 @@ def sizes(args: Any) -> tuple[int, ...]:
     one = len(args) == 1
     if one and not isinstance(args[0], int) and hasattr(args[0], "__iter__") and getattr(args[0], "ndim", True):
         args = args[0]
-    return tuple(x.__index__() for x in args)
+    return tuple([x if x.__class__ is int else x.__index__() for x in args])
 
 
 def infer(size: Iterable[int], numel: int) -> tuple[int, ...]:
     """A shape with its -1 worked out from the number of elements."""
-    shape = tuple(size)
+    return _infer(tuple(size), numel)
+
+
+@functools.lru_cache(4096)
+def _infer(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
     known, unknown = 1, None
     for i, n in enumerate(shape):
         if n == -1:
@@ -93,6 +104,11 @@ def infer(size: Iterable[int], numel: int) -> tuple[int, ...]:
 
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that all broadcast to; a RuntimeError in PyTorch's words if there is none."""
+    return _broadcast(*map(tuple, shapes))
+
+
+@functools.lru_cache(4096)
+def _broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     ndim = max(map(len, shapes), default=0)
     out = [1] * ndim
     for shape in shapes:

@@ -106,6 +106,8 @@ def channels_last(result: Any, *inputs: Any) -> Any:
 
 
 def contiguous(raw: Array) -> Any:
+    if raw.__class__ is np.ndarray and raw.flags.c_contiguous and 1 not in raw.shape:
+        return raw
     if isinstance(raw, tuple):
         return (*map(contiguous, raw),)
     if raw.__class__ not in DENSE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .._core import (
@@ -43,6 +44,11 @@ def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
             f"provided ({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
             f"({len(shape)})"
         )
+    return _expanded(shape, wanted)
+
+
+@functools.lru_cache(4096)
+def _expanded(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
     lead = len(wanted) - len(shape)
     full = []
     for i in reversed(range(len(wanted))):
