@@ -68,7 +68,9 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     if thread_state.autocast is not None:
         results = autocast.lowered(op.autocast, results, args)
     took = 0 if process_state.op_hook is None else time.perf_counter_ns() - begun
-    outputs = [inference_result(make(r)) for r in results] if not op.view else [make(r) for r in results]
+    outputs = [make(r) for r in results]
+    if thread_state.inference and not op.view:
+        outputs = [inference_result(t) for t in outputs]
     if process_state.op_hook is not None:
         process_state.op_hook(op, args, outputs, took)
     node = attach(op, args, outputs, edges, number, kinds) if wanted(op, args, edges) else None

@@ -351,8 +351,11 @@ def _normal_blocks(stream: Stream, count: int, dtype: np.dtype[Any], mean: float
     # The dtypes of 16 bits do not draw for the ragged end before it is drawn anew.
     skipped = 0 if dtype in REDUCED else count - whole
     unit = draw(stream, whole + (skipped + 16 if count > whole else 0))
+    blocks = _box_muller_16(unit[:whole], work, mean, std)
+    if count == whole and work == dtype:
+        return blocks
     values = np.empty(count, dtype)
-    values[:whole] = _box_muller_16(unit[:whole], work, mean, std)
+    values[:whole] = blocks
     if count > whole:
         values[-16:] = _box_muller_16(unit[whole + skipped :], work, mean, std)
     return values
@@ -363,12 +366,15 @@ def _box_muller_16(unit: Array, work: np.dtype[Any], mean: float, std: float) ->
     blocks = unit.reshape(-1, 2, 8)
     radius = np.sqrt(work.type(-2) * np.log(work.type(1) - blocks[:, 0]))
     angle = work.type(2 * math.pi) * blocks[:, 1]
-    values: Array = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
+    values: Array = np.empty(blocks.shape, work)
+    np.multiply(radius, np.cos(angle), out=values[:, 0])
+    np.multiply(radius, np.sin(angle), out=values[:, 1])
     if mean and work.itemsize == 4:
         # PyTorch multiplies and adds in one step: rounded once, as here after float64.
         values = (values.astype(np.float64) * np.float32(std) + np.float32(mean)).astype(np.float32)
         return values.reshape(-1)
-    values = values * work.type(std) + work.type(mean)
+    values *= work.type(std)
+    values += work.type(mean)
     return values.reshape(-1)
 
 
