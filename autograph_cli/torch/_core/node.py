@@ -366,7 +366,10 @@ def edge_of(tensor: Tensor) -> Edge | None:
     if edge is None or edge.__class__ is tuple:
         return edge
     if edge is LEAF:
-        return accumulator(tensor), 0
+        meta = tensor._meta
+        reference = None if meta is None else meta.accumulator
+        node = None if reference is None else reference()
+        return (node or accumulator(tensor), 0)
     if edge.edge.__class__ is tuple and edge.version == tensor._counter[0]:
         return edge.edge
     return (accumulator(tensor), 0) if marks_leaf(edge) else operations.view_edge(tensor)
