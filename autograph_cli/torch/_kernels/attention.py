@@ -16,6 +16,7 @@ class Attention:
     number: Any
     where: Any
     softmax: Any
+    row_maxima: Any
     row_sums: Any
     row_products: Any
 
@@ -31,7 +32,8 @@ class Attention:
 
     def _attention_scores(self, q: Any, k: Any, causal: bool, mask: Array, scale: float | None) -> tuple[Any, Any]:
         factor = self.number(1 / math.sqrt(q.shape[-1]) if scale is None else scale, q)
-        scores = self.xp.matmul(q, k.swapaxes(-1, -2)) * factor
+        scores = self.xp.matmul(q, k.swapaxes(-1, -2))
+        scores *= factor
         if mask is not None:
             scores = scores + mask
         if causal:
@@ -45,15 +47,19 @@ class Attention:
     ) -> Any:
         """The result, and the logarithms of the sums of the exponentials."""
         scores, _ = self._attention_scores(q, k, causal, mask, scale)
-        top = self.xp.maximum.reduce(scores, axis=-1, keepdims=True)
-        top = self.where(top == -math.inf, self.number(0, q), top)
+        top = self.row_maxima(scores)
+        self.xp.copyto(top, 0, where=top == -math.inf)
         scores -= top
         power = self.xp.exp(scores, out=scores)
         total = self.row_sums(power)
-        power /= self.where(total == 0, self.number(1, q), total)
-        out = self.xp.empty_like(q)  # Laid out as the queries are, as PyTorch's kernel leaves it.
-        out[...] = self.xp.matmul(power, v)
-        return out, (self.xp.log(total) + top)[..., 0]
+        top += self.xp.log(total)
+        self.xp.copyto(total, 1, where=total == 0)
+        power /= total
+        out = self.xp.matmul(power, v)
+        if not q.flags.c_contiguous:  # Laid out as the queries are, as PyTorch's kernel leaves it.
+            out, found = self.xp.empty_like(q), out
+            out[...] = found
+        return out, top[..., 0]
 
     def _positions_first(self, a: Array) -> Any:
         """The same array with positions before heads in memory."""
