@@ -39,7 +39,7 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     return _run_in_full(op, args) if raws is None else _run_plain(op, args, raws)
 
 
-_PLAIN = {np.ndarray}
+_PLAIN: set[type] = {np.ndarray}
 
 
 def _plain(op: Operation, args: tuple[Any, ...]) -> list[Any] | None:

@@ -369,10 +369,12 @@ def edge_of(tensor: Tensor) -> Edge | None:
         meta = tensor._meta
         reference = None if meta is None else meta.accumulator
         node = None if reference is None else reference()
-        return (node or accumulator(tensor), 0)
+        return node or accumulator(tensor), 0
     if edge.edge.__class__ is tuple and edge.version == tensor._counter[0]:
         return edge.edge
-    return (accumulator(tensor), 0) if marks_leaf(edge) else operations.view_edge(tensor)
+    if marks_leaf(edge):
+        return accumulator(tensor), 0
+    return operations.view_edge(tensor)  # type: ignore[return-value]
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -98,9 +98,10 @@ class Losses:
 
     def _class_weights(self, a: Array, target: Any, weight: Array, ignore_index: int) -> tuple[Any, Any]:
         """A class for every element that can be looked up, and its weight: None for 1 everywhere."""
-        if target.__class__ is np.ndarray and weight is None and target.size:
-            if not 0 <= ignore_index < a.shape[1] and all_below(target, a.shape[1]):
-                return target, None
+        classes = a.shape[1]
+        looked_up = target.__class__ is np.ndarray and weight is None and target.size
+        if looked_up and not 0 <= ignore_index < classes and all_below(target, classes):
+            return target, None
         known = target != ignore_index
         everywhere = not readable(known) or bool(known.all())
         positions = target if everywhere else self.xp.where(known, target, 0)

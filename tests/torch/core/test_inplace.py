@@ -3,6 +3,7 @@
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.torch._core import inplace
 
 MODIFIED = "one of the variables needed for gradient computation has been modified by an inplace operation"
 
@@ -28,6 +29,26 @@ def test_augmented_assignment_changes_in_place():
     x /= 2
     x **= 2
     assert y.tolist() == [4.0, 4.0] and y is x
+
+
+@pytest.mark.parametrize("change", ["x.mul_(y)", "x.add_(2)", "x[0].mul_(y[1])", "x.sigmoid_()", "x.div_(y).sub_(1)"])
+def test_plain_arrays_change_as_all_others_do(change, monkeypatch):
+    def run():
+        torch.manual_seed(0)
+        w, y = torch.randn(3, 4).requires_grad_(), torch.randn(3, 4).requires_grad_()
+        x = w * 2
+        eval(change, {"x": x, "y": y})
+        (x * x).sum().backward()
+        nodes, following = [], [x.grad_fn]
+        while following:
+            node = following.pop(0)
+            nodes.append(node.name())
+            following += [n for n, _ in node.next_functions if n is not None]
+        return x.tolist(), x._version, nodes, w.grad.tolist(), None if y.grad is None else y.grad.tolist()
+
+    straight = run()
+    monkeypatch.setattr(inplace, "_plain", lambda op, args: None)
+    assert run() == straight
 
 
 def test_a_0d_tensor_changes_in_place_too():
