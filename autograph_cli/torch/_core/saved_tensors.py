@@ -13,7 +13,7 @@ from .dtypes import FROM_NUMPY, type_name
 from .errors import refused
 from .interrupts import contextmanager
 from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, Versions, edge_of, extra_of, marks_leaf
-from .state import process_state, thread_state
+from .state import thread_state
 from .tensor import Tensor, make
 from .wrapped_numbers import is_wrapped_number
 
@@ -287,7 +287,7 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
         if seen is INFERENCE:
             raise inference_saved()
         if seen is None:
-            if process_state.special and getattr(item, "_raw", None).__class__ is Lazy:
+            if getattr(item, "_raw", None).__class__ is Lazy:
                 item._counter = [0]  # so that `opened_raw` opens it
         elif seen[0]:
             versions[index] = seen[0]
