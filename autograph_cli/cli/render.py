@@ -89,7 +89,10 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
     help="Draw it from the top down or from left to right; auto is what fits a page better.",
 )
 @click.option(
-    "--columns/--no-columns", default=True, show_default=True, help="Break a tall picture into columns, as a text is."
+    "--columns/--no-columns",
+    default=True,
+    show_default=True,
+    help="Break a long picture into columns or rows, like text.",
 )
 @click.option(
     "--flow",

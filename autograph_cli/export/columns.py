@@ -1,17 +1,23 @@
-"""A tall picture broken into columns, as a text is; arrows into the next column lead up between the two."""
+"""A long picture broken like a text: a tall one into columns, one that runs to the right into rows.
+
+Arrows into the next column lead up between the two. What is said here of columns is true of rows, with across and down
+exchanged: a picture that runs to the right is turned, broken and turned back. Only titles stand the same way in both.
+"""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, HEADING, PAD
-from autograph_cli.export.layered import free
-from autograph_cli.export.placed import HEAD, Lane, Line, Placed, Plate, Point, Rectangle, Stroke
-from autograph_cli.export.style import BAND, EDGE, EDGE_OF_PAPER, TITLE, label_width, text_width
+from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
+from autograph_cli.export.breaks import CONTINUED, WIDEST, breaks
+from autograph_cli.export.direction import DOWN, Direction
+from autograph_cli.export.layered import free, legend
+from autograph_cli.export.placed import Lane, Line, Placed, Plate, Point, Rectangle, Stroke
+from autograph_cli.export.style import BAND, BESIDE, EDGE_OF_PAPER, TITLE, text_width
 
 SHAPE = 0.75
 """The height of a picture over its width that suits a page best."""
@@ -19,20 +25,13 @@ TALL = 1.5
 """How many times as high as wide a picture may be before it is broken."""
 LOW = 700.0
 """Points of height up to which any picture stays whole."""
-WIDEST = 1_150.0
-"""Points of width up to which text is still read where a page shows a picture at 900 pixels."""
-MOST_COLUMNS, HIGHEST = 6, 4 * WIDEST
-"""How many columns there may be, and the height of one that is of no use any more."""
+SMALL_TEXT, WAY_BACK = 2.0, 0.06
+"""How much worse than a wrong shape a width is at which text gets too small, and an arrow into the next column."""
+MOST_COLUMNS, MOST_ROWS, HIGHEST = 6, 16, 4 * WIDEST
+"""How many columns or rows there may be, and the height of a column that is of no use any more."""
 APART, WAY = 26.0, 9.0
 """Points between two columns, and what each arrow that leads into the next one takes there and at its ends."""
-MOST = 8
-"""Arrows that may lead from one column into the next."""
 CORNER = 5.0
-CONTINUED = " (continued)"
-CLEAR = 5.0
-"""Points around a box or a title that no break comes near to."""
-STRAY = 0.3
-"""The part of a column's height by which a break may be off from the ideal one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +46,32 @@ class Column:
     dy: float
     entry: float = 0.0
     """Where the first arrow from the column before comes in: below the titles of what goes on in this one."""
+    entered: float = 0.0
+    """Where the last one does."""
+    frames: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Of each frame that is broken here the left and the right end."""
 
 
-def in_columns(placed: Placed) -> Placed:
-    """The picture in as many columns as suit a page best; as it is if it fits, or cannot be broken well."""
-    top, bottom = _extent(placed)
-    high = bottom - top
-    if high <= max(LOW, TALL * placed.width) or high > MOST_COLUMNS * HIGHEST:
+def misfit(placed: Placed) -> float:
+    """How badly a picture fits a page: 0 for 4:3, more the taller or wider it is, and the harder to read."""
+    shape = abs(math.log(placed.height / placed.width / SHAPE))
+    return shape + SMALL_TEXT * max(0.0, math.log(placed.width / WIDEST)) + WAY_BACK * placed.back
+
+
+def in_columns(placed: Placed, way: Direction = DOWN) -> Placed:
+    """The picture in as many columns or rows as suit a page best; as it is if it fits, or cannot be broken well."""
+    if placed.width <= WIDEST if way.right else placed.height <= max(LOW, TALL * placed.width):
+        return placed
+    whole = placed.turned() if way.right else placed
+    top, bottom = _extent(whole)
+    if bottom - top > MOST_COLUMNS * HIGHEST:
         return placed
     found = [placed]
-    for count in range(2, MOST_COLUMNS + 1):
-        breaks = _breaks(placed, top, high, count)
-        broken = None if breaks is None else _broken(placed, [top, *breaks, bottom])
-        if broken is not None and broken.width <= WIDEST:
-            found.append(broken)
-    return min(found, key=lambda its: abs(math.log(its.height / its.width / SHAPE)))
+    for count in range(2, way.pick(MOST_COLUMNS, MOST_ROWS) + 1):
+        between = breaks(whole, top, bottom - top, count, way)
+        if between is not None:
+            found.append(_broken(whole, [top, *between, bottom], way))
+    return min([its for its in found if its.width <= WIDEST] or found, key=misfit)
 
 
 def _extent(placed: Placed) -> tuple[float, float]:
@@ -73,106 +83,45 @@ def _extent(placed: Placed) -> tuple[float, float]:
     return min(tops), max(ends)
 
 
-# ------------------------------------------------------------------ where to break
-
-
-def _breaks(placed: Placed, top: float, high: float, count: int) -> list[float] | None:
-    """The best breaks between this many columns; None if there are no good ones."""
-    gaps = _gaps(placed)
-    starts = sorted(min(y for _, y in line.points(1)) for line in placed.lines)
-    ends = sorted(max(y for _, y in line.points(1)) for line in placed.lines)
-    found: list[float] = []
-    step = high / count
-    for number in range(1, count):
-        ideal = top + step * number
-        near = [y for y in gaps if abs(y - ideal) <= STRAY * step and (not found or y > found[-1])]
-        costs = []
-        for y in near:
-            across = bisect_left(starts, y) - bisect_right(ends, y)
-            inside = 2 * sum(plate.top < y < plate.bottom for plate in placed.plates)
-            inside += 6 * sum(lane.top < y < lane.bottom for lane in placed.lanes)
-            if across <= MOST:
-                costs.append((across + inside + 8 * abs(y - ideal) / step, y))
-        if not costs:
-            return None
-        found.append(min(costs)[1])
-    return found
-
-
-def _gaps(placed: Placed) -> list[float]:
-    """The middles of all that is between rows of boxes, titles, borders and labels."""
-    taken = [
-        (position.y - position.height / 2 - HEAD - CLEAR, position.y + position.height / 2 + CLEAR)
-        for position in placed.positions
-    ]
-    taken += [(line.label[1] - EDGE * 0.6, line.label[1] + EDGE * 0.6) for line in placed.lines if line.label]
-    for plate in placed.plates:
-        taken += [(plate.top - CLEAR, plate.top + FRAME_HEADING + CLEAR), (plate.bottom - CLEAR, plate.bottom + CLEAR)]
-    for lane in placed.lanes:
-        taken += [(lane.top, lane.top + HEADING + CLEAR), (lane.bottom - CLEAR, lane.bottom)]
-        taken += [(lane.top, lane.bottom)] if lane.band.beside else []
-    taken.sort()
-    found, reached = [], taken[0][1]
-    for start, end in taken:
-        if start > reached:
-            found.append((reached + start) / 2)
-        reached = max(reached, end)
-    return found
-
-
-# ------------------------------------------------------------------ the picture, broken
-
-
-def _broken(placed: Placed, ends: Sequence[float]) -> Placed:
+def _broken(placed: Placed, ends: Sequence[float], way: Direction) -> Placed:
     """The picture broken at `ends`, of which the first and the last are its own."""
     cut = [_cut(line, ends[1:-1]) for line in placed.lines]
-    columns, ways = _columns(placed, ends, cut)
-    of = _Columns(columns, ends[1:-1])
+    columns, ways = _columns(placed, ends, cut, way)
+    of = _Columns(columns, ends[1:-1], way)
     positions = tuple(of.position(position) for position in placed.positions)
     lines = tuple(_joined(line, parts, of, ways) for line, parts in zip(placed.lines, cut, strict=True))
     plates = tuple(part for plate in placed.plates for part in _plate_parts(plate, placed.plates, of))
     lanes = tuple(part for lane in placed.lanes for part in _lane_parts(lane, placed, of))
     far = max(column.right + column.dx for column in columns)
     low = max(column.bottom + column.dy + WAY * len(its) for column, its in zip(columns, [*ways, []], strict=True))
-    by = low - ends[-1]
-    samples = tuple(replace(x, position=replace(x.position, y=x.position.y + by)) for x in placed.samples)
-    width = max([far, *(sample.position.x + sample.position.width for sample in samples)]) + EDGE_OF_PAPER
-    return replace(
-        placed,
-        positions=positions,
-        lines=lines,
-        plates=plates,
-        lanes=lanes,
-        samples=samples,
-        width=width,
-        height=placed.height + by,
-    )
+    broken = replace(placed, positions=positions, lines=lines, plates=plates, lanes=lanes)
+    if way.right:
+        broken, far, low = broken.turned(), low, far
+    samples, bottom, right = legend(placed.scene, low + 12, far)
+    right = max(far, right, EDGE_OF_PAPER + text_width(placed.scene.title) * TITLE)
+    back = sum(map(len, ways))
+    return replace(broken, samples=samples, width=right + EDGE_OF_PAPER, height=bottom + EDGE_OF_PAPER, back=back)
 
 
 def _columns(
-    placed: Placed, ends: Sequence[float], cut: Sequence[Sequence[Line]]
+    placed: Placed, ends: Sequence[float], cut: Sequence[Sequence[Line]], way: Direction
 ) -> tuple[list[Column], list[list[float]]]:
     """The columns with their positions, and where arrows lead from each into the next, from the right."""
     columns: list[Column] = []
     ways: list[list[float]] = []
     at = None
     for top, bottom in pairwise(ends):
-        left, right = _sides(placed, top, bottom)
-        for parts in cut:
-            for part in parts:
-                if (
-                    top - 0.01 <= min(y for _, y in part.points(1))
-                    and max(y for _, y in part.points(1)) <= bottom + 0.01
-                ):
-                    left = min(left, *(x for x, _ in part.points(2)))
-                    right = max(right, *(x for x, _ in part.points(2)))
+        inside = [part for parts in cut for part in parts if _is_within(part, top, bottom)]
+        left, right, frames = _sides(placed, inside, top, bottom, way)
         entering = ways[-1] if ways else []
-        at = min(left, EDGE_OF_PAPER) if at is None else at + APART + WAY * len(entering)
-        opened = _continued(placed.plates, top) * FRAME_HEADING
-        opened += sum(lane.top < top < lane.bottom for lane in placed.lanes) * HEADING
+        at = way.pick(min(left, EDGE_OF_PAPER), left) if at is None else at + APART + WAY * len(entering)
+        opened = _continued(placed.plates, top) * way.pick(FRAME_HEADING, FRAME_PAD)
+        opened += sum(lane.top < top < lane.bottom for lane in placed.lanes) * way.pick(HEADING, PAD)
         down = opened + (WAY * (len(entering) + 1) if entering else 0.0)
         first = top if down else _first(placed, top)
-        columns.append(Column(top, bottom, left, right, at - left, ends[0] + down - first, ends[0] + opened))
+        entry = ends[0] + opened
+        entered = entry + WAY * len(entering)
+        columns.append(Column(top, bottom, left, right, at - left, ends[0] + down - first, entry, entered, frames))
         at += right - left
         if bottom != ends[-1]:
             ways.append(sorted({_x_at(parts, bottom) for parts in cut if _meets(parts, bottom)}, reverse=True))
@@ -191,24 +140,64 @@ def _first(placed: Placed, top: float) -> float:
     return min(y for y in tops if y >= top)
 
 
-def _sides(placed: Placed, top: float, bottom: float) -> tuple[float, float]:
-    """How far to the left and to the right what is between two heights reaches."""
-    ends = [(position.x, position.width / 2) for position in placed.positions if top <= position.y <= bottom]
-    plates = [plate for plate in placed.plates if plate.top < bottom and plate.bottom > top]
-    ends += [((plate.left + plate.right) / 2, (plate.right - plate.left) / 2) for plate in plates]
+def _is_within(part: Line, top: float, bottom: float) -> bool:
+    ends = [y for _, y in part.points(1)]
+    return top - 0.01 <= min(ends) and max(ends) <= bottom + 0.01
+
+
+def _sides(
+    placed: Placed, inside: Sequence[Line], top: float, bottom: float, way: Direction
+) -> tuple[float, float, Mapping[str, tuple[float, float]]]:
+    """How far to the left and to the right what is between two heights reaches, and each frame that is broken there."""
+    ends = [(its.x - its.width / 2, its.y, its.x + its.width / 2) for its in placed.positions if top <= its.y <= bottom]
+    ends += [(x, min(max(y, top), bottom), x) for part in inside for x, y in part.points(4)]
     for line, arrow in zip(placed.lines, placed.scene.arrows, strict=True):
-        ends += [(x, 0.0) for x, y in line.points(4) if top <= y <= bottom]
         if line.label and top <= line.label[1] <= bottom:
-            ends.append((line.label[0], label_width(arrow.label) / 2))
-    left, right = min(x - half for x, half in ends), max(x + half for x, half in ends)
+            (x, y), half = line.label, way.across(arrow.label) / 2
+            ends.append((x - half, y, x + half))
+    frames = {}
+    for plate in sorted(placed.plates, key=lambda plate: -plate.depth):
+        if plate.top < bottom and plate.bottom > top:
+            left, right = plate.left, plate.right
+            if plate.top < top or plate.bottom > bottom:
+                left, right = frames[plate.frame.id] = _needed(plate, ends, top, way)
+            ends += [(left, y, right) for y in (max(top, plate.top), min(bottom, plate.bottom))]
+    left, right = min(start for start, _, _ in ends), max(end for _, _, end in ends)
     lanes = [lane for lane in placed.lanes if lane.top < bottom and lane.bottom > top]
     if not lanes:
-        return left, right
+        return left, right, frames
+    if way.right:
+        return left - HEADING - PAD / 2, right + PAD + BESIDE * _most_beside(lanes), frames
     for lane in lanes:
         width = text_width(lane.band.title + (CONTINUED if lane.top < top else "")) * BAND
         at = left if lane.top < top else title_of(lane, placed, left)
         right = max(right, at + width, *(lane.beside[0] + text_width(words) * TITLE for words in lane.band.beside))
-    return left - PAD, right + PAD
+    return left - PAD, right + PAD, frames
+
+
+def _needed(
+    plate: Plate, ends: Sequence[tuple[float, float, float]], top: float, way: Direction
+) -> tuple[float, float]:
+    """From where to where a frame that is broken reaches around what is in it, and its title."""
+    inner = [
+        (left, right)
+        for left, y, right in ends
+        if plate.left <= left and right <= plate.right and plate.top <= y <= plate.bottom
+    ]
+    if not inner:
+        return plate.left, plate.right
+    left, right = min(start for start, _ in inner) - FRAME_PAD, max(end for _, end in inner) + FRAME_PAD
+    if way.right:
+        return max(plate.left, left - FRAME_HEADING), min(plate.right, right)
+    goes_on = plate.top < top
+    width = text_width(plate.frame.title + CONTINUED * goes_on) * FRAME_TITLE
+    left = max(plate.left, left if goes_on else min(left, plate.title[0] - FRAME_PAD))
+    return left, max(min(plate.right, right), (left + FRAME_PAD if goes_on else plate.title[0]) + width + FRAME_PAD)
+
+
+def _most_beside(lanes: Iterable[Lane]) -> int:
+    """The lines of the longest text below bands that stand side by side."""
+    return max(len(lane.band.beside) for lane in lanes)
 
 
 def title_of(lane: Lane, placed: Placed, left: float) -> float:
@@ -220,8 +209,8 @@ def title_of(lane: Lane, placed: Placed, left: float) -> float:
 class _Columns:
     """Where everything goes."""
 
-    def __init__(self, columns: Sequence[Column], breaks: Sequence[float]) -> None:
-        self.columns, self.breaks = columns, breaks
+    def __init__(self, columns: Sequence[Column], breaks: Sequence[float], way: Direction) -> None:
+        self.columns, self.breaks, self.way = columns, breaks, way
 
     def at(self, y: float) -> int:
         """The column in which a height is."""
@@ -248,34 +237,36 @@ class _Columns:
 def _plate_parts(plate: Plate, plates: Sequence[Plate], of: _Columns) -> Iterator[Plate]:
     """The parts of a frame, one a column that it reaches into."""
     for turn, (number, top, bottom) in enumerate(of.parts(plate.top, plate.bottom)):
-        dx, dy = of.columns[number].dx, of.columns[number].dy
-        frame, title, top = plate.frame, (plate.title[0] + dx, plate.title[1] + dy), top + dy
-        left, right, bottom = plate.left + dx, plate.right + dx, bottom + dy
+        column, frame = of.columns[number], plate.frame
+        left, right = (x + column.dx for x in column.frames.get(frame.id, (plate.left, plate.right)))
+        top, bottom, title = top + column.dy, bottom + column.dy, of.point(plate.title, number)
         if turn:
             frame = replace(frame, id=f"{frame.id}.{turn}", title=frame.title + CONTINUED)
-            inner = _continued([x for x in plates if x.depth > plate.depth], of.columns[number].top)
-            top = of.columns[number].entry - FRAME_HEADING * (inner + 1)
+            inner = _continued([x for x in plates if x.depth > plate.depth], column.top)
+            top = column.entry - of.way.pick(FRAME_HEADING, FRAME_PAD) * (inner + 1)
             title = left + FRAME_PAD, top + FRAME_HEADING - 4.5
+        if of.way.right:
+            title = left + FRAME_HEADING - 4.5, column.entered if turn else title[1]
         yield replace(plate, frame=frame, left=left, top=top, right=right, bottom=bottom, title=title)
 
 
 def _lane_parts(lane: Lane, placed: Placed, of: _Columns) -> Iterator[Lane]:
     """The parts of a band, one a column that it reaches into, each as wide as the column."""
     for turn, (number, top, bottom) in enumerate(of.parts(lane.top, lane.bottom)):
-        column = of.columns[number]
-        left, right, top, bottom = (
-            column.left + column.dx,
-            column.right + column.dx,
-            top + column.dy,
-            bottom + column.dy,
-        )
-        at, band = left + PAD, lane.band
-        if not turn:
-            at = title_of(lane, placed, column.left + PAD) + column.dx
-        else:
+        column, band = of.columns[number], lane.band
+        left, right = column.left + column.dx, column.right + column.dx
+        top, bottom = top + column.dy, bottom + column.dy
+        beside = of.point(lane.beside, number)
+        if turn:
             band = replace(band, title=band.title + CONTINUED)
-            top = column.entry - HEADING
-        yield Lane(band, left, top, right, bottom, (at, top + 15), turn, of.point(lane.beside, number))
+            top = column.entry - of.way.pick(HEADING, PAD)
+        if of.way.right:
+            title = left + 15, column.entered if turn else top + PAD
+            its = (each for each in placed.lanes if each.top < column.bottom and each.bottom > column.top)
+            beside = right - BESIDE * (_most_beside(its) - 0.75), beside[1]
+        else:
+            title = left + PAD if turn else title_of(lane, placed, column.left + PAD) + column.dx, top + 15
+        yield Lane(band, left, top, right, bottom, title, turn, beside)
 
 
 # ------------------------------------------------------------------ arrows

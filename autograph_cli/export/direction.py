@@ -5,10 +5,11 @@ A picture to the right is laid out as one that runs down, with width and height 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from autograph_cli.export.style import EDGE, label_width
 
+T = TypeVar("T")
 DIRECTIONS = ("auto", "down", "right")
 """What can be asked for, the default first."""
 AROUND = 2.0
@@ -29,6 +30,10 @@ class Direction(NamedTuple):
     def along(self, label: str) -> float:
         """The points of its arrow that a label takes."""
         return label_width(label) if self.right else float(EDGE)
+
+    def pick(self, down: T, right: T) -> T:
+        """The first of two in a picture that runs down, the second in one to the right."""
+        return right if self.right else down
 
     def turned(self, width: float, height: float) -> tuple[float, float]:
         """The size of a box for the layout."""

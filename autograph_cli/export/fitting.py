@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import math
-
-from autograph_cli.export.columns import LOW, SHAPE, WIDEST, in_columns
-from autograph_cli.export.direction import RIGHT
+from autograph_cli.export.breaks import WIDEST
+from autograph_cli.export.columns import LOW, in_columns, misfit
+from autograph_cli.export.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.scene import Scene
 
 BETTER = 0.3
 """How much better a picture to the right must fit a page than one that runs down, which is read more easily."""
-SMALL_TEXT = 2.0
-"""How much worse than a wrong shape a width is at which text gets too small."""
 MOST_TRIED = 400
 """Boxes up to which a picture is tried both ways."""
 
 
-def misfit(placed: Placed) -> float:
-    """How badly a picture fits a page: 0 for 4:3, more the taller or wider it is, and for text that gets too small."""
-    shape = abs(math.log(placed.height / placed.width / SHAPE))
-    return shape + SMALL_TEXT * max(0.0, math.log(placed.width / WIDEST))
-
-
 def fitted(scene: Scene, direction: str, *, columns: bool) -> Placed:
-    """The scene laid out `down` or `right`, or as fits better (`auto`); down it may stand in several columns."""
+    """The scene laid out `down` or `right`, or as fits better (`auto`), in `columns` or rows if it is long."""
+
+    def laid_out(way: Direction) -> Placed:
+        placed = lay_out(scene, way)
+        return in_columns(placed, way) if columns else placed
+
     if direction == "right":
-        return lay_out(scene, RIGHT)
-    down = in_columns(lay_out(scene)) if columns else lay_out(scene)
+        return laid_out(RIGHT)
+    down = laid_out(DOWN)
     if direction == "down" or len(scene.boxes) > MOST_TRIED or _is_small(down):
         return down
-    right = lay_out(scene, RIGHT)
+    right = laid_out(RIGHT)
     return right if misfit(right) + BETTER < misfit(down) else down
 
 

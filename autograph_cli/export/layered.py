@@ -63,9 +63,9 @@ def _laid_out(drawn: Scene, scene: Scene, way: Direction) -> Placed:
     if not way.right:
         positions, lines, plates = near(drawn, *slid(drawn, positions, lines, plates), plates)
     else:
-        positions = tuple(Rectangle(its.y, its.x, its.height, its.width, its.round) for its in positions)
+        positions = tuple(its.turned() for its in positions)
         lines = tuple(
-            _to_slant(scene, plan.ends[number], positions, _turned(line)) for number, line in enumerate(lines)
+            _to_slant(scene, plan.ends[number], positions, line.turned()) for number, line in enumerate(lines)
         )
         plates = tuple(map(_turned_plate, plates))
         bounds = tuple((start + EDGE_OF_PAPER, end + EDGE_OF_PAPER) for start, end in bounds)
@@ -75,11 +75,6 @@ def _laid_out(drawn: Scene, scene: Scene, way: Direction) -> Placed:
 def _least(band: Band) -> float:
     """The least width of a band that is as high as the picture."""
     return max(text_width(band.title) * BAND, *(text_width(line) * TITLE for line in band.beside), 0.0) + 2 * PAD
-
-
-def _turned(line: Line) -> Line:
-    strokes = tuple(tuple((y, x) for x, y in stroke) for stroke in line.strokes)
-    return Line(line.start[::-1], strokes, line.label and line.label[::-1])
 
 
 def _turned_plate(plate: Plate) -> Plate:
@@ -202,7 +197,7 @@ def _on_paper(
     elif bounds:
         bottom, right = bounds[-1][1], right + PAD
     end = bottom
-    samples, bottom, far = _legend(scene, bottom + 12, max(right, EDGE_OF_PAPER + LEGEND_WIDTH))
+    samples, bottom, far = legend(scene, bottom + 12, right)
     top = 0.0 if bounds else _top(positions, lines, plates)
     by = max(0.0, far - right) / 2, EDGE_OF_PAPER + (TITLE * 2.2 if scene.title else 0.0) - top
     positions = tuple(replace(spot, x=spot.x + by[0], y=spot.y + by[1]) for spot in positions)
@@ -314,8 +309,9 @@ def _met(line: Line, label: str, top: float) -> Iterator[float]:
         yield from (line.label[0] - half, line.label[0], line.label[0] + half)
 
 
-def _legend(scene: Scene, top: float, right: float) -> tuple[tuple[Sample, ...], float, float]:
+def legend(scene: Scene, top: float, right: float) -> tuple[tuple[Sample, ...], float, float]:
     """Samples of what is in the scene, and notes, in rows; also the lower end, and the right one."""
+    right = max(right, EDGE_OF_PAPER + LEGEND_WIDTH)
     x, y, far, height = EDGE_OF_PAPER, top, EDGE_OF_PAPER, 20.0
     samples = []
     for style, words in scene.legend:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
 from autograph_cli.export.scene import Arrow, Band, Box, Frame, Scene
@@ -57,6 +57,10 @@ class Rectangle:
     height: float
     round: bool = False
 
+    def turned(self) -> Rectangle:
+        """The same with across and down exchanged, as all that has such a method."""
+        return Rectangle(self.y, self.x, self.height, self.width, self.round)
+
 
 @quickly_made
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,10 @@ class Line:
     start: Point
     strokes: tuple[Stroke, ...]
     label: Point | None = None
+
+    def turned(self) -> Line:
+        strokes = tuple([tuple([(y, x) for x, y in stroke]) for stroke in self.strokes])
+        return Line(self.start[::-1], strokes, self.label and self.label[::-1])
 
     def points(self, steps: int = 8) -> Iterator[Point]:
         """Points along the way, `steps` on each curve."""
@@ -97,6 +105,10 @@ class Lane:
     beside: Point = (0.0, 0.0)
     """Where the first of the lines beside it starts."""
 
+    def turned(self) -> Lane:
+        ends = self.top, self.left, self.bottom, self.right
+        return Lane(self.band, *ends, self.title[::-1], self.part, self.beside[::-1])
+
 
 @dataclass(frozen=True, slots=True)
 class Plate:
@@ -109,6 +121,9 @@ class Plate:
     bottom: float
     title: Point
     depth: int = 0
+
+    def turned(self) -> Plate:
+        return Plate(self.frame, self.top, self.left, self.bottom, self.right, self.title[::-1], self.depth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +149,18 @@ class Placed:
     title: Point = (0.0, 0.0)
     plates: tuple[Plate, ...] = ()
     """Of the frames of the scene, the outer ones first."""
+    back: int = 0
+    """How many arrows lead from one column or row into the next."""
+
+    def turned(self) -> Placed:
+        """The same graph; title and legend, which are not part of it, stay as they are."""
+        return replace(
+            self,
+            positions=tuple(each.turned() for each in self.positions),
+            lines=tuple(each.turned() for each in self.lines),
+            lanes=tuple(each.turned() for each in self.lanes),
+            plates=tuple(each.turned() for each in self.plates),
+        )
 
 
 def head(line: Line) -> tuple[Point, Point, Point]:

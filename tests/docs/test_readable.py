@@ -204,6 +204,23 @@ def test_a_picture_of_the_pages_can_be_read(picture: Path) -> None:
     assert list(faults(found)) == []
 
 
+@pytest.mark.parametrize(
+    ("program", "view"),
+    [
+        ("samples/penalty.py", "double-backward"),
+        ("tests/programs/17_lenet.py", "forward"),
+        ("tests/programs/17_lenet.py", "backward"),
+        ("tests/programs/22_higher_order.py", "backward"),
+    ],
+)
+def test_so_can_a_picture_to_the_right_that_is_broken_into_rows(
+    program: str, view: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    step = runner.record(runner.Target.of(str(DOCS.parent / program), ()))[1].main_step()
+    assert step is not None
+    assert list(faults(read(render(step, view, direction="right").decode()))) == []
+
+
 CELLS = """import torch
 torch.manual_seed(0)
 cell = torch.nn.LSTMCell(3, 4)

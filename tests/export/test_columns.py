@@ -1,15 +1,18 @@
-"""Tall pictures stand in columns: nothing is on anything else, and every arrow is still in one."""
+"""Long pictures stand in columns or rows: nothing is on anything else, and every arrow is still in one."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from autograph_cli.export.breaks import WIDEST
 from autograph_cli.export.columns import TALL, in_columns
+from autograph_cli.export.direction import DOWN, RIGHT, Direction
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.parts import split
 from autograph_cli.export.placed import Line, Placed, Point
@@ -34,10 +37,17 @@ def chain(
 WIDE = "a step with a long name that makes a picture wide"
 
 
-def columns_of(placed: Placed) -> int:
-    """How often the main way goes back to the top."""
-    ys = [spot.y for spot in placed.positions]
-    return 1 + sum(b < a - 100 for a, b in itertools.pairwise(ys))
+BOTH = pytest.mark.parametrize("way", [DOWN, RIGHT], ids=["columns", "rows"])
+
+
+def columns_of(placed: Placed, way: Direction = DOWN) -> int:
+    """How often the main way goes back to where it began."""
+    along = [spot.x if way.right else spot.y for spot in placed.positions]
+    return 1 + sum(b < a - 100 for a, b in itertools.pairwise(along))
+
+
+def broken(scene: Scene, way: Direction = DOWN) -> Placed:
+    return in_columns(lay_out(scene, way), way)
 
 
 def distance(point: Point) -> Callable[[Point, Point], float]:
@@ -56,7 +66,7 @@ def corners(line: Line) -> list[Point]:
     return [line.start, *(stroke[-1] for stroke in line.strokes)]
 
 
-def check(placed: Placed) -> None:
+def check(placed: Placed, way: Direction = DOWN) -> None:
     """Assert what every picture keeps, broken or not."""
     for a, b in itertools.combinations(placed.positions, 2):
         assert abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
@@ -69,6 +79,8 @@ def check(placed: Placed) -> None:
                 assert not inner, "an arrow crosses a box"
         for key, (x, y) in ((arrow.tail, line.start), (arrow.head, line.strokes[-1][-1])):
             spot = placed.positions[index[key]]
+            if way.right:
+                (x, y), spot = (y, x), spot.turned()
             assert abs(x - spot.x) <= spot.width / 2 and abs(abs(y - spot.y) - spot.height / 2) < 0.1
         if line.label:
             (x, y), half = line.label, label_width(arrow.label) / 2
@@ -84,7 +96,7 @@ def check(placed: Placed) -> None:
         for a, b in itertools.combinations(areas, 2):
             beside = a.right <= b.left or b.right <= a.left or a.bottom <= b.top or b.bottom <= a.top
             nested = a.left <= b.left and b.right <= a.right and a.top <= b.top and b.bottom <= a.bottom
-            assert beside or nested or (areas is placed.plates and b.left <= a.left and a.right <= b.right)
+            assert beside or nested
     for box, spot in zip(placed.scene.boxes, placed.positions, strict=True):
         for areas, name in ((placed.lanes, box.band), (placed.plates, box.frame)):
             mine = [
@@ -107,14 +119,34 @@ def test_a_picture_that_fits_stays_as_it_is() -> None:
 
 
 def test_a_long_chain_is_broken_until_it_fits() -> None:
-    placed = in_columns(lay_out(chain(40)))
+    placed = broken(chain(40))
     check(placed)
     assert columns_of(placed) >= 3
     assert placed.height < TALL * placed.width + 150
 
 
+def test_a_long_chain_to_the_right_is_broken_into_rows_as_wide_as_a_page() -> None:
+    placed = broken(chain(60), RIGHT)
+    check(placed, RIGHT)
+    assert columns_of(placed, RIGHT) >= 4
+    assert WIDEST / 2 < placed.width <= WIDEST
+    for line in placed.lines:
+        (x0, y0), (x1, y1) = line.start, line.strokes[-1][-1]
+        assert x1 > x0 or y1 > y0, "the next row is not below"
+
+
+def test_a_frame_is_no_higher_in_a_row_than_what_it_holds_there() -> None:
+    scene = chain(60, frame=lambda number: "model")
+    many = tuple(Box(f"w{i}", "leaf", "weight", frame="model") for i in range(5))
+    arrows = tuple(Arrow(box.id, "n55") for box in many)
+    placed = broken(replace(scene, boxes=scene.boxes + many, arrows=scene.arrows + arrows), RIGHT)
+    check(placed, RIGHT)
+    heights = [plate.bottom - plate.top for plate in placed.plates]
+    assert len(heights) > 3 and heights[0] < heights[-1] / 2
+
+
 def test_an_arrow_into_the_next_column_leads_up_between_the_two() -> None:
-    placed = in_columns(lay_out(chain(24, word=WIDE)))
+    placed = broken(chain(24, word=WIDE))
     (turned,) = [line for line in placed.lines if len(line.strokes) > 3]
     (x0, y0), (x1, y1) = turned.start, turned.strokes[-1][-1]
     assert x1 > x0 and y1 < y0
@@ -123,19 +155,20 @@ def test_an_arrow_into_the_next_column_leads_up_between_the_two() -> None:
 
 
 def test_bands_are_broken_between_each_other_where_that_is_even() -> None:
-    placed = in_columns(lay_out(chain(24, band=lambda number: 2 * (number < 12), word=WIDE)))
+    placed = broken(chain(24, band=lambda number: 2 * (number < 12), word=WIDE))
     check(placed)
     assert [lane.part for lane in placed.lanes] == [0, 0]
     assert placed.lanes[0].right < placed.lanes[1].left
 
 
+@BOTH
 @pytest.mark.parametrize("kind", ["band", "frame"])
-def test_a_part_of_a_band_or_a_frame_says_that_it_goes_on(kind: str) -> None:
+def test_a_part_of_a_band_or_a_frame_says_that_it_goes_on(kind: str, way: Direction) -> None:
     scene = (
         chain(30, band=lambda n: 2 * (n < 29)) if kind == "band" else chain(30, frame=lambda n: "model" * (0 < n < 29))
     )
-    placed = in_columns(lay_out(split(scene)))
-    check(placed)
+    placed = broken(split(scene), way)
+    check(placed, way)
     titles = [lane.band.title for lane in placed.lanes] + [plate.frame.title for plate in placed.plates]
     assert any(title.endswith(" (continued)") for title in titles)
     ids = [plate.frame.id for plate in placed.plates]
@@ -174,6 +207,6 @@ def tall_scenes(draw: st.DrawFn) -> Scene:
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
-@given(tall_scenes())
-def test_nothing_lies_on_anything_else_in_any_tall_picture(scene: Scene) -> None:
-    check(in_columns(lay_out(split(scene))))
+@given(tall_scenes(), st.sampled_from([DOWN, RIGHT]))
+def test_nothing_lies_on_anything_else_in_any_long_picture(scene: Scene, way: Direction) -> None:
+    check(broken(split(scene), way), way)

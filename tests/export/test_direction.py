@@ -7,9 +7,10 @@ import re
 import pytest
 
 from autograph_cli.export import ExportError, render
-from autograph_cli.export.columns import WIDEST
+from autograph_cli.export.breaks import WIDEST
+from autograph_cli.export.columns import misfit
 from autograph_cli.export.direction import RIGHT
-from autograph_cli.export.fitting import fitted, misfit, runs_right
+from autograph_cli.export.fitting import fitted, runs_right
 from autograph_cli.export.layered import lay_out
 from autograph_cli.export.placed import Placed, Rectangle
 from autograph_cli.export.scene import Arrow, Band, Box, Frame, Scene
