@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
 from autograph_cli.export.direction import Direction
@@ -25,9 +25,8 @@ LONGEST = WIDEST - 100.0
 """Points of the picture that fit into a row, beside its borders and the arrows at its ends."""
 
 
-def breaks(placed: Placed, top: float, high: float, count: int, way: Direction) -> list[float] | None:
-    """The best breaks between this many columns or rows, as even as can be; None if there are no good ones."""
-    costs = _costs(placed, _gaps(placed, way))
+def breaks(costs: Mapping[float, float], top: float, high: float, count: int, way: Direction) -> list[float] | None:
+    """The best of these breaks between so many columns or rows, as even as can be; None if there are no good ones."""
     step, stray = high / count, way.pick(STRAY, STRAY_ROW)
     found = {top: (0.0, [top])}
     for number in range(1, count + 1):
@@ -50,12 +49,12 @@ def _too_long(length: float, way: Direction) -> float:
     return max(0.0, length - LONGEST) if way.right else 0.0
 
 
-def _costs(placed: Placed, gaps: Sequence[float]) -> dict[float, float]:
-    """Of each gap that no more than `MOST` arrows cross, what is bad about a break there."""
+def possible(placed: Placed, way: Direction) -> dict[float, float]:
+    """Where a picture can be broken, with no more than `MOST` arrows across, and what is bad about it."""
     starts = sorted(min(y for _, y in line.points(1)) for line in placed.lines)
     ends = sorted(max(y for _, y in line.points(1)) for line in placed.lines)
     costs: dict[float, float] = {}
-    for y in gaps:
+    for y in _gaps(placed, way):
         across = bisect_left(starts, y) - bisect_right(ends, y)
         inside = 2 * sum(plate.top < y < plate.bottom for plate in placed.plates)
         inside += 6 * sum(lane.top < y < lane.bottom for lane in placed.lanes)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
-from autograph_cli.export.breaks import CONTINUED, WIDEST, breaks
+from autograph_cli.export.breaks import CONTINUED, WIDEST, breaks, possible
 from autograph_cli.export.direction import DOWN, Direction
 from autograph_cli.export.layered import free, legend
 from autograph_cli.export.placed import Lane, Line, Placed, Plate, Point, Rectangle, Stroke
@@ -66,12 +66,15 @@ def in_columns(placed: Placed, way: Direction = DOWN) -> Placed:
     top, bottom = _extent(whole)
     if bottom - top > MOST_COLUMNS * HIGHEST:
         return placed
-    found = [placed]
-    for count in range(2, way.pick(MOST_COLUMNS, MOST_ROWS) + 1):
-        between = breaks(whole, top, bottom - top, count, way)
+    best, found, costs = placed, [placed], possible(whole, way)
+    for count in way.pick(range(2, MOST_COLUMNS + 1), range(math.ceil(placed.width / WIDEST), MOST_ROWS + 1)):
+        between = breaks(costs, top, bottom - top, count, way)
         if between is not None:
             found.append(_broken(whole, [top, *between, bottom], way))
-    return min([its for its in found if its.width <= WIDEST] or found, key=misfit)
+        best = min([its for its in found if its.width <= WIDEST] or found, key=misfit)
+        if way.pick(found[-1].width > WIDEST, best is not found[-1] and best.width <= WIDEST):
+            break  # more columns are wider, more rows higher
+    return best
 
 
 def _extent(placed: Placed) -> tuple[float, float]:

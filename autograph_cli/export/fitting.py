@@ -25,7 +25,7 @@ def fitted(scene: Scene, direction: str, *, columns: bool) -> Placed:
     if direction == "right":
         return laid_out(RIGHT)
     down = laid_out(DOWN)
-    if direction == "down" or len(scene.boxes) > MOST_TRIED or _is_small(down):
+    if direction == "down" or len(scene.boxes) > MOST_TRIED or _is_small(down) or misfit(down) <= BETTER:
         return down
     right = laid_out(RIGHT)
     return right if misfit(right) + BETTER < misfit(down) else down
