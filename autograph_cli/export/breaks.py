@@ -17,7 +17,7 @@ MOST = 16
 CONTINUED = " (continued)"
 CLEAR = 4.0
 """Points around a box or a title that no break comes near to."""
-STRAY, STRAY_ROW = 0.3, 0.6
+STRAY, STRAY_ROW = 0.4, 0.6
 """The part of a column's height, or of a row's length, by which a break may be off from the ideal one."""
 EVEN = 8.0
 """What is bad about a break that is off by all of a column, where one about an arrow that leads on is 1."""

@@ -232,18 +232,22 @@ class _Gap:
 
         `parts` are the parts of their way aside that lines have made at its upper end and at its lower one.
         """
-        x, y, half, along = spot
-        others = [self.labels[number] for number in _near(self.labels_at, x, half)]
-        covered = math.fsum(
-            max(0.0, half + its - abs(x - ox)) for ox, oy, its, far in others if abs(y - oy) < (along + far) / 2 + 1
-        )
+        x, _, half, _ = spot
         crossed = 0.0
         for number in _near(self.at, x, half):
             line, above, below = self.ways[number]
             ends = [above + (below - above) * part - x for part in parts]
             if line != own and min(ends) < half and max(ends) > -half:
                 crossed += half + 1 - (0.0 if min(ends) < 0 < max(ends) else min(map(abs, ends)))
-        return covered * WORSE + crossed
+        return self.covered(spot) * WORSE + crossed
+
+    def covered(self, spot: _Spot) -> float:
+        """How much of other labels such a label would cover."""
+        x, y, half, along = spot
+        others = [self.labels[number] for number in _near(self.labels_at, x, half)]
+        return math.fsum(
+            max(0.0, half + its - abs(x - ox)) for ox, oy, its, far in others if abs(y - oy) < (along + far) / 2 + 1
+        )
 
 
 def _strips(x: float, half: float) -> range:
@@ -262,7 +266,10 @@ def _with_labels(
     stops: Sequence[Sequence[float]],
     way: Direction,
 ) -> list[Line]:
-    """Put the labels of short arrows on their lines, where they cover no other label and are on no other line."""
+    """Put the labels of short arrows on their lines, where they cover no other label and are on no other line.
+
+    Of arrows that leave one box close together, with the same label, one has it where there is no room for more.
+    """
     short = [number for number, line in enumerate(lines) if line.label is None and wires[number].label]
     ways: dict[int, list[tuple[int, float, float]]] = {web.row[web.chains[number][0]]: [] for number in short}
     for number, (chain, its) in enumerate(zip(web.chains, stops, strict=True)):
@@ -270,6 +277,7 @@ def _with_labels(
             if web.row[point] in ways:
                 ways[web.row[point]].append((number, above, below))
     gaps = {row: _Gap(its if len(its) < CROWDED else ()) for row, its in ways.items()}
+    said: set[tuple[int, str]] = set()
     for number in sorted(short, key=lambda number: (web.row[web.chains[number][0]], lines[number].start[0])):
         chain, line = web.chains[number], lines[number]
         upper, lower = rows[web.row[chain[0]]], rows[web.row[chain[-1]]]
@@ -288,6 +296,11 @@ def _with_labels(
             if clash == 0:
                 break
         _, _, spot, y = min(spots)
+        words = wires[number].tail, wires[number].label
+        if words in said and gap.covered((spot, y, half, along)):
+            continue
+        if wires[number].tail_port is None:
+            said.add(words)
         gap.add((spot, y, half, along))
         lines[number] = Line(line.start, line.strokes, (spot, y))
     return lines

@@ -22,7 +22,14 @@ def factored(expr: Expr) -> tuple[Expr, Expr]:
     return number * inner, body
 
 
-class step(sympy.Function):  # type: ignore[misc]
+class ZeroOrOne(sympy.Function):  # type: ignore[misc]
+    """A function that is 1 or 0, as each of its powers is then."""
+
+    def _eval_power(self, exponent: Expr) -> Expr | None:
+        return self if exponent.is_positive else None
+
+
+class step(ZeroOrOne):
     """1 where its argument is positive, else 0."""
 
     def fdiff(self, argindex: int = 1) -> Expr:
@@ -72,7 +79,7 @@ class where(sympy.Function):  # type: ignore[misc]
         return (sympy.Integer(0), chosen, 1 - chosen)[argindex - 1]
 
 
-class compared(sympy.Function):  # type: ignore[misc]
+class compared(ZeroOrOne):
     """1 where a comparison holds, else 0: a sign and its two sides."""
 
     def fdiff(self, argindex: int = 1) -> Expr:

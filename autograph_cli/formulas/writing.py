@@ -10,7 +10,7 @@ import sympy
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.str import StrPrinter
 
-from autograph_cli.formulas.functions import Expr
+from autograph_cli.formulas.functions import Expr, dot, matmul, outer
 
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -141,9 +141,16 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
     def _call(self, name: str, *args: Any) -> str:
         return rf"\operatorname{{{name}}}\left({', '.join(map(self._print, args))}\right)"
 
-    def _side(self, expr: Any) -> str:
+    def _side(self, expr: Any, within: Any = dot | outer) -> str:
         written = self._print(expr)
-        return rf"\left({written}\right)" if expr.is_Add or expr.is_Mul else written
+        return rf"\left({written}\right)" if expr.is_Add or expr.is_Mul or isinstance(expr, within) else written
+
+    def _needs_mul_brackets(self, expr: Any, first: bool = False, last: bool = False) -> bool:
+        """Products of tensors, which look like those of numbers, are told apart from these."""
+        lone = first and last
+        if isinstance(expr, matmul | dot | outer) and not lone:
+            return True
+        return bool(super()._needs_mul_brackets(expr, first, last))
 
     def _print_matmul(self, expr: Any, exp: str | None = None) -> str:
         return self._raised(r" \, ".join(map(self._side, expr.args)), exp)
@@ -157,7 +164,7 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
     def _print_transpose(self, expr: Any, exp: str | None = None) -> str:
         if len(expr.args) > 1:
             return self._raised(self._call("transpose", *expr.args), exp)
-        return self._raised(rf"{{{self._side(expr.args[0])}}}^{{\top}}", exp)
+        return self._raised(rf"{{{self._side(expr.args[0], matmul | dot | outer)}}}^{{\top}}", exp)
 
     def _print_total(self, expr: Any, exp: str | None = None) -> str:
         below = f"_{{{', '.join(map(str, expr.args[1]))}}}" if expr.args[1] else ""

@@ -112,10 +112,11 @@ def _numbered(value: Any) -> Iterable[tuple[int, Any]]:
 
 
 def parameters_in(value: Any) -> Iterator[tuple[str, Any]]:
-    """The parameters of a module, unless the script has written how they are listed."""
-    named = getattr(type(value), "named_parameters", None)
-    if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
-        yield from named(value)
+    """The parameters and buffers of a module, unless the script has written how they are listed."""
+    for listing in ("named_parameters", "named_buffers"):
+        named = getattr(type(value), listing, None)
+        if isinstance(named, FunctionType) and kind_of(named.__code__.co_filename) != USER:
+            yield from named(value)
 
 
 def tensors_in(path: str, value: Any, depth: int = 0, cls: type = Builtin.tensor) -> Iterator[tuple[str, Any]]:

@@ -147,6 +147,17 @@ def test_formulas_are_latex_too() -> None:
     assert found[2].latex == r"\frac{\partial \mathit{loss}}{\partial w} = 2 x y \left(1 - y^{2}\right)"
 
 
+def test_a_power_of_what_is_1_or_0_is_itself_and_products_of_tensors_stand_in_brackets() -> None:
+    script = (
+        "W = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)\nx = torch.randn(3, dtype=torch.float64)\n"
+        "s = torch.tensor(2.0, requires_grad=True, dtype=torch.float64)\nloss = (torch.relu(W @ x) * s).sum()\n"
+        "g, = grad(loss, W, create_graph=True)\np = ((g @ x) * s).sum()\np.backward()"
+    )
+    found = {str(each).partition(" = ")[0]: each for each in run(script)[0]}
+    assert "²" not in str(found["g"])
+    assert r"s \left(g \, x\right)" in found["p"].latex
+
+
 def test_a_graph_without_names_has_no_formula() -> None:
     with pytest.raises(FormulaError, match="no formula to write"):
         formulas_of(Graph())

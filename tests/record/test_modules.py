@@ -93,7 +93,7 @@ def test_parameters_and_buffers_belong_to_their_module_and_what_was_made_in_it_t
         ("net.0.scale", "net.0", None),
         ("net.0.inner.weight", "net.0.inner", None),
         ("net.0.inner.bias", "net.0.inner", None),
-        ("net.0", None),  # the buffer
+        ("net.0.mask", "net.0", None),
         ("net.0", 1),  # the ones
         ("net.0.inner", 2),  # the row that a linear layer makes of a vector
         ("x", "", None),
