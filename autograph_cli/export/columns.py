@@ -25,8 +25,9 @@ TALL = 1.5
 """How many times as high as wide a picture may be before it is broken."""
 LOW = 700.0
 """Points of height up to which any picture stays whole."""
-SMALL_TEXT, WAY_BACK = 2.0, 0.06
-"""How much worse than a wrong shape a width is at which text gets too small, and an arrow into the next column."""
+SMALL_TEXT, WAY_BACK = 2.0, 0.09
+"""How much worse than a wrong shape a width is at which text gets too small, and an arrow into the next column, and
+each other one that runs beside it there."""
 MOST_COLUMNS, MOST_ROWS, HIGHEST = 6, 16, 4 * WIDEST
 """How many columns or rows there may be, and the height of a column that is of no use any more."""
 APART, WAY = 26.0, 9.0
@@ -102,7 +103,7 @@ def _broken(placed: Placed, ends: Sequence[float], way: Direction) -> Placed:
         broken, far, low = broken.turned(), low, far
     samples, bottom, right = legend(placed.scene, low + 12, far)
     right = max(far, right, EDGE_OF_PAPER + text_width(placed.scene.title) * TITLE)
-    back = sum(map(len, ways))
+    back = sum(len(its) * (len(its) + 1) // 2 for its in ways)
     return replace(broken, samples=samples, width=right + EDGE_OF_PAPER, height=bottom + EDGE_OF_PAPER, back=back)
 
 

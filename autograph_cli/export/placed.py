@@ -150,7 +150,7 @@ class Placed:
     plates: tuple[Plate, ...] = ()
     """Of the frames of the scene, the outer ones first."""
     back: int = 0
-    """How many arrows lead from one column or row into the next."""
+    """How many arrows, and pairs of them side by side, lead from one column or row into the next."""
 
     def turned(self) -> Placed:
         """The same graph; title and legend, which are not part of it, stay as they are."""
