@@ -10,7 +10,7 @@ from dataclasses import replace
 from autograph_cli.export.modules import is_foreign, leaf_names, leaves_words
 from autograph_cli.export.rolling import still_true
 from autograph_cli.export.scene import Arrow, Box, Frame, Scene
-from autograph_cli.export.style import OPERATIONS
+from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.nesting import Nesting
 
@@ -186,7 +186,7 @@ class _Closing:
         led, left = self.leading.get(frame.id, []), self.leaving.get(frame.id, [])
         ways = f"{_shapes(led)} → {_shapes(left)}".strip()
         lines = tuple(line for line in (ways, self._size(frame), self._nodes(frame, members)) if line)
-        results = [self.drawn[key].title for key in members if self.drawn[key].style == "result"]
+        results = [self.drawn[key].title for key in members if self.drawn[key].style in RESULTS]
         tooltip = [frame.tooltip, *self._told("in", led), *self._told("out", left)]
         tooltip += [f"in it: {', '.join(results)}"] if results else []
         leaves = leaf_names((self.drawn[key] for key in members), self.graph, self.data)

@@ -20,6 +20,7 @@ _SHAPES: dict[Style, tuple[str, str]] = {
     "cut": ("[", "]"),
     "saved": ("(", ")"),
     "mark": ("(", ")"),
+    "root": ("(", ")"),
     "result": ("(", ")"),
     "module": ("(", ")"),
     "folded": ("(", ")"),

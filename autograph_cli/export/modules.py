@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from autograph_cli.export.labels import short
 from autograph_cli.export.scene import Box, Frame, Scene
-from autograph_cli.export.style import OPERATIONS
+from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
@@ -50,7 +50,7 @@ class _Framing:
         call = self.home[box.id]
         if call is None:
             return box
-        title = self._short(box, call) if box.style in ("leaf", "input", "result") else box.title
+        title = self._short(box, call) if box.style in ("leaf", "input", *RESULTS) else box.title
         return changed(box, title=title, frame=frame_id(call, box.band))
 
     def _short(self, box: Box, call: int) -> str:

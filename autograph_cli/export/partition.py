@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from autograph_cli.export.ranks import rows_of
 from autograph_cli.export.scene import Arrow, Box, Scene
-from autograph_cli.export.style import OPERATIONS
+from autograph_cli.export.style import OPERATIONS, RESULTS
 
 SLACK = 2
 """A scene of up to so many times the limit is left as it is, for pieces tell much less."""
@@ -50,7 +50,7 @@ def cut_across(scene: Scene, limit: int) -> Scene:
 def _kept(scene: Scene, limit: int) -> set[str]:
     """Boxes that stay: results, leaves and inputs, as far as they are few."""
     kept: set[str] = set()
-    for styles in (("result",), ("leaf", "input")):
+    for styles in (RESULTS, ("leaf", "input")):
         found = {box.id for box in scene.boxes if box.style in styles and not box.small}
         if len(kept) + len(found) <= KEPT * limit:
             kept |= found
@@ -86,7 +86,7 @@ def _piece(key: str, members: Sequence[Box]) -> Box:
     if not many:
         title = f"{len(members):,} leaves and inputs"
         return replace(members[0], id=key, title=title, subtitle="", lines=(), tooltip="", small=False)
-    styles = Counter(box.style for box in members if box.style not in ("leaf", "input", "result", "cut"))
+    styles = Counter(box.style for box in members if box.style not in ("leaf", "input", *RESULTS, "cut"))
     names = Counter(box.title for box in members if box.style in styles)
     shown = [name for name, _ in names.most_common(NAMED)]
     lines = [f"{many:,} operations: " + ", ".join(f"{count:,} {name}" for name, count in names.most_common())]
@@ -106,7 +106,7 @@ def _piece(key: str, members: Sequence[Box]) -> Box:
 
 def _joined(scene: Scene, part: dict[str, str]) -> tuple[Arrow, ...]:
     """The arrows between what is left, those between the same boxes as one, with their number."""
-    results = {box.id for box in scene.boxes if box.style == "result"}
+    results = {box.id for box in scene.boxes if box.style in RESULTS}
     made = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
     arrows: dict[tuple[str, str, bool], Arrow] = {}
     counts: Counter[tuple[str, str, bool]] = Counter()

@@ -33,7 +33,7 @@ from autograph_cli.export.placed import Placed
 from autograph_cli.export.repeats import fold_repeats
 from autograph_cli.export.rolling import roll, rolled_if_smaller
 from autograph_cli.export.said_once import said_once
-from autograph_cli.export.scene import Box, Scene, build
+from autograph_cli.export.scene import Box, Scene, build, differentiated_in
 from autograph_cli.export.svg import to_svg
 from autograph_cli.export.titles import title_of
 from autograph_cli.formulas import Formula, formulas_of
@@ -111,6 +111,8 @@ class Job:
     """What is wrong, by node."""
     colour: str | None = None
     """What the colours of boxes tell."""
+    differentiated: Collection[str] | None = None
+    """The names of roots at which backward passes began."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
@@ -144,6 +146,7 @@ class Job:
             marks=self.marks,
             brief=self.page,
             flows=not self.page and (self.data or not self.sliced),
+            differentiated=self.differentiated,
         )
         if self.colour is not None:
             taken = amounts(self.graph, self.colour, self.view, self.title)
@@ -460,6 +463,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         data=flows or view == "forward",
         marks=marks,
         colour=asked.colour,
+        differentiated=differentiated_in(graph),
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from autograph_cli.export.saved_boxes import gathered
 from autograph_cli.export.scene import Arrow, Box, Scene
+from autograph_cli.export.style import RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.loops import Seat, find_turns
 
@@ -107,7 +108,7 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
 
     A result from outside of the loop that the first turn takes as well stays between the two.
     """
-    results = {box.id for box in scene.boxes if box.style == "result"}
+    results = {box.id for box in scene.boxes if box.style in RESULTS}
     made = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
     ends = {(arrow.tail, arrow.head) for arrow in scene.arrows}
 

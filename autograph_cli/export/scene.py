@@ -19,6 +19,7 @@ from autograph_cli.graph.records import UNGRADED
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
 
 LEGEND: dict[Style, str] = {
+    "root": "differentiated",
     "result": "result",
     "operation": "operation",
     "untracked": "not recorded by autograd",
@@ -163,15 +164,25 @@ def build(
     marks: Collection[tuple[int, str]] = (),
     brief: bool = False,
     flows: bool = True,
+    differentiated: Collection[str] | None = None,
 ) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
     `shown` are the facts that stand on its boxes (`graph.facts.WORDS`); with `tags` a leaf or an input whose users are
     far from each other is drawn small at each of them, else it is one box with all its arrows. `marks` say what is
     wrong at a node; `brief` tooltips say which node a box shows, and no more. If numbers are shown, they stand at the
-    arrows that they go along, unless `flows` is false.
+    arrows that they go along, unless `flows` is false. Roots that were `differentiated` have a look of their own:
+    unless told otherwise those at which passes of this graph began.
     """
-    return _Builder(graph, data, shown, tags, marks, brief, flows).scene(title)
+    if differentiated is None:
+        differentiated = differentiated_in(graph)
+    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated).scene(title)
+
+
+def differentiated_in(graph: Graph) -> set[str]:
+    """The names of the roots at which backward passes began."""
+    began = {(edge.node, edge.nr) for entry in graph.passes for edge in entry.roots}
+    return {root.name for root in graph.roots if (root.node, root.nr) in began}
 
 
 class _Builder:
@@ -184,6 +195,7 @@ class _Builder:
         marks: Collection[tuple[int, str]],
         brief: bool,
         flows: bool,
+        differentiated: Collection[str],
     ) -> None:
         self.graph, self.data, self.marks = graph, data, marks
         self.detached = self._detached() if data else {}
@@ -197,6 +209,7 @@ class _Builder:
                 )  # it is called by its grad_fn, which the data do not have
                 name = "result" if nameless else shown_name(root.name)
                 self.rooted.setdefault((root.node, root.nr), []).append(name)
+        self.differentiated = {(root.node, root.nr) for root in graph.roots if root.name in differentiated}
         self.pills = {position: f"r{number}" for number, position in enumerate(self.rooted)}
         self.uses = self._uses()
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
@@ -339,7 +352,8 @@ class _Builder:
         key = self.pills[node.id, nr]
         names = ", ".join(self.rooted[node.id, nr])
         tooltip = f"{visible(names)}: {node.outputs[nr].type}"
-        self.boxes.append(Box(key, "result", short(names), "", (), tooltip, self.band[node.id]))
+        style: Style = "root" if (node.id, nr) in self.differentiated else "result"
+        self.boxes.append(Box(key, style, short(names), "", (), tooltip, self.band[node.id]))
         tail, head = (f"n{node.id}", key) if self.data else (key, f"n{node.id}")
         self.arrows.append(self._arrow(tail, head, (node.id, nr), self.labels.type(node, nr), False, tooltip))
 

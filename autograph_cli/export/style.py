@@ -13,6 +13,7 @@ Style = Literal[
     "operation",
     "untracked",
     "derivative",
+    "root",
     "result",
     "cut",
     "saved",
@@ -26,6 +27,8 @@ Style = Literal[
 
 OPERATIONS: frozenset[Style] = frozenset(("operation", "untracked", "derivative"))
 """The styles of what was computed."""
+RESULTS: frozenset[Style] = frozenset(("root", "result"))
+"""The styles of what the script has of it: what was differentiated, and the rest."""
 FONT = "Helvetica"
 INK, PALE_INK, LINE, LINK, WRONG = "#222222", "#555555", "#666666", "#B05A9A", "#C62828"
 TITLE, SUBTITLE, SMALL, EDGE, BAND = 12, 9, 10, 9, 11
@@ -53,7 +56,8 @@ STYLES: dict[Style, dict[str, str]] = {
     "derivative": {"shape": "box", "style": "filled", "fillcolor": "#FCEFC9", "color": "#A87400"},
     "cut": {"shape": "box", "style": "filled,dashed", "fillcolor": "#FFFFFF", "color": "#999999"},
     "saved": {"shape": "box", "style": "filled,rounded", "fillcolor": "#E3F1E6", "color": "#5E8C6A"},
-    "result": {"shape": "box", "style": "filled,rounded", "fillcolor": "#F3C6A5", "color": "#D55E00", "penwidth": "2"},
+    "root": {"shape": "box", "style": "filled,rounded", "fillcolor": "#F3C6A5", "color": "#D55E00", "penwidth": "2"},
+    "result": {"shape": "box", "style": "filled,rounded", "fillcolor": "#FDF1E7", "color": "#D55E00"},
     "added": {"shape": "box", "style": "filled", "fillcolor": "#CDEBC5", "color": "#007A3D", "penwidth": "2"},
     "removed": {"shape": "box", "style": "filled,dashed", "fillcolor": "#F9D5D3", "color": "#B2182B", "penwidth": "2"},
     "changed": {"shape": "box", "style": "filled", "fillcolor": "#FFF2A8", "color": "#8A6D00", "penwidth": "2"},

@@ -54,7 +54,7 @@ def texts(svg: bytes) -> list[str]:
 LINES = (("one",), ("one", "▁▂▃"), ("[[1, 2],", " [3, 4]]"), CODE, tuple(f"line {n}" * 3 for n in range(9)))
 
 
-@pytest.mark.parametrize("style", ["operation", "leaf", "input", "result", "saved"])
+@pytest.mark.parametrize("style", ["operation", "leaf", "input", "root", "result", "saved"])
 @pytest.mark.parametrize("lines", LINES)
 @pytest.mark.parametrize("subtitle", ["", "subtitle"])
 def test_lines_stand_within_their_box_and_below_each_other(style: Style, lines: tuple[str, ...], subtitle: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -101,6 +102,15 @@ def test_a_gradient_picture_has_the_mark_where_the_path_ends(run: Callable[[str]
     box = next(line.split("[")[0].strip() for line in flowchart.splitlines() if "MulBackward0" in line)
     mark = next(line.split("(")[0].strip() for line in flowchart.splitlines() if "cut here" in line)
     assert f"  {box} -.-> {mark}" in flowchart.splitlines()
+
+
+@pytest.mark.parametrize("view", ["forward", "backward", "double-backward"])
+def test_what_was_differentiated_looks_unlike_other_results(run: Callable[[str], Trace], view: str) -> None:
+    trace = run("h = w * v\nloss = h.exp().sum()\ng, = torch.autograd.grad(loss, w, create_graph=True)\n")
+    picture = render(trace.steps[-1], view, "mermaid").decode()
+    looks = dict(re.findall(r'\w+\("(\w+)"\):::(\w+)', picture))
+    assert looks["loss"] == "root"
+    assert {looks[name] for name in looks if name not in ("loss", "differentiated")} <= {"result"}
 
 
 def test_the_arrow_to_a_mark_is_red(run: Callable[[str], Trace]) -> None:
