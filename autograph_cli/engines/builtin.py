@@ -29,6 +29,7 @@ from autograph_cli.engines.builtin_saved import (
     types,
 )
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Listener, ModuleCall, Output, key_of, shown
+from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, device_of
 from autograph_cli.torch._arrays.cuda import on_host
 from autograph_cli.torch._core.dispatch import run
@@ -425,6 +426,11 @@ class Builtin:
         return formula_of(cls)
 
     # -- measures
+
+    def queued(self) -> Callable[[], int] | None:
+        return thread_state.queued
+
+    mark, since = staticmethod(cuda.mark), staticmethod(cuda.since)
 
     @property
     def namespace(self) -> Any:

@@ -377,6 +377,16 @@ class Engine(Protocol):
         arguments that it was given by name, if there are; None ends it. Call `changing` with an operation in place, its
         arguments and those by name, before it changes them."""
 
+    def queued(self) -> Callable[[], int] | None:
+        """What waits for a GPU and tells the nanoseconds that it took for the operation that a watcher is being told of;
+        None for one of the CPU."""
+
+    def mark(self, values: Iterable[Any]) -> Any:
+        """A mark in the queue of the GPU that tensors or gradients are on; None on the CPU."""
+
+    def since(self, mark: Any) -> Callable[[], int] | None:
+        """What waits until the GPU has come to now, and tells the nanoseconds since a mark; None for no mark."""
+
     def operation_of(self, node: Any) -> Any:
         """The operation that such nodes are of, as a watcher is given it; None for a custom Function. Of what left no
         node, it is asked with what the listener was told."""

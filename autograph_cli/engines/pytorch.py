@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from autograph_cli.engines import pytorch_hooks as hooks, pytorch_passes as passes
+from autograph_cli.engines import pytorch_hooks as hooks, pytorch_marks as marks, pytorch_passes as passes
 from autograph_cli.engines.protocol import Inside, Listener, ModuleCall, Output
 from autograph_cli.engines.pytorch_compiled import inside_of, watch
 from autograph_cli.engines.pytorch_derive import derive, unseen
@@ -446,6 +446,12 @@ class PyTorch:
 
     def operation_of(self, node: Any) -> Any:
         return self._operation
+
+    late: Callable[[], int] | None = None
+    mark, since = staticmethod(marks.mark), staticmethod(marks.since)
+
+    def queued(self) -> Callable[[], int] | None:
+        return self.late
 
     def runs(self) -> Any:
         return current_node()

@@ -191,9 +191,10 @@ def _told(engine: PyTorch, operation: Any, args: Any, kwargs: Any) -> Any:
     if engine.watcher is None:
         result = private.compute(operation, args, kwargs)
     else:
-        start = time.perf_counter_ns()
+        mark, start = engine.mark(args), time.perf_counter_ns()
         result = private.compute(operation, args, kwargs)
-        engine.watcher(operation, args, result, time.perf_counter_ns() - start, kwargs)
+        took, engine.late = time.perf_counter_ns() - start, engine.since(mark)
+        engine.watcher(operation, args, result, took, kwargs)
     made = private.sequence_number() != number or (torch.is_grad_enabled() and _has_gradient(result))
     if made or not private.in_pass():
         given = before or [(x, None) for x in tensors_in((*args, *kwargs.values()))]

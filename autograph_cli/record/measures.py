@@ -24,6 +24,10 @@ KINDS = ("values", "time", "flops", "memory", "formula", "inside", "check")
 _now = time.perf_counter_ns
 
 
+Time = int | Callable[[], int]
+"""Nanoseconds, or what waits for a GPU and tells them."""
+
+
 @functools.cache
 def clock_cost() -> int:
     """The nanoseconds that are measured where nothing is done: they are taken off each time."""
@@ -37,12 +41,14 @@ class Found:
     formulas: bool = False
     values: dict[tuple[int, int], Values] = field(default_factory=dict)
     gradients: dict[int, tuple[Values | None, ...]] = field(default_factory=dict)
-    times: dict[int, tuple[int, int]] = field(default_factory=dict)
+    times: dict[int, tuple[int, Time]] = field(default_factory=dict)
     """When operations began, and how long they took."""
     flops: dict[int, int] = field(default_factory=dict)
-    runs: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
+    runs: dict[int, list[tuple[int, Time, int]]] = field(default_factory=dict)
     """Of backward nodes: when they began, how long they took, and their floating-point operations."""
     inside: dict[int, Graph] = field(default_factory=dict)
+    queued: Callable[[], int] | None = None
+    """What waits for all that a GPU was told so far."""
     began: int = 0
     """When the first operation began; 0 before."""
     ended: int = 0
@@ -63,7 +69,7 @@ class Found:
         number = event.number
         values = tuple([self.values.get((number, nr)) for nr in range(outputs)])
         began, took = self.times.get(number, (None, None))
-        runs = self.runs.get(number, ())
+        runs = [(began, _settled(took), flops) for began, took, flops in self.runs.get(number, ())]
         point = self.points.pop(number, None)
         if point is not None and self.checks is not None:
             self.checked[number] = self.checks.result(point)
@@ -71,7 +77,7 @@ class Found:
         measured = Measured(
             values if any(values) else (),
             self.gradients.get(number, ()),
-            took,
+            None if took is None else _settled(took),
             sum(took for _, took, _ in runs) if runs else None,
             engine.formula(event.cls) if self.formulas and event.is_operation else (),
             self.inside.get(number),
@@ -102,10 +108,15 @@ class Found:
 _NOTHING = Measured()
 
 
+def _settled(took: Time) -> int:
+    """Nanoseconds; those of a GPU once it is done."""
+    return took if isinstance(took, int) else took()
+
+
 class _Here(threading.local):
     """What goes on in this thread."""
 
-    took: tuple[Any, int, int, int] = None, 0, 0, 0
+    took: tuple[Any, int, Time, int] = None, 0, 0, 0
     """The operation that was computed last, when it began, its nanoseconds, and its floating-point operations."""
     opened: Inside | None = None
     fresh: Sequence[Held] = ()
@@ -228,7 +239,8 @@ class Measures:
         here, watch = self.here, self.here.watch
         began = here.clock() - nanoseconds
         flops = self.engine.flops(op, args, outputs) if "flops" in self.kinds else 0
-        here.took = op, began, max(nanoseconds - clock_cost(), 0), flops
+        took = self._queued(self.engine.queued())
+        here.took = op, began, max(nanoseconds - clock_cost(), 0) if took is None else took, flops
         if self.paused:
             return
         if watch is not None:
@@ -239,6 +251,12 @@ class Measures:
             self.allocations.see(self.engine.tensors_in(args), "given")
             what = ("result", None) if watch is None else ("gradient", watch.number)
             here.fresh = self.allocations.see(self.engine.tensors_in((outputs,)), *what)
+
+    def _queued(self, late: Callable[[], int] | None) -> Callable[[], int] | None:
+        """Note that the step is not over before a GPU has done this."""
+        if late is not None and not self.paused:
+            self.found.queued = late
+        return late
 
     @contextlib.contextmanager
     def pausing(self) -> Iterator[None]:
@@ -253,6 +271,8 @@ class Measures:
         """The step that is going on in this thread is over."""
         found, here = self.log.step.found, self.here
         if found is not None and found.began and not found.ended:
+            if found.queued is not None:
+                found.queued()
             found.ended = here.clock()
             found.measuring = here.measuring - found.measuring
             if self.allocations is not None:
@@ -347,6 +367,7 @@ class _Watch:
         self.number: int | None = None
         """The event of the node that is running."""
         self.since = self.flops = 0
+        self.mark: Any = None
         self.outer_watch: _Watch | None = None
         self.opened: Inside | None = None
         self.outer: Inside | None = None
@@ -386,6 +407,7 @@ class _Watch:
                 self.opened.run(grad)
                 measures.opened = self.outer
         self.outer_watch, measures.here.watch = measures.here.watch, self
+        self.mark = engine.mark(several) if "time" in measures.kinds else None
 
     def ended(self) -> None:
         """The node that was running, if there was one, is done."""
@@ -396,7 +418,8 @@ class _Watch:
         here.watch, self.outer_watch = self.outer_watch, None
         if "time" in measures.kinds or "flops" in measures.kinds:
             took = here.clock() - self.since - clock_cost()
-            found.runs.setdefault(number, []).append((self.since, max(took, 0), self.flops))
+            late = measures._queued(measures.engine.since(self.mark))
+            found.runs.setdefault(number, []).append((self.since, max(took, 0) if late is None else late, self.flops))
         if self.opened is not None:
             found.inside.setdefault(number, self.opened.graph())
             measures.opened, self.opened = self.outer, None

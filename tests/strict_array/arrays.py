@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .pool import told
+from .queues import read, synchronize, tell, transfers
 
 KNOWN = json.loads(Path(__file__).with_name("cupy.json").read_text())
 """What record_cupy.py found in CuPy."""
@@ -36,8 +36,6 @@ DTYPES = (
     "bfloat16",
 )
 """The dtypes that CuPy has."""
-transfers: Counter[str] = Counter()
-"""Copies "to the device" and "to the host", and how often elements were asked "for control"."""
 ANY = (bool, int, float, complex, np.generic)
 """What may stand beside an array: Python's numbers and NumPy's scalars."""
 
@@ -96,6 +94,7 @@ def wrapped(found: Any, *sources: Any) -> Any:
     made = object.__new__(ndarray)
     made._a, made.base, made._mem = a, None, None
     told(root(a))
+    tell()
     for source in flat(sources):
         if root(source._a) is root(a) and a is not source._a:
             made.base = source if source.base is None else source.base
@@ -122,6 +121,12 @@ def writeable(a: Any, sources: Any) -> Any:
 def in_a_row(whole: Any) -> Any:
     """The memory of an array that has no gaps, as its elements lie there."""
     return np.lib.stride_tricks.as_strided(whole, (whole.size,), (whole.itemsize,))
+
+
+def crossed(where: str) -> None:
+    """Elements are asked for, which waits until they are computed."""
+    transfers[where] += 1
+    read()
 
 
 marks: list[str] = []
@@ -230,19 +235,19 @@ class ndarray:
     # -- to the host: only these
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
-        transfers["to the host"] += 1
+        crossed("to the host")
         return self._a.copy(order)
 
     def item(self) -> Any:
-        transfers["to the host"] += 1
+        crossed("to the host")
         return self._a.item()
 
     def tolist(self) -> Any:
-        transfers["to the host"] += 1
+        crossed("to the host")
         return self._a.tolist()
 
     def tobytes(self, order: str = "C") -> bytes:
-        transfers["to the host"] += 1
+        crossed("to the host")
         return self._a.tobytes(order)
 
     def set(self, arr: Any, stream: Any = None) -> None:
@@ -250,19 +255,19 @@ class ndarray:
         self._a[...] = arr
 
     def __bool__(self) -> bool:
-        transfers["for control"] += 1
+        crossed("for control")
         return bool(self._a)
 
     def __int__(self) -> int:
-        transfers["for control"] += 1
+        crossed("for control")
         return int(self._a)
 
     def __float__(self) -> float:
-        transfers["for control"] += 1
+        crossed("for control")
         return float(self._a)
 
     def __complex__(self) -> complex:
-        transfers["for control"] += 1
+        crossed("for control")
         return complex(self._a)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -393,7 +398,8 @@ class Device:
 
     def use(self) -> None: ...
 
-    def synchronize(self) -> None: ...
+    def synchronize(self) -> None:
+        synchronize()
 
 
 # ---------------------------------------------------------------- the other methods, each with CuPy's parameters

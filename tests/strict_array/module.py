@@ -7,7 +7,6 @@ import ctypes
 import inspect
 import math
 import sys
-import time
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,10 +28,10 @@ from .arrays import (
     ndarray,
     refuse_host,
     signature,
-    transfers,
     wrapped,
 )
 from .pool import MemoryHook, MemoryPool, OutOfMemoryError, get_allocator, pool, set_allocator
+from .queues import CUDARuntimeError, Event, Stream, get_current_stream, get_elapsed_time, synchronize, transfers
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 ATOMIC, ORDERED = "iIQLfdeFD", "iIQLfd"
@@ -279,52 +278,6 @@ class ufunc:
         self._of.at(a._a, bare(indices), bare(b))
 
 
-class Event:
-    """A mark in a queue of work."""
-
-    def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
-        self._at: float | None = None
-
-    done = property(lambda self: True)
-
-    def record(self, stream: Any = None) -> None:
-        self._at = time.perf_counter()
-
-    def synchronize(self) -> None: ...
-
-
-class Stream:
-    """A queue of work, which is done at once."""
-
-    def __init__(
-        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None
-    ) -> None:
-        self.ptr = 0
-
-    null: Any = None
-    done = property(lambda self: True)
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, *_: Any) -> None: ...
-
-    def use(self) -> Stream:
-        return self
-
-    def record(self, event: Any = None) -> Any:
-        event = event or Event()
-        event.record(self)
-        return event
-
-    def wait_event(self, event: Any) -> None: ...
-
-    def synchronize(self) -> None: ...
-
-
-Stream.null = Stream()
-
-
 def _modules() -> dict[str, types.ModuleType]:
     cupy = types.ModuleType("cupy")
     made = {"cupy": cupy}
@@ -356,7 +309,7 @@ def _modules() -> dict[str, types.ModuleType]:
     cuda = types.ModuleType("cupy.cuda")
     runtime = types.SimpleNamespace(
         getDeviceCount=lambda: 1,
-        deviceSynchronize=lambda: None,
+        deviceSynchronize=synchronize,
         getDeviceProperties=lambda n: {
             "name": b"stand-in",
             "major": 9,
@@ -384,8 +337,8 @@ def _modules() -> dict[str, types.ModuleType]:
         is_available=lambda: True,
         runtime=runtime,
         memory=types.SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
-        get_current_stream=lambda: Stream(),
-        get_elapsed_time=lambda a, b: (b._at - a._at) * 1e3,
+        get_current_stream=get_current_stream,
+        get_elapsed_time=get_elapsed_time,
     )
     vars(cupy).update(
         ndarray=ndarray, ufunc=ufunc, cuda=cuda, get_default_memory_pool=lambda: pool, __version__=KNOWN["version"]
@@ -441,10 +394,6 @@ def _linalg_as_in_cupy(linalg: Any) -> None:
 
     for name in KNOWN["folders"]["linalg"]:
         setattr(linalg, name, silent(getattr(linalg, name)))
-
-
-class CUDARuntimeError(RuntimeError):
-    """An error of CUDA's."""
 
 
 @contextlib.contextmanager

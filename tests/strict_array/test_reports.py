@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from autograph_cli.cli.main import main
+from autograph_cli.record import runner
 
 pytestmark = pytest.mark.usefixtures("gpu")
 SCRIPT = """
@@ -45,3 +47,17 @@ def test_the_profile_has_a_timeline_of_each_device(tmp_path: Path, monkeypatch: 
     told = said(tmp_path, monkeypatch, "profile")
     assert "memory on cuda:0: at most " in told
     assert "memory on cpu: at most " in told
+
+
+def test_times_are_those_between_marks_in_the_queue_and_a_step_waits_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transfers: dict[str, int]
+) -> None:
+    monkeypatch.setattr(importlib.import_module("cupy").cuda, "get_elapsed_time", lambda start, end: 5.0)
+    (tmp_path / "train.py").write_text(SCRIPT)
+    result, trace = runner.record(runner.Target.of(str(tmp_path / "train.py")), record=("time",))
+    assert result.exit_code == 0
+    there = [node.measured for step in trace.steps for node in step.graph.nodes if node.op in ("tanh", "addmm")]
+    here = [node.measured for step in trace.steps for node in step.graph.nodes if node.op == "exp"]
+    assert {(one.time, *(run.time for run in one.runs)) for one in there} == {(5_000_000, 5_000_000)}
+    assert all(5_000_000 not in (one.time, one.backward_time) for one in here)
+    assert transfers["waits"] == trace.total_steps

@@ -9,7 +9,8 @@ import contextlib
 import functools
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,8 @@ class Cuda(Backend):
         """The default random stream of each GPU that has drawn."""
         self.bound: dict[Any, Any] = {}
         """The kernel of each operation that has run."""
+        self.used: list[tuple[Any, Any]] = []
+        """Memory that no tensor has any more, and the mark in another queue that has to be done before it is free."""
 
     def device(self, raw: Array) -> device:
         return on(raw.device.id)
@@ -110,15 +113,30 @@ class Cuda(Backend):
         cuda = self.cupy.cuda
         with contextlib.nullcontext() if cuda.runtime.getDevice() == where.index else cuda.Device(where.index):
             yield
-            if process_state.op_hook is not None:  # who times an operation waits for it
-                cuda.get_current_stream().synchronize()
+
+    def record_stream(self, raw: Array, stream: Any) -> None:
+        """Memory that a queue uses beside the one it was made in is not free before that queue has done what it was told
+        until then: CuPy's pool knows of the latter alone."""
+        owner = self.owner(raw)
+        weakref.finalize(owner, self._release, owner.data.mem, stream).atexit = False
+
+    def _release(self, memory: Any, stream: Any) -> None:
+        with self.cupy.cuda.Device(memory.device_id):
+            self.used.append((memory, stream.record()))
 
     def allocate(self, size: int) -> Any:
         """Memory of the current GPU, from CuPy's pool; PyTorch's error where there is none left."""
+        used, self.used = self.used, []
+        self.used += [kept for kept in used if not kept[1].done]
         pool, cuda = self.cupy.get_default_memory_pool(), self.cupy.cuda
         try:
             return pool.malloc(size)
         except cuda.memory.OutOfMemoryError as error:
+            if self.used:
+                for _, mark in self.used:
+                    mark.synchronize()
+                self.used.clear()
+                return self.allocate(size)
             index = cuda.runtime.getDevice()
             self.counts.of[index].num_ooms += 1
             free, total = cuda.Device(index).mem_info
@@ -223,6 +241,48 @@ def on_gpu(where: device) -> Iterator[None]:
     finally:
         thread_state.place = before
         process_state.special -= 1
+
+
+def mark(values: Any) -> Any:
+    """A mark in the queue of the GPU that the first tensor of a GPU among values is on, after what it was told until now;
+    None where there is no such tensor."""
+    where = _gpu_of(values) if opened.cache_info().currsize else None
+    if where is None:
+        return None
+    cuda = opened().cupy.cuda
+    with cuda.Device(where.index):
+        found = cuda.Event()
+        found.record()
+    return where, found
+
+
+def since(before: Any) -> Callable[[], int] | None:
+    """What waits until a GPU has come to now, and tells the nanoseconds since a mark; None for no mark."""
+    if before is None:
+        return None
+    cuda, (where, start) = opened().cupy.cuda, before
+    with cuda.Device(where.index):
+        end = cuda.Event()
+        end.record()
+
+    def nanoseconds() -> int:
+        if not end.done:
+            end.synchronize()
+        return round(cuda.get_elapsed_time(start, end) * 1e6)
+
+    return nanoseconds
+
+
+def _gpu_of(values: Any) -> device | None:
+    for x in values:
+        if x.__class__ in (tuple, list):
+            where = _gpu_of(x)
+        else:
+            raw = getattr(x, "_raw", x)
+            where = device_of(raw) if hasattr(raw, "strides") else None
+        if where is not None and where.type == "cuda":
+            return where
+    return None
 
 
 def of_other_library(data: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import dispatched
+from .._arrays import cuda, dispatched
 from .._arrays.backends import DENSE, device_of
 from .._arrays.dispatched import Dispatched
 from .._arrays.lazy import PLAIN, bits_of, flip, memory_of, resolved
@@ -62,17 +62,17 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     number = next_sequence_nr()
     edges = edges_of(op, args) if thread_state.records else ()
     watcher = thread_state.watcher
-    begun = 0 if process_state.op_hook is None else time.perf_counter_ns()
+    begun = None if process_state.op_hook is None else timing(args)
     kinds = classes_of(op, args)
     results = compute(op, args, kinds=kinds) if watcher is None else watcher.compute(op, args)
     if thread_state.autocast is not None:
         results = autocast.lowered(op.autocast, results, args)
-    took = 0 if process_state.op_hook is None else time.perf_counter_ns() - begun
+    took = None if begun is None else timed(*begun)
     outputs = [make(r) for r in results]
     if thread_state.inference and not op.view:
         outputs = [inference_result(t) for t in outputs]
-    if process_state.op_hook is not None:
-        process_state.op_hook(op, args, outputs, took)
+    if took is not None:
+        tell_computed(op, args, outputs, took)
     node = attach(op, args, outputs, edges, number, kinds) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
@@ -85,6 +85,26 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     if watcher is not None:
         watcher.made(op, args, outputs)
     return pack_outputs(op, outputs)
+
+
+def timing(args: tuple[Any, ...]) -> tuple[int, Any]:
+    """The time, and a mark in the queue of the GPU that arguments are on, as an operation begins."""
+    return time.perf_counter_ns(), cuda.mark(args)
+
+
+def timed(begun: int, mark: Any) -> tuple[int, Callable[[], int] | None]:
+    """The nanoseconds since then, and what tells those of a GPU."""
+    return time.perf_counter_ns() - begun, cuda.since(mark)
+
+
+def tell_computed(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], took: Any) -> None:
+    """Tell who sees every operation of one, and how long it took."""
+    if process_state.op_hook is not None:
+        nanoseconds, thread_state.queued = took
+        try:
+            process_state.op_hook(op, args, outputs, nanoseconds)
+        finally:
+            thread_state.queued = None
 
 
 def pack_outputs(op: Operation, outputs: list[Tensor]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,7 +120,7 @@ def _run_in_full(op: Operation, args: tuple[Any, ...]) -> Tensor:
         check_mode(target)
     number = next_sequence_nr()
     edges = dispatch.edges_of(op, args) if thread_state.records else ()
-    begun = 0 if process_state.op_hook is None else _begun(op, args)
+    begun = None if process_state.op_hook is None else _begun(op, args)
     wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
     if not op.complex_inplace and target._raw.dtype.kind == "c":
         raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
@@ -149,8 +148,8 @@ def _run_in_full(op: Operation, args: tuple[Any, ...]) -> Tensor:
         bump(target)
     else:
         write(target, result, apart=not (op.internal_overlap or (op.overwrites and _is_same(*args))))
-    if process_state.op_hook is not None:
-        process_state.op_hook(op, (target, *args[1:]), [target], time.perf_counter_ns() - begun)
+    if begun is not None:
+        dispatch.tell_computed(op, (target, *args[1:]), [target], dispatch.timed(*begun))
     if wants:
         _record(op, args, edges, number, kinds, target, before, node)
     elif process_state.observer is not None:
@@ -158,11 +157,11 @@ def _run_in_full(op: Operation, args: tuple[Any, ...]) -> Tensor:
     return target
 
 
-def _begun(op: Operation, args: tuple[Any, ...]) -> int:
-    """Show what is about to be changed; the time at which it begins."""
+def _begun(op: Operation, args: tuple[Any, ...]) -> tuple[int, Any]:
+    """Show what is about to be changed; when it begins."""
     if process_state.change_hook is not None:
         process_state.change_hook(op, args)
-    return time.perf_counter_ns()
+    return dispatch.timing(args)
 
 
 def _saves_first(op: Operation, edges: tuple[Edge | None, ...]) -> bool:

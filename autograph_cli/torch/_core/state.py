@@ -127,6 +127,8 @@ class ThreadState(threading.local):
     saved_hooks_disabled: str | None = None
     on_meta: bool = False
     """Whether tensors are made without memory."""
+    queued: Callable[[], int] | None = None
+    """What tells the nanoseconds that an operation took on a GPU, while the `op_hook` is told of it."""
     place: Any = None
     """The GPU on which tensors are made."""
     before_change: Any = None

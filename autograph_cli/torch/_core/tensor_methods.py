@@ -100,4 +100,4 @@ class Methods:
     __float__ = _float
     __complex__ = _complex
     __iter__ = _iterator
-    __setitem__ = _none
+    __setitem__ = record_stream = _none

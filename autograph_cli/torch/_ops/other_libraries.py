@@ -61,6 +61,23 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     return make(raw)
 
 
+@composite(function=False)
+def record_stream(self: Tensor, s: Any) -> None:
+    """Keep the memory until a queue, which uses it beside the one it was made in, has done what it was told until then.
+
+    RuntimeError for what is no queue; NotImplementedError for a tensor of the CPU.
+    """
+    if not hasattr(s, "cuda_stream"):
+        raise refused(RuntimeError, "unknown parameter type")
+    if not self.is_cuda:
+        raise refused(
+            NotImplementedError,
+            "Could not run 'aten::record_stream' with arguments from the 'CPU' backend: only a tensor on a GPU is used by "
+            "streams",
+        )
+    cuda.opened().record_stream(self._raw, s._stream)
+
+
 def _is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the memory is pinned for a GPU."""
     if not (self.is_cpu and cuda.is_available()):

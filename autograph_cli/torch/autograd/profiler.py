@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core.node import Node
 from .._core.operation import Operation
-from .._core.state import BackwardCall, process_state
+from .._core.state import BackwardCall, process_state, thread_state
 from .._core.tensor import Tensor
 from .grad_mode import ContextDecorator, count_special
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg
@@ -134,6 +134,8 @@ class Collector:
         """An operation has just been computed."""
         if self._op_hook is not None:
             self._op_hook(op, args, outputs, nanoseconds)
+        if thread_state.queued is not None:
+            nanoseconds = thread_state.queued()
         in_place = bool(outputs) and outputs[0] is args[0]
         shapes = [list(a._raw.shape) if isinstance(a, Tensor) else [] for a in args] if self.shapes else ()
         event = self.open(f"aten::{op.name}{'_' if in_place else ''}", shapes)

@@ -23,6 +23,7 @@ from .streams import (
     current_stream as current_stream,
     default_stream as default_stream,
     graph as graph,
+    set_stream as set_stream,
     stream as stream,
 )
 
@@ -162,12 +163,6 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 def ipc_collect() -> None:
     """Nothing: no memory is shared between processes."""
-
-
-def set_stream(stream: Stream | None) -> None:
-    """Let work go to a queue from now on; None is no queue."""
-    if stream is not None:
-        stream._stream.use()
 
 
 def get_arch_list() -> list[str]:
