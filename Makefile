@@ -9,12 +9,14 @@ COMPARE ?= .venv-conformance
 COMPARED := build/conformance.json
 # How many items at once: `make conformance JOBS=8`, or on a cluster `make conformance MPIEXEC="mpiexec -n 33"`.
 JOBS ?= 2
+# Which CuPy: that for a driver of CUDA 12, or cuda13.
+CUDA ?= cuda12
 MPIEXEC ?=
 
 .DEFAULT_GOAL := help
 SITE_ENV ?= build/venv-docs
 
-.PHONY: docs man package release help venv demo pictures gallery snapshots test test-gpu test-pythons lint bench bench-guard conformance conformance-update clean
+.PHONY: docs man package release help venv demo pictures gallery snapshots test test-gpu test-pythons lint bench bench-gpu bench-guard conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -66,7 +68,8 @@ release: package  ## tag the version of autograph_cli/__init__.py, with its note
 test: venv  ## run all tests, on all cores; SEED=7 shuffles them
 	AUTOGRAPH_SHUFFLE=$(SEED) $(BIN)/python -m pytest -q -n auto --dist worksteal
 
-test-gpu: venv  ## run the tests of the device cuda on a GPU, with the CuPy that is in the environment
+test-gpu: venv  ## run the tests of the device cuda on a GPU; CUDA=cuda13 for a driver of CUDA 13
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(CUDA)]'
 	AUTOGRAPH_GPU=1 $(BIN)/python -m pytest -q -m strict_array tests/strict_array
 
 test-pythons:  ## run all tests on every Python from 3.11 to 3.14 that is here
@@ -88,6 +91,10 @@ lint: venv  ## check style, types and the import rules
 bench: $(COMPARE)/.installed  ## time the engine beside PyTorch, and put the table into docs/performance.md
 	$(COMPARE)/bin/python benchmarks/bench.py --write
 	$(COMPARE)/bin/python benchmarks/graph_work.py --write
+
+bench-gpu: $(COMPARE)/.installed  ## time the engine beside PyTorch on a GPU, and put the table into benchmarks/README.md
+	$(COMPARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(CUDA)]'
+	$(COMPARE)/bin/python benchmarks/gpu.py --write
 
 bench-guard: venv  ## count what small steps do; fails where one does 5 % more than the committed figures
 	$(BIN)/python benchmarks/guard.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._arrays import cuda
 from ._core import user_warnings
 from ._core.user_warnings import warn
 
@@ -84,9 +85,11 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Taken note of: products are always computed at the highest precision. An unknown name is warned of."""
+    """Whether a GPU may multiply float32 in TF32: with "high" and "medium". The CPU computes at the highest precision. An
+    unknown name is warned of."""
     if precision in ("highest", "high", "medium"):
         _settings["precision"] = precision
+        cuda.allow_tf32(precision != "highest")
     else:
         warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "

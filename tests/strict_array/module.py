@@ -33,6 +33,8 @@ from .arrays import (
 from .pool import MemoryHook, MemoryPool, OutOfMemoryError, get_allocator, pool, set_allocator
 from .queues import CUDARuntimeError, Event, Stream, get_current_stream, get_elapsed_time, synchronize, transfers
 
+DEFAULT, TF32 = 1, 7
+"""CuPy's numbers of ways to multiply."""
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 ATOMIC, ORDERED = "iIQLfdeFD", "iIQLfd"
 """The dtypes that elements which come several times may have: in sums, and in maxima and minima."""
@@ -189,14 +191,26 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None) -> Any:
     return wrapped(np.take(a._a, bare(indices), axis, mode="wrap"))
 
 
+compute_types: dict[str, int] = {}
+"""How products of a dtype are computed, where that was asked for."""
+
+
+def in_tf32(a: Any) -> Any:
+    """Numbers of float32 with the 10 bits that a product in TF32 takes of them."""
+    if compute_types.get("float32") != TF32 or a.dtype != np.float32:
+        return a
+    return ((np.ascontiguousarray(a).view(np.int32) + 0x1000) & ~0x1FFF).view(np.float32).reshape(a.shape)
+
+
 def _matmul(x1: Any, x2: Any, out: Any = None, **_: Any) -> Any:
     """CuPy 14.2 stops at batches of matrices of bfloat16."""
     if BFLOAT16 in (x1.dtype, x2.dtype) and max(x1.ndim, x2.ndim) > 2:
         raise TypeError("cupy.matmul: batches of bfloat16")
+    a, b = in_tf32(x1._a), in_tf32(x2._a)
     if out is not None:
-        np.matmul(x1._a, x2._a, out=out._a)
+        np.matmul(a, b, out=out._a)
         return out
-    found = np.matmul(x1._a, x2._a)
+    found = np.matmul(a, b)
     return wrapped(found.astype(x1.dtype) if x1.dtype == x2.dtype == BFLOAT16 else found)
 
 
@@ -363,7 +377,12 @@ def _modules() -> dict[str, types.ModuleType]:
     _linalg_as_in_cupy(made["cupy.linalg"])
     cupyx = types.ModuleType("cupyx")
     vars(cupyx).update(errstate=_errstate, empty_pinned=_empty_pinned)
-    return {**made, "cupy.cuda": cuda, "cupyx": cupyx}
+    linalg = types.ModuleType("cupy._core._routines_linalg")
+    vars(linalg).update(
+        COMPUTE_TYPE_DEFAULT=DEFAULT, COMPUTE_TYPE_TF32=TF32, set_compute_type=compute_types.__setitem__
+    )
+    core = types.ModuleType("cupy._core")
+    return {**made, "cupy.cuda": cuda, "cupyx": cupyx, "cupy._core": core, linalg.__name__: linalg}
 
 
 raising = False

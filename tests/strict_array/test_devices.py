@@ -358,3 +358,18 @@ def test_parts_are_marked_for_profilers() -> None:
         torch.cuda.nvtx.range_push("forward")
         torch.cuda.nvtx.range_pop()
     assert not marks
+
+
+@pytest.mark.usefixtures("gpu")
+def test_float32_is_multiplied_in_tf32_only_where_that_is_allowed() -> None:
+    x = torch.full((2, 2), 1 + 2**-12, device="cuda")
+    exact = (x.double() @ x.double()).float()
+    try:
+        torch.backends.cuda.matmul.allow_tf32 = True
+        assert torch.get_float32_matmul_precision() == "high"
+        assert not torch.equal(x @ x, exact)
+        assert torch.allclose(x @ x, exact, rtol=1e-3)
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert not torch.backends.cuda.matmul.allow_tf32
+    assert torch.equal(x @ x, exact)

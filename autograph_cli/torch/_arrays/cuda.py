@@ -114,6 +114,12 @@ class Cuda(Backend):
         with contextlib.nullcontext() if cuda.runtime.getDevice() == where.index else cuda.Device(where.index):
             yield
 
+    def multiply_in_tf32(self, allowed: bool) -> None:
+        """Whether float32 is multiplied in TF32, where the GPU has it."""
+        linalg = importlib.import_module("cupy._core._routines_linalg")
+        for dtype in ("float32", "complex64"):
+            linalg.set_compute_type(dtype, linalg.COMPUTE_TYPE_TF32 if allowed else linalg.COMPUTE_TYPE_DEFAULT)
+
     def record_stream(self, raw: Array, stream: Any) -> None:
         """Memory that a queue uses beside the one it was made in is not free before that queue has done what it was told
         until then: CuPy's pool knows of the latter alone."""
@@ -189,7 +195,21 @@ def opened() -> Cuda:
     DENSE.add(backend.array)
     UNUSUAL.add(backend.array)
     backend.kernels = kernels_of(backend.xp)
+    if _tf32:
+        backend.multiply_in_tf32(True)
     return backend
+
+
+_tf32 = False
+"""Whether a script has allowed it."""
+
+
+def allow_tf32(allowed: bool) -> None:
+    """Whether GPUs multiply float32 in TF32, those that are used later too."""
+    global _tf32
+    _tf32 = allowed
+    if opened.cache_info().currsize:
+        opened().multiply_in_tf32(allowed)
 
 
 def closed() -> None:

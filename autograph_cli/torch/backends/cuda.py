@@ -1,4 +1,5 @@
-"""`torch.backends.cuda`: absent. The switches may be set; those of attention choose its kernel on the CPU too."""
+"""`torch.backends.cuda`: the switches of attention choose its kernel, those of TF32 how a GPU multiplies float32; others
+may be set, and switch nothing."""
 
 from __future__ import annotations
 
@@ -9,13 +10,35 @@ from typing import Any
 from .._core.interrupts import contextmanager
 from .._core.user_warnings import warn
 from .._ops.attention import KERNELS
+from .._settings import get_float32_matmul_precision, set_float32_matmul_precision
 
-matmul = SimpleNamespace(
-    allow_tf32=False,
+
+class _Matmul(SimpleNamespace):
+    """Switches of products."""
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether a GPU may multiply float32 in TF32."""
+        return get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        set_float32_matmul_precision("high" if allowed else "highest")
+
+    @property
+    def fp32_precision(self) -> str:
+        """`tf32` where a GPU may multiply float32 so."""
+        return "tf32" if self.allow_tf32 else "none"
+
+    @fp32_precision.setter
+    def fp32_precision(self, precision: str) -> None:
+        self.allow_tf32 = precision == "tf32"
+
+
+matmul = _Matmul(
     allow_fp16_reduced_precision_reduction=True,
     allow_bf16_reduced_precision_reduction=True,
     allow_fp16_accumulation=False,
-    fp32_precision="none",
 )
 
 

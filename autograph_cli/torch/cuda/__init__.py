@@ -151,8 +151,8 @@ def _stream(device: Any) -> Philox:
 
 
 def is_tf32_supported() -> bool:
-    """False: CuPy multiplies float32 as float32, unless CUPY_TF32 is set."""
-    return False
+    """Whether the GPU can multiply float32 in TF32, which `set_float32_matmul_precision` allows."""
+    return is_available() and get_device_capability()[0] >= 8
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
