@@ -30,6 +30,7 @@ from .arrays import (
     signature,
     wrapped,
 )
+from .fusion import Variable, erf, fuse, in_fusion, sum_in_fusion
 from .pool import MemoryHook, MemoryPool, OutOfMemoryError, get_allocator, pool, set_allocator
 from .queues import CUDARuntimeError, Event, Stream, get_current_stream, get_elapsed_time, synchronize, transfers
 
@@ -67,6 +68,10 @@ def function(name: str, parameters: str, of: Any, universal: bool = False) -> Ca
 
     def run(*args: Any, **options: Any) -> Any:
         expected.bind(*args, **options)
+        if any(isinstance(x, Variable) for x in args):
+            if name != "sum":
+                raise TypeError(f"cupy.{name} in a fused function")
+            return sum_in_fusion(*args, **options)
         refuse_host(*deep(args), *deep(options.values()))
         if needs_array and not isinstance(args[0] if args else next(iter(options.values())), ndarray):
             raise TypeError(f"cupy.{name}: expected an array, got {type(args[0])}")
@@ -246,6 +251,8 @@ class ufunc:
     def __call__(
         self, *args: Any, out: Any = None, where: Any = None, dtype: Any = None, casting: str = "same_kind"
     ) -> Any:
+        if any(isinstance(x, Variable) for x in args):
+            return in_fusion(self, *args)
         refuse_host(*args)
         for x in (*args, *([] if out is None else [out])):
             if not isinstance(x, (ndarray, *ANY)):
@@ -355,7 +362,7 @@ def _modules() -> dict[str, types.ModuleType]:
         get_elapsed_time=get_elapsed_time,
     )
     vars(cupy).update(
-        ndarray=ndarray, ufunc=ufunc, cuda=cuda, get_default_memory_pool=lambda: pool, __version__=KNOWN["version"]
+        ndarray=ndarray, ufunc=ufunc, cuda=cuda, fuse=fuse, get_default_memory_pool=lambda: pool, __version__=KNOWN["version"]
     )
     for name in (
         *(name for name in DTYPES if name != "bfloat16"),
@@ -381,8 +388,9 @@ def _modules() -> dict[str, types.ModuleType]:
     vars(linalg).update(
         COMPUTE_TYPE_DEFAULT=DEFAULT, COMPUTE_TYPE_TF32=TF32, set_compute_type=compute_types.__setitem__
     )
-    core = types.ModuleType("cupy._core")
-    return {**made, "cupy.cuda": cuda, "cupyx": cupyx, "cupy._core": core, linalg.__name__: linalg}
+    core, scipy, special = (types.ModuleType(name) for name in ("cupy._core", "cupyx.scipy", "cupyx.scipy.special"))
+    special.erf = erf  # type: ignore[attr-defined]
+    return {**made, **{x.__name__: x for x in (cuda, cupyx, core, linalg, scipy, special)}}
 
 
 raising = False

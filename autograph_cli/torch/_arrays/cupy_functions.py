@@ -29,7 +29,7 @@ class Functions:
     """CuPy as the kernels want it: NumPy's names with what NumPy does."""
 
     def __init__(self, cupy: Any) -> None:
-        self._cupy = cupy
+        self._cupy = self.library = cupy
         self._expected: list[tuple[Any, str]] = []
         self.lib = _Lib(cupy)
         self.linalg = _Linalg(cupy)

@@ -82,8 +82,13 @@ class Kernels(
 ):
     """All kernels over one array module, `xp`."""
 
+    rules: Any = None
+    """The rules of optimizers that have a kernel of their own."""
+
     def __init__(self, xp: Any) -> None:
         self.xp = xp
+        self.updates: dict[Any, Any] = {}
+        """The arithmetic of optimizers, by dtype (see inplace.py)."""
         for name, ufunc in Pointwise.direct.items():
             setattr(self, name, getattr(xp, ufunc))
 

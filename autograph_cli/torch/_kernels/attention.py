@@ -49,17 +49,27 @@ class Attention:
         scores, _ = self._attention_scores(q, k, causal, mask, scale)
         top = self.row_maxima(scores)
         self.xp.copyto(top, 0, where=top == -math.inf)
-        scores -= top
-        power = self.xp.exp(scores, out=scores)
-        total = self.row_sums(power)
+        power, total = self._shares(scores, top)
         top += self.xp.log(total)
-        self.xp.copyto(total, 1, where=total == 0)
-        power /= total
         out = self.xp.matmul(power, v)
         if not q.flags.c_contiguous:  # Laid out as the queries are, as PyTorch's kernel leaves it.
             out, found = self.xp.empty_like(q), out
             out[...] = found
         return out, top[..., 0]
+
+    def _shares(self, scores: Any, top: Any) -> tuple[Any, Any]:
+        """The softmax of scores, in their memory, and the sums of the exponentials."""
+        scores -= top
+        power = self.xp.exp(scores, out=scores)
+        total = self.row_sums(power)
+        power /= self.where(total == 0, self.number(1, scores), total)
+        return power, total
+
+    def _by_score(self, by_share: Any, shares: Any, along: Any) -> Any:
+        """The gradient by scores from that by their softmax, in its memory."""
+        by_share -= along
+        by_share *= shares
+        return by_share
 
     def _positions_first(self, a: Array) -> Any:
         """The same array with positions before heads in memory."""
@@ -73,8 +83,7 @@ class Attention:
         scores -= self.where(log_sum == -math.inf, self.number(0, q), log_sum)[..., None]
         weights = self.xp.exp(scores, out=scores)
         by_score = self.xp.matmul(grad, v.swapaxes(-1, -2))
-        by_score -= self.row_products(grad, output)
-        by_score *= weights
+        by_score = self._by_score(by_score, weights, self.row_products(grad, output))
         by_score *= factor
         return (
             self._positions_first(self.xp.matmul(by_score, k)),

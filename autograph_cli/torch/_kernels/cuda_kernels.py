@@ -10,6 +10,8 @@ import numpy as np
 
 from .._arrays import Array
 from . import Kernels
+from .fused import Fused, Rules
+from .half_precision import widened
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 TABLES = 256
@@ -22,6 +24,8 @@ class CudaKernels(Kernels):
     def __init__(self, xp: Any) -> None:
         super().__init__(xp)
         self._tables: dict[int, tuple[Any, Any]] = {}
+        self.fused = Fused(xp.library)
+        self.rules = Rules(self.fused)
 
     def placed(self, table: Any) -> Any:
         """A table that was worked out on the CPU; it is copied once. A number is handed over with each call."""
@@ -81,9 +85,116 @@ class CudaKernels(Kernels):
 
     max_unpool2d = max_unpool3d = max_unpool
 
+    # ---------------------------------------------------------------- in one pass (see fused.py)
+
+    def _filled(self, run: Any, *arrays: Any) -> Any:
+        """What a fused function makes, in the order in memory of the last array."""
+        out = self.xp.empty_like(arrays[-1])
+        run(*arrays, out)
+        return out
+
+    def _powers(self, a: Array, dim: int) -> tuple[Any, Any]:
+        """The largest along a dimension, and the sum of the powers that are then no larger than 1."""
+        top, last = a.max(dim, keepdims=True), a.swapaxes(dim, -1)
+        total = self.fused.sum_of_powers(last, top.swapaxes(dim, -1))
+        return top, total[..., None].swapaxes(dim, -1)
+
+    @widened
+    def softmax(self, a: Array, dim: int) -> Any:
+        return self._of_powers(self.fused.softmax, a, dim) if _is_plain(a) else super().softmax(a, dim)
+
+    @widened
+    def log_softmax(self, a: Array, dim: int) -> Any:
+        return self._of_powers(self.fused.log_softmax, a, dim) if _is_plain(a) else super().log_softmax(a, dim)
+
+    def _of_powers(self, run: Any, a: Array, dim: int) -> Any:
+        out = self.xp.empty_like(a)
+        run(a, *self._powers(a, dim), out)
+        return out
+
+    @widened
+    def softmax_backward(self, grad: Array, output: Any, dim: int) -> Any:
+        if not _is_plain(grad, output):
+            return super().softmax_backward(grad, output, dim)
+        total = self.fused.sum_of_products(grad.swapaxes(dim, -1), output.swapaxes(dim, -1))
+        out = self.xp.empty_like(output)
+        self.fused.softmax_backward(grad, output, total[..., None].swapaxes(dim, -1), out)
+        return out
+
+    @widened
+    def log_softmax_backward(self, grad: Array, output: Any, dim: int) -> Any:
+        if not _is_plain(grad, output):
+            return super().log_softmax_backward(grad, output, dim)
+        out = self.xp.empty_like(output)
+        self.fused.log_softmax_backward(grad, output, grad.sum(dim, keepdims=True), out)
+        return out
+
+    def _shares(self, scores: Any, top: Any) -> tuple[Any, Any]:
+        if not _is_plain(scores, top):
+            return super()._shares(scores, top)
+        total = self.fused.sum_of_powers(scores, top)[..., None]
+        self.fused.softmax(scores, top, self.where(total == 0, self.number(1, scores), total), scores)
+        return scores, total
+
+    def _by_score(self, by_share: Any, shares: Any, along: Any) -> Any:
+        if not _is_plain(by_share, shares, along):
+            return super()._by_score(by_share, shares, along)
+        self.fused.softmax_backward(by_share, shares, along, by_share)
+        return by_share
+
+    @widened
+    def native_layer_norm(self, a: Array, shape: Any, weight: Array, bias: Array, eps: float) -> Any:
+        if not _is_plain(a, weight, bias):
+            return super().native_layer_norm(a, shape, weight, bias, eps)
+        lead = a.ndim - len(shape)
+        rows, beside = self._in_rows(a, lead), (*a.shape[:lead], *[1] * len(shape))
+        mean = rows.mean(1, keepdims=True)
+        rstd = 1 / self.xp.sqrt(self.fused.sum_of_squares(rows, mean)[:, None] / rows.shape[1] + eps)
+        weight, bias = (None if x is None else x.reshape(-1) for x in (weight, bias))
+        out = self.fused.normalize(rows, mean, rstd, weight, bias)
+        return out.reshape(a.shape), mean.reshape(beside), rstd.reshape(beside)
+
+    @widened
+    def native_layer_norm_backward(
+        self, grad: Array, a: Array, shape: Any, mean: Any, rstd: Any, weight: Array, bias: Array, mask: Array
+    ) -> Any:
+        if not _is_plain(grad, a, weight):
+            return super().native_layer_norm_backward(grad, a, shape, mean, rstd, weight, bias, mask)
+        lead, none = a.ndim - len(shape), self.xp.empty(0, a.dtype)
+        g, rows = self._in_rows(grad, lead), self._in_rows(a, lead)
+        mean, rstd = mean.reshape(-1, 1), rstd.reshape(-1, 1)
+        image = by_weight = none
+        if mask[0]:
+            flat = None if weight is None else weight.reshape(-1)
+            along = self.fused.sum_of_weighted(g, flat, rows, mean, rstd)[:, None]
+            across = g.sum(1, keepdims=True) if flat is None else self.fused.sum_of_products(g, flat)[:, None]
+            image = self.fused.normalize_backward(g, flat, rows, mean, rstd, along, across, float(rows.shape[1]))
+            image = image.reshape(a.shape)
+        if mask[1]:
+            by_weight = self.fused.sum_of_columns(g, rows, mean, rstd).reshape(shape)
+        return image, by_weight, g.sum(0).reshape(shape) if mask[2] else none
+
+    def _gelu(self, a: Array) -> Any:
+        return self._filled(self.fused.gelu, a)
+
+    def _gelu_backward(self, grad: Array, a: Array) -> Any:
+        return self._filled(self.fused.gelu_backward, grad, a)
+
+    def _gelu_tanh(self, a: Array) -> Any:
+        return self._filled(self.fused.gelu_tanh, a)
+
+    def _gelu_tanh_backward(self, grad: Array, a: Array) -> Any:
+        return self._filled(self.fused.gelu_tanh_backward, grad, a)
+
     def may_hold_nan(self, a: Array) -> bool:
         """Not asked, for the answer would have to be waited for."""
         return True
+
+
+def _is_plain(*arrays: Any) -> bool:
+    """Whether arrays (or None) are of one real dtype that fused functions compute in, and have elements."""
+    given = [a for a in arrays if a is not None]
+    return all(a.ndim and a.size and a.dtype == given[0].dtype and a.dtype.char in "fd" for a in given)
 
 
 def _along(name: str) -> None:

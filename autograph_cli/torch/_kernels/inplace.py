@@ -24,6 +24,8 @@ class Updates:
     def __init__(self, xp: Any, dtype: Any) -> None:
         self.xp = xp
         self.dtype = dtype
+        self.rules: Any = None
+        """The rules of optimizers that the backend has a kernel of its own for."""
         self._numbers: dict[Any, Any] = {}
 
     def number(self, value: Any) -> Any:
@@ -223,12 +225,15 @@ _made: dict[Any, Updates] = {}
 def updates(raw: Array) -> Updates:
     """The arithmetic for arrays of the dtype and the device of `raw`."""
     dtype = raw.dtype
-    key = dtype if raw.__class__ not in ELSEWHERE else (dtype, raw.__class__)
-    found = _made.get(key)
+    made = _made if raw.__class__ not in ELSEWHERE else ELSEWHERE[raw.__class__].kernels.updates
+    found: Updates | None = made.get(dtype)
     if found is None:
         kind = ReducedUpdates if dtype in _REDUCED else Updates
         wide = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
-        found = _made[key] = kind(backend_of(raw).kernels.xp, wide)
+        kernels = backend_of(raw).kernels
+        found = made[dtype] = kind(kernels.xp, wide)
+        if kind is Updates and dtype.kind == "f":
+            found.rules = kernels.rules
     return found
 
 

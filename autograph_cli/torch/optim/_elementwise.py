@@ -30,6 +30,8 @@ BLOCK = 1 << 15
 class Elementwise(Optimizer):
     """The base of optimizers with a rule; see the module's text."""
 
+    kernel = ""
+    """What a backend calls the rule that has a kernel of its own there."""
     counts_steps = True
     scalars: dict[str, float] = {}
     """0-d state beside `step`, with what it starts from."""
@@ -144,9 +146,10 @@ class Elementwise(Optimizer):
             g = -g
         if raw.dtype == f.dtype and raw.ndim:
             arrays = tuple([materialize(t) for t in state])
-            in_parts = raw.size > 2 * BLOCK or may_repeat(raw)
+            in_parts = (raw.size > 2 * BLOCK and f.rules is None) or may_repeat(raw)
+            rule = getattr(f.rules, self.kernel, self.rule)
             for part in _blocks((raw, g, *arrays)) if in_parts else ((raw, g, *arrays),):
-                self.rule(f, part[0], part[1], part[2:], numbers)
+                rule(f, part[0], part[1], part[2:], numbers)
         else:
             opened = [f.opened(t._raw) for t in (p, *state)]
             self.rule(f, opened[0], f.opened(g), tuple(opened[1:]), numbers)

@@ -23,6 +23,7 @@ class Adam(Elementwise):
     tensor([0.9000], requires_grad=True)
     """
 
+    kernel = "adam"
     sparse_text = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
     def __init__(

@@ -21,6 +21,7 @@ class SGD(Elementwise):
     tensor([0.8000], requires_grad=True)
     """
 
+    kernel = "sgd"
     counts_steps = False
     sparse_text = None
     _first = False
