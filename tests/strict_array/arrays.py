@@ -72,8 +72,11 @@ def bare(x: Any) -> Any:
 
 def root(a: Any) -> Any:
     """The array of NumPy that owns the memory of `a`."""
-    while isinstance(a.base, np.ndarray):
-        a = a.base
+    while a.base is not None:
+        base = getattr(a.base, "base", None) if not isinstance(a.base, np.ndarray) else a.base  # of `as_strided`
+        if not isinstance(base, np.ndarray):
+            break
+        a = base
     return a
 
 

@@ -88,21 +88,23 @@ class Convolution:
         self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes | None = None
     ) -> Any:
         """Every window of the padded image, or the first `out` of them: (N, C, kernel elements, window numbers)."""
-        n, c, *size = a.shape
-        out = output_size(tuple(size), kernel, stride, padding, dilation) if out is None else out
+        out = output_size(a.shape[2:], kernel, stride, padding, dilation) if out is None else out
+        windows = self.kernel_windows(a, kernel, stride, padding, dilation, out)
+        return windows.reshape(*a.shape[:2], math.prod(kernel), math.prod(out))
+
+    def kernel_windows(self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+        """A view of the first `out` windows of the padded image: (N, C, kernel elements..., window numbers...)."""
         a = self._padded(a, padding)
         steps = a.strides[2:]
-        shape = (n, c, *kernel, *out)
+        shape = (*a.shape[:2], *kernel, *out)
         strides = (
             *a.strides[:2],
             *(t * d for t, d in zip(steps, dilation, strict=True)),
             *(t * s for t, s in zip(steps, stride, strict=True)),
         )
         if a.__class__ is np.ndarray and a.flags.c_contiguous:
-            windows: Any = np.ndarray(shape, a.dtype, a, 0, strides)  # as_strided without its overhead
-        else:
-            windows = self.xp.lib.stride_tricks.as_strided(a, shape, strides)
-        return windows.reshape(n, c, math.prod(kernel), math.prod(out))
+            return np.ndarray(shape, a.dtype, a, 0, strides)  # as_strided without its overhead
+        return self.xp.lib.stride_tricks.as_strided(a, shape, strides)
 
     def images(
         self, columns: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes

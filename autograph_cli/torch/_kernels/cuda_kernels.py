@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from .._arrays import Array
 from . import Kernels
+from .cuda_convolution import ConvolutionByPieces
 from .fused import Fused, Rules
 from .half_precision import widened
 
@@ -18,7 +20,7 @@ TABLES = 256
 """So many tables are kept on the GPU."""
 
 
-class CudaKernels(Kernels):
+class CudaKernels(ConvolutionByPieces, Kernels):
     """Kernels over CuPy. To ask a GPU for a number makes the script wait for all that it was told before."""
 
     def __init__(self, xp: Any) -> None:
@@ -173,6 +175,9 @@ class CudaKernels(Kernels):
         if mask[1]:
             by_weight = self.fused.sum_of_columns(g, rows, mean, rstd).reshape(shape)
         return image, by_weight, g.sum(0).reshape(shape) if mask[2] else none
+
+    def error_function(self, a: Array) -> Any:
+        return importlib.import_module("cupyx.scipy.special").erf(a)
 
     def _gelu(self, a: Array) -> Any:
         return self._filled(self.fused.gelu, a)
