@@ -373,3 +373,33 @@ def test_float32_is_multiplied_in_tf32_only_where_that_is_allowed() -> None:
         torch.set_float32_matmul_precision("highest")
     assert not torch.backends.cuda.matmul.allow_tf32
     assert torch.equal(x @ x, exact)
+
+
+ALONE: dict[str, Callable[[Any], Any]] = {
+    "clone": lambda x: x.clone(),
+    "relu": lambda x: x.relu(),
+    "sum": lambda x: x.sum(),
+    "amax": lambda x: x.amax(),
+    "amin": lambda x: x.amin(0),
+    "max": lambda x: x.max(0)[0],
+    "cummax": lambda x: x.cummax(0)[0],
+    "median": lambda x: x.median(0)[0],
+    "sort": lambda x: x.sort()[0],
+    "topk": lambda x: x.topk(1)[0],
+    "logsumexp": lambda x: x.logsumexp(0),
+    "logcumsumexp": lambda x: x.logcumsumexp(0),
+    "flip": lambda x: x.flip(0),
+    "roll": lambda x: x.roll(1),
+    "pad": lambda x: torch.nn.functional.pad(x, ()),
+}
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", ALONE)
+def test_a_result_of_one_number_has_memory_of_its_own(name: str, device: str) -> None:
+    x = torch.tensor(3.0, device=device)
+    found = ALONE[name](x)
+    assert found._raw is not x._raw
+    x += 1
+    assert found.item() == 3.0

@@ -37,7 +37,7 @@ class Conversion:
 
     def clone(self, a: Array) -> Any:
         if isinstance(a, np.generic):
-            return a
+            return a.copy()  # its identity stands for its memory
         if 0 not in a.strides:
             return a.copy("K")
         return self.cast(a, a.dtype)

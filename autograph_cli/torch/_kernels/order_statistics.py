@@ -25,7 +25,7 @@ class OrderStatistics:
     def _taken_at(self, a: Array, positions: Any, dim: int, keepdim: bool) -> Chosen:
         """Values and indices at `positions`, which has length 1 along `dim`."""
         if a.ndim == 0:
-            return a, self.xp.zeros((), "int64")[()]
+            return a.copy()[()], self.xp.zeros((), "int64")[()]
         positions = self.xp.ascontiguousarray(positions)
         values = self.xp.take_along_axis(a, positions, dim)
         return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
@@ -116,7 +116,7 @@ class OrderStatistics:
 
     def _running_extreme(self, better: Any, a: Array, dim: int) -> Chosen:
         if a.ndim == 0 or a.size == 0:
-            return a, self.xp.zeros(a.shape, "int64")[()]
+            return a.copy()[()], self.xp.zeros(a.shape, "int64")[()]
         extreme = better.accumulate(a, axis=dim)
         number = self.xp.arange(a.shape[dim]).reshape([-1 if d == dim else 1 for d in range(a.ndim)])
         reached = (a == extreme) | (a != a)

@@ -24,7 +24,7 @@ class Padding:
             d = a.ndim - 1 - i
             frame[d] = (max(left, 0), max(right, 0))
             inside[d] = slice(max(-left, 0), a.shape[d] - max(-right, 0))
-        return self.framed(a[tuple(inside)], frame, value) if a.ndim else a
+        return self.framed(a[tuple(inside)], frame, value) if a.ndim else a.copy()
 
     def framed(self, a: Array, frame: Any, value: Any = 0) -> Any:
         """The array inside a frame: for each dimension how many elements of `value` stand before and behind it."""

@@ -405,7 +405,7 @@ class Pointwise:
 
     def relu(self, a: Array) -> Any:
         if isinstance(a, _REAL):
-            return self.number(0, a) if a < 0 else a
+            return self.number(0, a) if a < 0 else a.copy()
         return self.between(a, 0, math.inf)
 
     def between(self, a: Array, low: Any, high: Any) -> Any:

@@ -29,7 +29,7 @@ class Reduction:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         if a.ndim == 0:
-            return a[()] if dtype is None or a.dtype == dtype else a.astype(dtype)[()]
+            return a.copy()[()] if dtype is None or a.dtype == dtype else a.astype(dtype)[()]
         wanted = dtype or a.dtype
         if wanted in NARROW:
             return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.float32).astype(wanted)
@@ -87,7 +87,7 @@ class Reduction:
 
     def _at(self, a: Array, positions: Any, dim: int, keepdim: bool) -> Any:
         if a.ndim == 0:
-            return a, self.xp.zeros((), "int64")[()]
+            return a.copy()[()], self.xp.zeros((), "int64")[()]
         values = self.xp.take_along_axis(a, positions, dim)
         return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
@@ -118,7 +118,7 @@ class Reduction:
 
     def logsumexp(self, a: Array, dim: Any, keepdim: bool = False) -> Any:
         if a.ndim == 0:
-            return a
+            return a.copy()[()]
         # Of no elements the sum is 0, as it should be.
         top = self.xp.max(a, axis=dim, keepdims=True) if a.size else self.sum(a, dim, True)
         top = self.xp.where(self.xp.isinf(top), 0, top).astype(a.dtype)
@@ -128,7 +128,7 @@ class Reduction:
     @widened
     def logcumsumexp(self, a: Array, dim: int) -> Any:
         if a.ndim == 0:
-            return a
+            return a.copy()[()]
         if a.dtype.kind == "c":
             out = a.copy()
             rows = self.xp.moveaxis(out, dim, 0)
@@ -180,12 +180,12 @@ class Reduction:
 
     def amax(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
-            return a[()]
+            return a.copy()[()]
         return self.xp.max(a, axis=dim, keepdims=keepdim)
 
     def amin(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
-            return a[()]
+            return a.copy()[()]
         return self.xp.min(a, axis=dim, keepdims=keepdim)
 
     def count_nonzero(self, a: Array, dim: Any) -> Any:

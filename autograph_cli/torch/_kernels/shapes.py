@@ -169,7 +169,7 @@ class Shapes:
         return [a.astype(common) for a in arrays]
 
     def flip(self, a: Array, dims: Any) -> Any:
-        return self.xp.flip(a, dims).copy() if a.ndim else a
+        return (self.xp.flip(a, dims) if a.ndim else a).copy()
 
     def split(self, a: Array, split_size: int, dim: int) -> Any:
         n = a.shape[dim]
@@ -252,7 +252,7 @@ class Shapes:
         return self.xp.swapaxes(self.xp.flip(a, dims[k % 4 == 1]).copy("K"), *dims)
 
     def roll(self, a: Array, shifts: Any, dims: Any) -> Any:
-        return self.xp.roll(a, shifts, dims or None) if a.ndim else a
+        return self.xp.roll(a, shifts, dims or None) if a.ndim else a.copy()
 
     def tril(self, a: Array, diagonal: int = 0) -> Any:
         return self.xp.tril(a, diagonal)
@@ -278,7 +278,7 @@ class Shapes:
 
     def sort(self, a: Array, dim: int, descending: bool) -> Any:
         if a.ndim == 0:
-            return a, self.xp.zeros((), "int64")[()]
+            return a.copy()[()], self.xp.zeros((), "int64")[()]
         keys = ordered(a)
         if descending:
             back = self.xp.flip(self.xp.argsort(self.xp.flip(keys, dim), axis=dim, kind="stable"), dim)
