@@ -115,9 +115,7 @@ def gpt(engine: Any, device: str, small: bool) -> Work:
         def __init__(self) -> None:
             super().__init__()
             self.words, self.places = nn.Embedding(words, width), nn.Embedding(length, width)
-            layer = nn.TransformerEncoderLayer(
-                width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True
-            )
+            layer = nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu", batch_first=True, norm_first=True)
             self.layers = nn.TransformerEncoder(layer, depth, nn.LayerNorm(width), enable_nested_tensor=False)
             self.head = nn.Linear(width, words, bias=False)
 

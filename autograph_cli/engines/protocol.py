@@ -378,8 +378,7 @@ class Engine(Protocol):
         arguments and those by name, before it changes them."""
 
     def queued(self) -> Callable[[], int] | None:
-        """What waits for a GPU and tells the nanoseconds that it took for the operation that a watcher is being told of;
-        None for one of the CPU."""
+        """What waits for a GPU and tells the nanoseconds of the operation that a watcher is told of; None: the CPU."""
 
     def mark(self, values: Iterable[Any]) -> Any:
         """A mark in the queue of the GPU that tensors or gradients are on; None on the CPU."""

@@ -85,8 +85,8 @@ def get_deterministic_debug_mode() -> int:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Whether a GPU may multiply float32 in TF32: with "high" and "medium". The CPU computes at the highest precision. An
-    unknown name is warned of."""
+    """Whether a GPU may multiply float32 in TF32: with "high" and "medium". The CPU computes at the highest precision.
+    An unknown name is warned of."""
     if precision in ("highest", "high", "medium"):
         _settings["precision"] = precision
         cuda.allow_tf32(precision != "highest")

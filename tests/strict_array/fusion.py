@@ -76,8 +76,14 @@ def _operator(name: str, run: Callable[..., Any]) -> None:
 
 for _name in ("add", "sub", "mul", "truediv", "pow"):
     _operator(_name, getattr(operator, _name))
+
+
+def _comparison(name: str, run: Callable[..., Any]) -> None:
+    setattr(Variable, f"__{name}__", lambda self, other: in_fusion(run, self, other))
+
+
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Variable, f"__{_name}__", lambda self, other, _run=getattr(operator, _name): in_fusion(_run, self, other))
+    _comparison(_name, getattr(operator, _name))
 Variable.__neg__ = lambda self: in_fusion(operator.neg, self)  # type: ignore[attr-defined]
 
 
@@ -123,4 +129,3 @@ def erf(x: Any) -> Any:
         return in_fusion(erf, x)
     dtype = np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else np.dtype(float)
     return wrapped(np.vectorize(math.erf, otypes=[float])(bare(x)).astype(dtype))
-

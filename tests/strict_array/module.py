@@ -330,6 +330,8 @@ def _modules() -> dict[str, types.ModuleType]:
     cuda = types.ModuleType("cupy.cuda")
     runtime = types.SimpleNamespace(
         getDeviceCount=lambda: 1,
+        driverGetVersion=lambda: 12040,
+        runtimeGetVersion=lambda: 12040,
         deviceSynchronize=synchronize,
         getDeviceProperties=lambda n: {
             "name": b"stand-in",
@@ -362,7 +364,12 @@ def _modules() -> dict[str, types.ModuleType]:
         get_elapsed_time=get_elapsed_time,
     )
     vars(cupy).update(
-        ndarray=ndarray, ufunc=ufunc, cuda=cuda, fuse=fuse, get_default_memory_pool=lambda: pool, __version__=KNOWN["version"]
+        ndarray=ndarray,
+        ufunc=ufunc,
+        cuda=cuda,
+        fuse=fuse,
+        get_default_memory_pool=lambda: pool,
+        __version__=KNOWN["version"],
     )
     for name in (
         *(name for name in DTYPES if name != "bfloat16"),

@@ -291,16 +291,31 @@ def test_without_cupy_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None
         torch.ones(1).cuda()
 
 
-def test_without_a_gpu_the_error_says_so(gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "driver, said, sentence",
+    [
+        (0, "cudaErrorInsufficientDriver", r"Found no NVIDIA driver on your system.*nvidia-smi"),
+        (
+            11080,
+            "cudaErrorInsufficientDriver",
+            r"driver on your system is too old: it is one for CUDA 11\.8, .* CUDA 12\.4",
+        ),
+        (12040, "cudaErrorNoDevice", r"Found no GPU.*CUDA says: cudaErrorNoDevice"),
+    ],
+)
+def test_without_a_gpu_the_error_says_what_is_missing(
+    driver: int, said: str, sentence: str, gpu: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runtime = importlib.import_module("cupy").cuda.runtime
 
     def refuse() -> int:
-        raise runtime.CUDARuntimeError("cudaErrorInsufficientDriver")
+        raise runtime.CUDARuntimeError(said)
 
     cuda.closed()
     monkeypatch.setattr(runtime, "getDeviceCount", refuse)
+    monkeypatch.setattr(runtime, "driverGetVersion", lambda: driver)
     assert not torch.cuda.is_available()
-    with pytest.raises(RuntimeError, match=r"Found no NVIDIA driver.*nvidia-smi.*cudaErrorInsufficientDriver"):
+    with pytest.raises(RuntimeError, match=sentence):
         torch.ones(1, device="cuda")
 
 

@@ -72,7 +72,9 @@ def test_a_kernel_gives_what_its_composed_form_gives(name: str, dtype: str, tole
 @pytest.mark.parametrize("name", COMPOSED)
 def test_a_kernel_keeps_the_order_in_memory_that_its_composed_form_keeps(name: str) -> None:
     backend = cuda.opened()
-    x, weight, bias = (backend.from_host(x, 0) for x in (RAW.transpose(2, 1, 0).copy().transpose(2, 1, 0), WEIGHT, BIAS))
+    x, weight, bias = (
+        backend.from_host(x, 0) for x in (RAW.transpose(2, 1, 0).copy().transpose(2, 1, 0), WEIGHT, BIAS)
+    )
     fused, composed = (numbers(COMPOSED[name](k, x, weight, bias)) for k in (backend.kernels, Kernels(backend.xp)))
     assert np.allclose(fused[0], composed[0])
 

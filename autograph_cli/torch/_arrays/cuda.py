@@ -33,10 +33,15 @@ NO_CUPY = (
     "autograph-cli[cuda12]` or, for a driver of CUDA 13, `pip install autograph-cli[cuda13]` installs it; the first "
     "lines of `nvidia-smi` name the driver's version"
 )
-NO_GPU = (
-    "Found no NVIDIA driver on your system, or one that is older than the CuPy that is installed, or no GPU. "
-    "`nvidia-smi` shows which driver and GPUs there are. CUDA says: {}"
+NO_DRIVER = (
+    "Found no NVIDIA driver on your system. Check that there is an NVIDIA GPU and that its driver is installed: "
+    "`nvidia-smi` shows both"
 )
+OLD_DRIVER = (
+    "The NVIDIA driver on your system is too old: it is one for CUDA {}, and the CuPy that is installed needs one for "
+    "CUDA {}. Update the driver, or install a CuPy that it can serve: `pip install autograph-cli[cuda12]` is for CUDA 12"
+)
+NO_GPU = "Found no GPU, beside an NVIDIA driver: `nvidia-smi` shows which GPUs there are. CUDA says: {}"
 FORKED = (
     "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start "
     "method"
@@ -67,7 +72,6 @@ class Cuda(Backend):
         self.cupy = cupy
         self.array: type = cupy.ndarray
         self.xp = Functions(cupy)
-        self.process = os.getpid()
         self.counts = counting(cupy)
         cupy.cuda.set_allocator(self.allocate)
         self.streams: dict[int | None, Philox] = {}
@@ -121,8 +125,10 @@ class Cuda(Backend):
             linalg.set_compute_type(dtype, linalg.COMPUTE_TYPE_TF32 if allowed else linalg.COMPUTE_TYPE_DEFAULT)
 
     def record_stream(self, raw: Array, stream: Any) -> None:
-        """Memory that a queue uses beside the one it was made in is not free before that queue has done what it was told
-        until then: CuPy's pool knows of the latter alone."""
+        """Keep memory that a queue uses beside the one it was made in until it has done what it was told by then.
+
+        CuPy's pool knows of the one it was made in alone.
+        """
         owner = self.owner(raw)
         weakref.finalize(owner, self._release, owner.data.mem, stream).atexit = False
 
@@ -177,6 +183,37 @@ class Cuda(Backend):
             return self.cupy.asarray(array) if array.ndim else self.cupy.full((), array.item(), array.dtype)
 
 
+def _refused(*_: Any, **__: Any) -> Any:
+    raise RuntimeError(FORKED)
+
+
+class Forked(Cuda):
+    """What the backend is in a process that was forked from one that uses a GPU: CUDA does not go with it."""
+
+    _refuse: Any = _refused
+    computing = to_host = from_host = full = empty = window = strided = _refuse
+
+
+def _fork() -> None:
+    """Refuse GPUs in a process that was forked."""
+    if opened.cache_info().currsize:
+        opened().__class__ = Forked
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_fork)
+
+
+def _unserved(runtime: Any, said: Any) -> RuntimeError:
+    """Why there is no GPU: no driver, an old one, or only a driver."""
+    driver, needed = runtime.driverGetVersion(), runtime.runtimeGetVersion()
+    if not driver:
+        return RuntimeError(NO_DRIVER)
+    if driver < needed and "InsufficientDriver" in str(said):
+        return RuntimeError(OLD_DRIVER.format(*(f"{x // 1000}.{x % 1000 // 10}" for x in (driver, needed))))
+    return RuntimeError(NO_GPU.format(said))
+
+
 @functools.cache
 def opened() -> Cuda:
     """The backend, once CuPy is imported and has a GPU; AssertionError without CuPy, RuntimeError without a GPU."""
@@ -187,9 +224,9 @@ def opened() -> Cuda:
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise RuntimeError(NO_GPU.format(error)) from None
+        raise _unserved(cupy.cuda.runtime, error) from None
     if not count:
-        raise RuntimeError(NO_GPU.format("no device"))
+        raise _unserved(cupy.cuda.runtime, "no device")
     backend = Cuda(cupy)
     ELSEWHERE[backend.array] = backend
     DENSE.add(backend.array)
@@ -231,7 +268,7 @@ kernels_of: Any = None
 def place(where: device) -> device:
     """A GPU by its number, the current one where that is not given; RuntimeError where it is not there."""
     backend = opened()
-    if backend.process != os.getpid():
+    if isinstance(backend, Forked):
         raise RuntimeError(FORKED)
     if where.index is None:
         return on(backend.cupy.cuda.runtime.getDevice())
@@ -264,8 +301,8 @@ def on_gpu(where: device) -> Iterator[None]:
 
 
 def mark(values: Any) -> Any:
-    """A mark in the queue of the GPU that the first tensor of a GPU among values is on, after what it was told until now;
-    None where there is no such tensor."""
+    """A mark in the queue of the GPU that the first tensor of a GPU among values is on; None where there is no such
+    tensor."""
     where = _gpu_of(values) if opened.cache_info().currsize else None
     if where is None:
         return None
@@ -288,7 +325,8 @@ def since(before: Any) -> Callable[[], int] | None:
     def nanoseconds() -> int:
         if not end.done:
             end.synchronize()
-        return round(cuda.get_elapsed_time(start, end) * 1e6)
+        milliseconds: float = cuda.get_elapsed_time(start, end)
+        return round(milliseconds * 1e6)
 
     return nanoseconds
 

@@ -10,8 +10,10 @@ import numpy as np
 from . import dims, dispatch
 from .batching import Call, Rule, apart, expanded, first_two, folded, loop, raised, reshaped
 from .batching_rules import flat
+from .device_dispatch import kernels
 from .operation import operations
 from .tensor import Tensor, make
+from .transforms import core
 
 f = operations
 
@@ -166,14 +168,14 @@ def attention_backward(call: Call) -> Any:
 _ZERO = make(np.int64(0))
 
 
-def counted(size: int, step: int = 1) -> Tensor:
-    """0, step, 2 * step, ..."""
-    return make(np.arange(size, dtype=np.int64) * step)
+def counted(size: int, like: Tensor, step: int = 1) -> Tensor:
+    """0, step, 2 * step, ..., on the device of a tensor."""
+    return make(kernels(core(like)._raw).xp.arange(size, dtype=np.int64) * step)
 
 
 def _offsets(call: Call, index: Tensor, step: int) -> Tensor:
     """Indices into the first dimension of each sample, as indices into that of all samples together."""
-    starts = counted(call.size, step)
+    starts = counted(call.size, index, step)
     return f.add(index, f.view(starts, (call.size, *[1] * (index._raw.ndim - 1))))
 
 
@@ -274,7 +276,7 @@ def _layout(call: Call) -> tuple[list[Any], int, int, int]:
     given = [d for d, i in enumerate(indices) if i is not None]
     made = max(i._raw.ndim - m for i, m in zip(indices, marks, strict=True) if i is not None)
     together = given[-1] - given[0] == len(given) - 1
-    batch = f.view(counted(call.size), (call.size, *[1] * made))
+    batch = f.view(counted(call.size, indices[given[0]]), (call.size, *[1] * made))
     laid = [None if i is None else raised(i, m, made) for i, m in zip(indices, marks, strict=True)]
     return [batch, *laid], made, given[0] if together else 0, len(call.shape("self")) - len(given)
 

@@ -35,7 +35,7 @@ def masked_select(call: Call) -> Any:
     shape = dims.broadcast(call.shape("self"), call.shape("mask")) or (1,)
     x = f.expand(raised(call["self"], True, len(shape)), (call.size, *shape))
     mask = f.expand(call["mask"], shape)
-    positions = tuple(make(d.astype(np.int64)) for d in np.nonzero(mask._raw))
+    positions = tuple(make(d.astype(np.int64)) for d in mask._raw.nonzero())
     return f.index(x, [None, *positions])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.backends import device_of
+from .._arrays.backends import DENSE, backend_of, device_of
 from .._arrays.dispatched import Dispatched
 from .._arrays.lazy import Lazy, resolved
 from . import dtypes
@@ -128,7 +128,7 @@ def accumulate(variable: Tensor, g: Any, held: bool = False, own: bool = False) 
                 found = in_layout(g.memory, variable._raw)
                 moved = held or _moved(g.memory, found)
                 meta.grad = make(g.resolved() if moved else Lazy(found, g.bits))
-            elif not isinstance(g, np.ndarray):
+            elif g.__class__ not in DENSE:
                 meta.grad, moved = make(g if isinstance(g, np.generic) else g.copy()), held
             else:
                 found = g if own and _kept(g, variable._raw) else in_layout(g, variable._raw)
@@ -152,20 +152,22 @@ operations.accumulate_grad = accumulate
 
 def in_layout(g: Any, like: Any) -> Any:
     """A copy of a raw gradient, laid out like the leaf it belongs to where that has no gaps, else row by row."""
-    if g.__class__ is not np.ndarray or like.flags.c_contiguous or not is_dense(like):
+    if g.__class__ not in DENSE or like.flags.c_contiguous or not is_dense(like):
         return g.copy()
-    made = np.empty_like(like, g.dtype, subok=False)
+    made = kernels(g).xp.empty_like(like, g.dtype)
     made[...] = g
     return made
 
 
 def _kept(g: Any, like: Any) -> bool:
     """Whether a gradient that nobody else holds is laid out as `in_layout` would."""
-    if g.__class__ is not np.ndarray or g.base is not None or like.__class__ is not np.ndarray:
+    if g.__class__ not in DENSE or g.base is not None or like.__class__ is not g.__class__:
+        return False
+    if g.__class__ is not np.ndarray and backend_of(g).owner(g) is not g:
         return False
     if like.flags.c_contiguous or not is_dense(like):
         return bool(g.flags.c_contiguous)
-    return g.strides == like.strides
+    return bool(g.strides == like.strides)
 
 
 def _moved(a: Any, b: Any) -> bool:

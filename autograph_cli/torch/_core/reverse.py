@@ -11,11 +11,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from . import dtypes
 from .backward_pass import run
-from .device_dispatch import beside, kernels
+from .device_dispatch import kernels
 from .interpreter_stack import BatchLevel, DualLevel, Level, belongs_here, interprets
 from .node import LEAF, AccumulateGrad, Node, edge_of, shown
 from .operation import operations, table
@@ -275,6 +273,6 @@ def standard_basis(tensors: list[Tensor]) -> tuple[Tensor, ...]:
     sizes = [math.prod(t._raw.shape) for t in tensors]
     total, begin, found = sum(sizes), 0, []
     for t, n in zip(tensors, sizes, strict=True):
-        found.append(make(beside(np.eye(total, n, -begin, t._raw.dtype).reshape((total, *t._raw.shape)), core(t)._raw)))
+        found.append(make(kernels(core(t)._raw).xp.eye(total, n, -begin, t._raw.dtype).reshape((total, *t._raw.shape))))
         begin += n
     return tuple(found)

@@ -107,7 +107,7 @@ def _positions(given: list[Any]) -> list[Any]:
     found: list[Any] = []
     for t in given:
         mask = t is not None and t._raw.dtype.kind != "i"
-        found += [make(positions) for positions in np.nonzero(t._raw)] if mask else [t]
+        found += [make(positions) for positions in t._raw.nonzero()] if mask else [t]
     return found
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import Array
+from .._arrays.backends import DENSE
 from .._arrays.lazy import bits_of, flip, memory_of
 from .._arrays.sparse import Sparse
 from .._arrays.storages import address, as_strided_raw, empty_strided, offset_in, owner
@@ -316,7 +317,7 @@ def check_overlap(written: Any, read: Any, apart: bool = False) -> None:
     written, read = memory_of(written), memory_of(read)
     if written is read and apart:
         raise _overlap()
-    if not (isinstance(written, np.ndarray) and isinstance(read, np.ndarray) and written.size and read.size):
+    if not (written.__class__ in DENSE and read.__class__ in DENSE and written.size and read.size):
         return
     begin, start = address(written), address(read)
     end, stop = begin + written.nbytes, start + read.nbytes

@@ -92,7 +92,9 @@ class Convolution:
         windows = self.kernel_windows(a, kernel, stride, padding, dilation, out)
         return windows.reshape(*a.shape[:2], math.prod(kernel), math.prod(out))
 
-    def kernel_windows(self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes) -> Any:
+    def kernel_windows(
+        self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+    ) -> Any:
         """A view of the first `out` windows of the padded image: (N, C, kernel elements..., window numbers...)."""
         a = self._padded(a, padding)
         steps = a.strides[2:]

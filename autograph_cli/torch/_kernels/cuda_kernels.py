@@ -90,8 +90,9 @@ class CudaKernels(ConvolutionByPieces, Kernels):
     # ---------------------------------------------------------------- in one pass (see fused.py)
 
     def _filled(self, run: Any, *arrays: Any) -> Any:
-        """What a fused function makes, in the order in memory of the last array."""
-        out = self.xp.empty_like(arrays[-1])
+        """What a fused function makes, in the order in memory of the last array that has all of its shape."""
+        shape = self.xp.broadcast_shapes(*(x.shape for x in arrays))
+        out = self.xp.empty_like(next(x for x in reversed(arrays) if x.shape == shape))
         run(*arrays, out)
         return out
 
@@ -116,7 +117,7 @@ class CudaKernels(ConvolutionByPieces, Kernels):
 
     @widened
     def softmax_backward(self, grad: Array, output: Any, dim: int) -> Any:
-        if not _is_plain(grad, output):
+        if grad.shape != output.shape or not _is_plain(grad, output):
             return super().softmax_backward(grad, output, dim)
         total = self.fused.sum_of_products(grad.swapaxes(dim, -1), output.swapaxes(dim, -1))
         out = self.xp.empty_like(output)
@@ -125,7 +126,7 @@ class CudaKernels(ConvolutionByPieces, Kernels):
 
     @widened
     def log_softmax_backward(self, grad: Array, output: Any, dim: int) -> Any:
-        if not _is_plain(grad, output):
+        if grad.shape != output.shape or not _is_plain(grad, output):
             return super().log_softmax_backward(grad, output, dim)
         out = self.xp.empty_like(output)
         self.fused.log_softmax_backward(grad, output, grad.sum(dim, keepdims=True), out)
@@ -160,7 +161,7 @@ class CudaKernels(ConvolutionByPieces, Kernels):
     def native_layer_norm_backward(
         self, grad: Array, a: Array, shape: Any, mean: Any, rstd: Any, weight: Array, bias: Array, mask: Array
     ) -> Any:
-        if not _is_plain(grad, a, weight):
+        if grad.shape != a.shape or not _is_plain(grad, a, weight):
             return super().native_layer_norm_backward(grad, a, shape, mean, rstd, weight, bias, mask)
         lead, none = a.ndim - len(shape), self.xp.empty(0, a.dtype)
         g, rows = self._in_rows(grad, lead), self._in_rows(a, lead)

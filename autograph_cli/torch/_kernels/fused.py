@@ -156,9 +156,7 @@ def adam(
 
 
 @_fused
-def sgd(
-    xp: Any, p: Any, grad: Any, buffer: Any, lr: Any, momentum: Any, share: Any, decay: Any, nesterov: Any
-) -> None:
+def sgd(xp: Any, p: Any, grad: Any, buffer: Any, lr: Any, momentum: Any, share: Any, decay: Any, nesterov: Any) -> None:
     grad = _decayed(p, grad, decay)
     if buffer is not None:
         buffer *= momentum

@@ -245,7 +245,8 @@ def orthogonalize(a: Array, coefficients: tuple[float, float, float], steps: int
     first, second, third = (np.float32(c) for c in coefficients)
     tall = a.shape[0] > a.shape[1]
     x = _coarse(a.T if tall else a)
-    x = _coarse(x / max(_coarse(np.sqrt(np.square(x).sum(dtype=np.float32))), np.float32(eps)))
+    length = _coarse((x * x).sum(dtype=np.float32) ** np.float32(0.5))
+    x = _coarse(x / backend_of(a).kernels.xp.maximum(length, np.float32(eps)))
     for _ in range(steps):
         gram = _coarse(x @ x.T)
         change = _coarse(second * gram + third * (gram @ gram))

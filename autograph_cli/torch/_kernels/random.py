@@ -124,4 +124,6 @@ class Random:
                     ValueError, f"binomial only supports floating-point dtypes for {name}, got: {cpp_name(a.dtype)}"
                 )
         variate = functools.partial(random_variates.binomial, narrow=count.dtype.itemsize < 8)
-        return _one_by_one(variate, generator, *np.broadcast_arrays(count, prob)).astype(count.dtype)[()]
+        return _one_by_one(variate, generator, *np.broadcast_arrays(on_host(count), on_host(prob))).astype(count.dtype)[
+            ()
+        ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from .._core import batching, batching_layers, dims, dtypes, flops
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
@@ -198,7 +196,10 @@ def scaled_dot_product_attention(
         mask = None if attn_mask is None else _as_numbers(attn_mask, query)
         if is_causal and mask is not None:
             rows = _causal(query, key)
-            mask, is_causal = make(np.where(rows._raw, mask._raw, query._raw.dtype.type(-math.inf))), False
+            mask, is_causal = (
+                make(kernels(rows._raw).xp.where(rows._raw, mask._raw, query._raw.dtype.type(-math.inf))),
+                False,
+            )
         found: Tensor = flash_attention(query, key, value, is_causal, mask, scale)[0]
         return found
     if is_causal and attn_mask is not None:

@@ -10,6 +10,7 @@ from .._arrays.meta import readable
 from .._arrays.stand_in import cannot_batch, whole
 from .._core import batching, batching_layers, dtypes
 from .._core.arg_check import hands_on
+from .._core.device_dispatch import kernels
 from .._core.dtypes import cpp_name
 from .._core.errors import refused
 from .._core.operation import operation
@@ -136,8 +137,9 @@ def _dense(sparse: bool, name: str) -> None:
 
 def renorm(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale the rows that are looked up, and longer than `max_norm`, down to it, in place."""
-    rows = np.unique(indices._raw)
-    sizes = np.linalg.norm(weight._raw[rows], norm_type, axis=1)
+    xp = kernels(weight._raw).xp
+    rows = xp.unique(indices._raw)
+    sizes = xp.linalg.norm(weight._raw[rows], norm_type, axis=1)
     long = sizes > max_norm
     changes(weight)
     weight._raw[rows[long]] *= (max_norm / (sizes[long] + 1e-7))[:, None].astype(weight._raw.dtype)

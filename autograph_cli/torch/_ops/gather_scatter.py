@@ -199,7 +199,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     rest = dims.broadcast(_without(input, d), _without(indices, d))
     n = input._raw.shape[d]
     if readable(indices._raw) and (indices._raw < 0).any():
-        indices = make(np.where(indices._raw < 0, indices._raw + n, indices._raw))
+        indices = make(kernels(indices._raw).xp.where(indices._raw < 0, indices._raw + n, indices._raw))
     ours, theirs = ((*rest[:d], x._raw.shape[d], *rest[d + 1 :]) for x in (input, indices))
     return indexing.gather_op(broadcasting.expand(input, ours), d, broadcasting.expand(indices, theirs))
 
@@ -385,7 +385,8 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 @per_sample
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Where elements are among others."""
-    a, b = (x._raw if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))
+    like = next(x for x in (elements, test_elements) if isinstance(x, Tensor))
+    a, b = (x._raw if isinstance(x, Tensor) else kernels(like._raw).xp.asarray(x) for x in (elements, test_elements))
     for raw in (a, b):
         if raw.dtype.kind in "bc":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {dtypes.cpp_name(raw.dtype)}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._core import batching, batching_rules, dims
 from .._core.dtype_checks import refuse
 from .._core.errors import refused
@@ -102,5 +100,5 @@ def empty_permuted(
     if len(set(order)) < len(order):
         raise RuntimeError("Duplicate dim not allowed")
     made = public["empty"]([size[d] for d in order], dtype=dtype, **placement)
-    found = make(made._raw.transpose(np.argsort(order)) if made.ndim else made._raw)
+    found = make(made._raw.transpose(sorted(range(len(order)), key=order.__getitem__)) if made.ndim else made._raw)
     return found.requires_grad_() if requires_grad else found

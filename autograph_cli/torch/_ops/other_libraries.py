@@ -72,8 +72,7 @@ def record_stream(self: Tensor, s: Any) -> None:
     if not self.is_cuda:
         raise refused(
             NotImplementedError,
-            "Could not run 'aten::record_stream' with arguments from the 'CPU' backend: only a tensor on a GPU is used by "
-            "streams",
+            "Could not run 'aten::record_stream' with arguments from the 'CPU' backend: streams use tensors on a GPU",
         )
     cuda.opened().record_stream(self._raw, s._stream)
 

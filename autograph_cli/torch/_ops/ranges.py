@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.device_dispatch import kernels
 from .._core.dtype_checks import refuse
 from .._core.errors import refused
 from .._core.generator import _multiply_add as multiply_add
 from .._core.registry import composite
-from .._core.state import process_state
+from .._core.state import process_state, thread_state
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
 from ._data import cast, narrow
@@ -134,9 +135,9 @@ def logspace(
     wanted = placed("logspace", dtype, layout, device, pin_memory, _default_of(start, end), out)
     exact = wanted if wanted.kind == "c" else np.dtype(np.float64)
     raw = (
-        np.power(exact.type(base), _even(start, end, steps, exact))
+        _library().power(exact.type(base), _even(start, end, steps, exact))
         if steps > 1
-        else np.full(steps, base, exact) ** start
+        else _library().full(steps, base, exact) ** start
     )
     return finish("logspace", cast(raw, wanted), requires_grad, out)
 
@@ -162,7 +163,7 @@ def eye(
         if int(x) < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {x}")
     wanted = placed("eye", dtype, layout, device, pin_memory, out=out)
-    return finish("eye", np.eye(int(n), None if m is None else int(m), dtype=wanted), requires_grad, out)
+    return finish("eye", _library().eye(int(n), None if m is None else int(m), dtype=wanted), requires_grad, out)
 
 
 def _check_lengths(row: int, col: int) -> None:
@@ -177,7 +178,7 @@ def tril_indices(
 ) -> Tensor:
     """The positions on and below a diagonal of a (row, col) matrix, of shape (2, count)."""
     _check_lengths(row, col)
-    return _triangle("tril_indices", np.tri(row, col, offset, dtype=bool), dtype, device, layout)
+    return _triangle("tril_indices", _library().tri(row, col, offset, dtype=bool), dtype, device, layout)
 
 
 @composite(method=False)
@@ -186,13 +187,13 @@ def triu_indices(
 ) -> Tensor:
     """The positions on and above a diagonal of a (row, col) matrix, of shape (2, count)."""
     _check_lengths(row, col)
-    return _triangle("triu_indices", ~np.tri(row, col, offset - 1, dtype=bool), dtype, device, layout)
+    return _triangle("triu_indices", ~_library().tri(row, col, offset - 1, dtype=bool), dtype, device, layout)
 
 
 def _triangle(name: str, mask: Any, dtype: Any, device: Any, layout: Any) -> Tensor:
     wanted = placed(name, dtype, layout, device, False, np.dtype(np.int64))
     refuse(name, np.empty(0, wanted), "bfcV")
-    return finish(name, np.stack(np.nonzero(mask)).astype(wanted), False)
+    return finish(name, _library().stack(_library().nonzero(mask)).astype(wanted), False)
 
 
 # ---------------------------------------------------------------- arguments
@@ -260,22 +261,29 @@ def _default_of(*bounds: Any) -> np.dtype[Any]:
 # ---------------------------------------------------------------- values
 
 
+def _library() -> Any:
+    """What makes arrays where tensors are made now; without memory they are made on the CPU first."""
+    return np if thread_state.place is None else kernels().xp
+
+
 def _row(start: Any, step: Any, count: int, dtype: np.dtype[Any]) -> Any:
     """start + step * i, as PyTorch rounds it."""
+    xp = _library()
     if dtype.kind in "iu":
-        return (int(start) + int(step) * np.arange(count, dtype=np.int64)).astype(dtype)
-    i = np.arange(count, dtype=np.float64)
+        return (int(start) + int(step) * xp.arange(count, dtype=np.int64)).astype(dtype)
+    i = xp.arange(count, dtype=np.float64)
     exact = narrow(multiply_add(i, float(step), float(start)), dtype)
     lanes = REGISTER // dtype.itemsize
     in_blocks = count - count % (2 * lanes)
-    lane = np.arange(count) % lanes
-    base = exact[np.arange(count) - lane].astype(np.float64)
+    lane = xp.arange(count) % lanes
+    base = exact[xp.arange(count) - lane].astype(np.float64)
     blocked = narrow(multiply_add(lane.astype(np.float64), float(step), base), dtype)
-    return np.where(np.arange(count) < in_blocks, blocked, exact)
+    return xp.where(xp.arange(count) < in_blocks, blocked, exact)
 
 
 def _even(start: Any, end: Any, steps: int, dtype: np.dtype[Any]) -> Any:
     """Evenly spaced numbers, counted from `start` in the first half and back from `end` in the second."""
+    xp = _library()
     if dtype.kind == "c":
         real, imag = (
             _even(complex(start).real, complex(end).real, steps, _half(dtype)),
@@ -286,16 +294,16 @@ def _even(start: Any, end: Any, steps: int, dtype: np.dtype[Any]) -> Any:
     work = np.dtype(np.float64) if whole else dtype
     low, high = (work.type(fitting(x, dtype)) for x in (start, end))
     if steps < 2:
-        return np.full(steps, low, work).astype(dtype)
+        return xp.full(steps, low, work).astype(dtype)
     step = (high - low) / work.type(steps - 1)
-    i = np.arange(steps)
+    i = xp.arange(steps)
     if work.itemsize == 2:
         # Numbers of 16 bits have no such instruction: each step is rounded.
         up, down = low + step * i.astype(work), high - step * (steps - 1 - i).astype(work)
     else:
         up = multiply_add(i.astype(np.float64), float(step), float(low))
         down = multiply_add((steps - 1 - i).astype(np.float64), -float(step), float(high))
-    return np.where(i < steps // 2, up, down).astype(dtype)
+    return xp.where(i < steps // 2, up, down).astype(dtype)
 
 
 def _half(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -268,7 +268,7 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Te
         if not x._raw.size:
             raise RuntimeError("_chunk_cat expects non-empty tensor")
         rows.append(_padded_chunks(x._raw, d, num_chunks))
-    found = make(np.concatenate(rows, axis=d + 1))
+    found = make(kernels(*rows).xp.concatenate(rows, axis=d + 1))
     if out is None:
         return found
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.backends import dense_strides, device_of
+from .._arrays.backends import backend_of, dense_strides, device_of
 from .._arrays.cuda import moved
 from .._arrays.lazy import PLAIN, bits_of, flip, memory_of
 from .._arrays.meta import Meta
@@ -239,7 +239,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     check_inplace(self, source)
     dtype = self._raw.dtype
     raw = (
-        np.empty(0, dtype)
+        backend_of(self._raw).empty(0, dtype)
         if source is None
         else source._root.reshape(-1).view(dtype)
         if isinstance(source, UntypedStorage)

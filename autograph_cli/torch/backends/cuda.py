@@ -1,5 +1,5 @@
-"""`torch.backends.cuda`: the switches of attention choose its kernel, those of TF32 how a GPU multiplies float32; others
-may be set, and switch nothing."""
+"""`torch.backends.cuda`: the switches of attention choose its kernel, those of TF32 how a GPU multiplies float32;
+others may be set, and switch nothing."""
 
 from __future__ import annotations
 

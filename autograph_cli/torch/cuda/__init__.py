@@ -192,7 +192,7 @@ class device:
         if self.idx >= 0:
             if not is_available():
                 raise RuntimeError("PyTorch was compiled without CUDA support")
-            self._current = cuda.opened().cupy.cuda.Device(self.idx)
+            self._current = cuda.opened().cupy.cuda.Device(_gpu(self.idx).index)
             self._current.__enter__()
 
     def __exit__(self, *_: Any) -> None:
