@@ -27,7 +27,7 @@ class LeNet(torch.nn.Module):
         return self.classify(self.features(x))
 
 
-@pytest.mark.parametrize("optimizer", ["SGD", "Adam", "AdamW"])
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam", "AdamW", "NAdam", "RMSprop", "Adagrad"])
 def test_a_training_step_copies_nothing(optimizer: str, transfers: dict[str, int]) -> None:
     torch.manual_seed(0)
     model, images, labels = LeNet().cuda(), torch.randn(4, 1, 28, 28).cuda(), torch.tensor([1, 2, 3, 9]).cuda()
@@ -61,13 +61,13 @@ class Tagger(torch.nn.Module):
 class Gpt(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.words, self.places = torch.nn.Embedding(7, 8), torch.nn.Parameter(torch.zeros(5, 8))
+        self.words, self.places = torch.nn.Embedding(7, 8), torch.nn.Embedding(5, 8)
         self.norm, self.attend = torch.nn.LayerNorm(8), torch.nn.Linear(8, 24)
         self.wide = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 8))
         self.classify = torch.nn.Linear(8, 7)
 
     def forward(self, x: Any) -> Any:
-        x = self.words(x) + self.places
+        x = self.words(x) + self.places(torch.arange(5, device=x.device))
         query, key, value = (
             part.unflatten(2, (2, 4)).transpose(1, 2) for part in self.attend(self.norm(x)).chunk(3, 2)
         )
@@ -76,7 +76,20 @@ class Gpt(torch.nn.Module):
         return self.classify(x + self.wide(x))
 
 
-@pytest.mark.parametrize("network", [Tagger, Gpt])
+class Transformer(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = torch.nn.Embedding(7, 8)
+        layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=True)
+        self.layers = torch.nn.TransformerEncoder(layer, 2, torch.nn.LayerNorm(8), enable_nested_tensor=False)
+        self.classify = torch.nn.Linear(8, 7)
+
+    def forward(self, x: Any) -> Any:
+        mask = torch.nn.Transformer.generate_square_subsequent_mask(5, device=x.device)
+        return self.classify(self.layers(self.words(x), mask=mask, is_causal=True))
+
+
+@pytest.mark.parametrize("network", [Tagger, Gpt, Transformer])
 def test_a_step_of_a_language_model_copies_nothing(network: Any, transfers: dict[str, int]) -> None:
     model, x = network().cuda(), torch.randint(0, 7, (2, 5)).cuda()
     updates = torch.optim.AdamW(model.parameters(), lr=0.01)
@@ -86,3 +99,30 @@ def test_a_step_of_a_language_model_copies_nothing(network: Any, transfers: dict
         torch.nn.functional.cross_entropy(model(x).flatten(0, 1), x.flatten()).backward()
         updates.step()
     assert dict(transfers) == {}
+
+
+class Block(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 3, 3, 1, 1, bias=False), torch.nn.BatchNorm2d(3), torch.nn.ReLU(), torch.nn.Dropout(0.1)
+        )
+        self.classify = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 2))
+
+    def forward(self, x: Any) -> Any:
+        return self.classify(self.path(x) + x)
+
+
+def test_a_residual_step_under_autocast_with_a_scaler_waits_for_the_scaler_alone(transfers: dict[str, int]) -> None:
+    model, x, labels = Block().cuda(), torch.randn(4, 3, 6, 6).cuda(), torch.tensor([0, 1, 1, 0]).cuda()
+    updates, scaler = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), torch.amp.GradScaler("cuda")
+    for _ in range(2):
+        transfers.clear()
+        updates.zero_grad()
+        with torch.autocast("cuda"):
+            loss = torch.nn.functional.cross_entropy(model(x), labels)
+        scaler.scale(loss).backward()
+        scaler.step(updates)  # asks whether a gradient is infinite, as in PyTorch
+        scaler.update()
+    assert set(transfers) <= {"to the host", "for control"}
+    assert sum(transfers.values()) <= 2

@@ -39,7 +39,7 @@ NO_DRIVER = (
 )
 OLD_DRIVER = (
     "The NVIDIA driver on your system is too old: it is one for CUDA {}, and the CuPy that is installed needs one for "
-    "CUDA {}. Update the driver, or install a CuPy that it can serve: `pip install autograph-cli[cuda12]` is for CUDA 12"
+    "CUDA {}. Update the driver, or install a CuPy that it can serve: `pip install autograph-cli[cuda12]` for CUDA 12"
 )
 NO_GPU = "Found no GPU, beside an NVIDIA driver: `nvidia-smi` shows which GPUs there are. CUDA says: {}"
 FORKED = (

@@ -80,7 +80,7 @@ class GradScaler:
         if isinstance(outputs, Tensor):
             if self._scale is None:
                 self._scale = full((), self._init_scale, dtype=float32).to(outputs.device)
-                self._growth_tracker = full((), self._init_growth_tracker, dtype=int32).to(outputs.device)
+                self._growth_tracker = full((), self._init_growth_tracker, dtype=int32)
             return outputs * self._scale.to(outputs.device)
         if isinstance(outputs, Iterable):
             scaled = map(self.scale, outputs)
@@ -96,18 +96,24 @@ class GradScaler:
                 "outputs) earlier in the iteration."
             )
 
-    def _look_through(self, optimizer: Any, factor: float, allow_fp16: bool) -> dict[str, Tensor]:
-        """Multiply the gradients; by device, 1 if one of them was not finite."""
+    def _look_through(self, optimizer: Any, factor: Any, allow_fp16: bool) -> dict[str, Tensor]:
+        """Multiply the gradients; by device, 1 if one of them was not finite, which a GPU is not asked for yet."""
         grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         if not allow_fp16 and any(grad.dtype is float16 for grad in grads):
             raise ValueError("Attempting to unscale FP16 gradients.")
-        finite = True
+        finite: dict[str, Any] = {}
         for grad in (grad.detach() for grad in grads):
             values = grad._values() if grad.is_sparse else grad
-            finite = finite and bool(values.isfinite().all())
-            if factor != 1.0:
+            where, holds = str(values.device), values.isfinite().all()
+            finite[where] = (holds if values.is_cuda else bool(holds)) & finite.get(where, True)
+            if isinstance(factor, Tensor):
+                values.mul_(factor.to(values.device))
+            elif factor != 1.0:
                 values.mul_(factor)
-        return {"cpu": full((), float(not finite), dtype=float32)} if grads else {}
+        return {
+            where: (~holds).float() if isinstance(holds, Tensor) else full((), float(not holds), dtype=float32)
+            for where, holds in finite.items()
+        }
 
     def unscale_(self, optimizer: Any) -> None:
         """The gradients of the optimizer's parameters as they would be without the scale; once before each `update`."""
@@ -119,8 +125,9 @@ class GradScaler:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        inverse = self._scale.double().reciprocal().float().item()
-        state["found_inf_per_device"] = self._look_through(optimizer, inverse, False)
+        inverse = self._scale.double().reciprocal().float()
+        factor = inverse if inverse.is_cuda else inverse.item()
+        state["found_inf_per_device"] = self._look_through(optimizer, factor, False)
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -143,7 +150,10 @@ class GradScaler:
 
     @staticmethod
     def _found_any(states: Iterable[dict[str, Any]]) -> bool:
-        return any(found.item() for state in states for found in state["found_inf_per_device"].values())
+        found = [state["found_inf_per_device"] for state in states]
+        for each in found:  # a GPU is asked once
+            each.update({where: x.cpu() for where, x in each.items()})
+        return any(x.item() for each in found for x in each.values())
 
     # -- after the step
 
