@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._arrays.backends import DENSE
 from .._arrays.dispatched import Dispatched
 from .._arrays.storages import address
