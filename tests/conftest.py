@@ -99,10 +99,11 @@ def every_mode_is_as_before() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def nothing_is_served_after_a_test() -> Iterator[None]:
     """What a command that ran in this process keeps until the process ends: `import torch`, `__main__`, `sys.argv`, and
-    how often the collector looks."""
+    how often the collector looks, and at what."""
     thresholds = gc.get_threshold()
     yield
     gc.set_threshold(*thresholds)
+    gc.unfreeze()
     runner = sys.modules.get("autograph_cli.record.runner")
     while runner is not None and runner._held:
         held = runner._held.pop()

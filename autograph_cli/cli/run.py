@@ -146,12 +146,10 @@ def run(
             return code
         quiet = quiet or place.rank > 0
     target = replace(target, source=runner.read(target))
-    if engine == "builtin":
-        if tune:
-            tuning.tune()
-        if not quiet:
-            lacking.warn(target)
-    return _run(target, steps, record, watch, engine, device, quiet, output, folder, place, shared)
+    if engine == "builtin" and not quiet:
+        lacking.warn(target)
+    tune = tune and engine == "builtin"
+    return _run(target, steps, record, watch, engine, device, quiet, tune, output, folder, place, shared)
 
 
 def _run(
@@ -162,6 +160,7 @@ def _run(
     engine: str,
     device: str | None,
     quiet: bool,
+    tune: bool,
     output: Path | None,
     folder: Path,
     place: Placement | None,
@@ -171,6 +170,8 @@ def _run(
     from autograph_cli.record.recorder import Recorder  # the engine: the other commands do without
 
     recorder = Recorder(steps, target.label, record=record, watch=watch, engine=engines.connect(engine))
+    if tune:
+        tuning.tune()
     member = None if place is None or shared is None else Member(place, shared, recorder)
     shown = contextlib.nullcontext() if quiet or member else live.line(recorder)
     spawning = contextlib.nullcontext() if member is None or engine != "torch" else _calling_here(member)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,7 +42,6 @@ from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor, Wrapped
 from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
-from autograph_cli.torch.optim.optimizer import Optimizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,8 +362,9 @@ class Builtin:
     def calls(self) -> Sequence[ModuleCall]:
         return thread_state.calls
 
-    def optimizers(self) -> type:
-        return Optimizer
+    def optimizers(self) -> type | None:
+        module = sys.modules.get("autograph_cli.torch.optim.optimizer")
+        return None if module is None else module.Optimizer
 
     # -- nodes
 

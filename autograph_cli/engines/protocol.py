@@ -319,8 +319,8 @@ class Engine(Protocol):
     def bytes_of(self, tensors: Iterable[Any]) -> int:
         """The bytes of these tensors."""
 
-    def optimizers(self) -> type:
-        """The class of optimizers."""
+    def optimizers(self) -> type | None:
+        """The class of optimizers; None where there can be none yet, as `torch.optim` was not imported."""
 
     # -- facts of nodes
 

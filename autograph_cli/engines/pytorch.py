@@ -369,7 +369,7 @@ class PyTorch:
         current = current_node()
         return None if current is None else self.number(current)
 
-    def optimizers(self) -> type:
+    def optimizers(self) -> type | None:
         found: type = torch.optim.Optimizer
         return found
 

@@ -16,6 +16,8 @@ def optimizers_in(engine: Engine, spaces: Iterable[Mapping[str, Any]]) -> list[w
     """The optimizers that variables hold: themselves, in a container, or as an attribute."""
     found: dict[int, Any] = {}
     optimizer = engine.optimizers()
+    if optimizer is None:
+        return []
     for space in spaces:
         for value in list(space.values()):
             for each in (value, *_parts(value, engine.tensor)):

@@ -13,7 +13,8 @@ import builtins
 import gc as _gc
 import importlib
 import math
-from typing import Any
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING, Any
 
 # What an import makes stays: the collector would walk all of it again and again.
 _collects = _gc.isenabled()
@@ -24,28 +25,17 @@ from . import (
     __config__,
     _missing,
     _namespace,
-    _reductions,
-    accelerator as accelerator,
     amp as amp,
     autograd as autograd,
-    backends as backends,
-    cuda as cuda,
     fft as fft,
     linalg as linalg,
-    masked as masked,
-    nn as nn,
     ops as ops,
-    optim as optim,
     overrides as overrides,
-    profiler as profiler,
     random as random,
-    serialization as serialization,
-    signal as signal,
     special as special,
-    utils as utils,
     version as version,
 )
-from ._core import interpret as _interpret, layout as _layout
+from ._core import interpret as _interpret, layout as _layout, shared_memory as _shared_memory
 from ._functorch.vmap import vmap as vmap
 from ._namespace import (
     Size as Size,
@@ -62,7 +52,6 @@ from ._namespace import (
 )
 from ._ops.generators import Generator as Generator, default_generator as default_generator
 from ._ops.storage import UntypedStorage as UntypedStorage
-from ._saving.archive import PyTorchFileReader as PyTorchFileReader
 from ._settings import (
     are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
     compiled_with_cxx11_abi as compiled_with_cxx11_abi,
@@ -106,8 +95,6 @@ from .autograd.grad_mode import (
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
-from .cuda import OutOfMemoryError as OutOfMemoryError
-from .serialization import load as load, save as save
 from .torch_version import TorchVersion as _TorchVersion
 from .utils import _python_dispatch
 from .version import __version__ as _version
@@ -124,8 +111,11 @@ globals().update(_FORMER)
 
 
 _AT_NEED = (
+    "accelerator",
+    "backends",
     "compiler",
     "cpu",
+    "cuda",
     "distributed",
     "distributions",
     "func",
@@ -135,11 +125,16 @@ _AT_NEED = (
     "hub",
     "jit",
     "library",
+    "masked",
     "mps",
     "multiprocessing",
+    "nn",
     "onnx",
+    "optim",
     "profiler",
     "return_types",
+    "serialization",
+    "signal",
     "sparse",
     "storage",
     "testing",
@@ -149,6 +144,33 @@ _AT_NEED = (
     "xpu",
 )
 """Parts of the namespace that are imported when a script asks for them."""
+_DEFINED_IN = {
+    "OutOfMemoryError": "cuda",
+    "PyTorchFileReader": "_saving.archive",
+    "ScriptFunction": "jit",
+    "ScriptModule": "jit",
+    "compile": "compiler",
+    "load": "serialization",
+    "save": "serialization",
+}
+"""Names that stand in such a part too."""
+
+if TYPE_CHECKING:
+    from . import (
+        accelerator as accelerator,
+        backends as backends,
+        cuda as cuda,
+        masked as masked,
+        nn as nn,
+        optim as optim,
+        profiler as profiler,
+        serialization as serialization,
+        signal as signal,
+        utils as utils,
+    )
+    from ._saving.archive import PyTorchFileReader as PyTorchFileReader
+    from .cuda import OutOfMemoryError as OutOfMemoryError
+    from .serialization import load as load, save as save
 
 
 def get_device_module(device: Any = None) -> Any:
@@ -158,16 +180,27 @@ def get_device_module(device: Any = None) -> Any:
     where = (_C._get_accelerator() if device is None else _namespace.device(device)).type
     if where == "meta":
         raise RuntimeError(f"Device '{where}' does not have a corresponding module registered as 'torch.{where}'.")
-    return cuda if where == "cuda" else _missing.load(f"{__name__}.{where}")
+    return _missing.load(f"{__name__}.{where}")
+
+
+def _register_reductions() -> None:
+    """Tensors become able to travel to another process: `multiprocessing` is imported when the first one is to."""
+    importlib.import_module("._reductions", __name__).register()
+
+
+_shared_memory.register = _register_reductions
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_AT_NEED, *_DEFINED_IN})
 
 
 def __getattr__(name: str) -> Any:
     if name in _AT_NEED:
         return _missing.load(f"{__name__}.{name}")
-    if name == "compile":
-        return importlib.import_module(".compiler", __name__).compile
-    if name in ("ScriptFunction", "ScriptModule"):
-        return getattr(importlib.import_module(".jit", __name__), name)
+    if name in _DEFINED_IN:
+        found = globals()[name] = getattr(importlib.import_module(f".{_DEFINED_IN[name]}", __name__), name)
+        return found
     if f"torch.{name}" in _missing.NOT_REBUILT:
         raise _missing.error(__name__, name, globals())
     other = _missing.sentence(f"torch.{name}", globals())
@@ -177,6 +210,10 @@ def __getattr__(name: str) -> Any:
     )
 
 
+__all__ = [
+    *sorted(name for name, x in globals().items() if name[0] != "_" and not isinstance(x, _ModuleType)),
+    *_DEFINED_IN,
+]
 _missing.speak_for_parts(__name__)
 _missing.speak_for(_C)
 if _collects:

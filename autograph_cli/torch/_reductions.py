@@ -10,7 +10,6 @@ import numpy as np
 
 from ._arrays.lazy import bits_of, flip
 from ._arrays.storages import offset_in, window
-from ._core import shared_memory
 from ._core.memory_format import strides_of
 from ._core.node import LEAF
 from ._core.shared_memory import SharedMemory, share, shared_memory_of
@@ -65,6 +64,3 @@ def _rebuilt(
     made._edge = LEAF if requires_grad else None
     made.__dict__.update(attributes)
     return made
-
-
-shared_memory.register = register

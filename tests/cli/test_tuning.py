@@ -43,6 +43,7 @@ def test_memory_is_kept_unless_told_otherwise(
     assert done.exit_code == 0
     assert len(allocator.told) == settings
     assert (gc.get_threshold()[0] == tuning.YOUNG) is bool(settings)
+    assert (gc.get_freeze_count() > 0) is bool(settings)
 
 
 def test_a_collector_that_is_switched_off_stays_off(allocator: Allocator) -> None:

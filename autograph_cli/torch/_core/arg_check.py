@@ -7,9 +7,9 @@ Whatever else goes wrong inside the engine leaves it as an error that names the 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
@@ -132,7 +132,7 @@ _UNFIT = re.compile(r"([\w.<>]+)\(\)( (?:got an unexpected|got multiple|missing 
 """How Python refuses a call whose arguments do not go with the parameters."""
 PUBLIC = __name__.partition("._core")[0]
 """The module of `torch`, as a script's functions name it."""
-_ENGINE = str(Path(__file__).parents[1])
+_ENGINE = os.path.dirname(os.path.dirname(__file__))
 
 
 def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:
@@ -151,7 +151,9 @@ def guard(space: str, found: Mapping[str, Any], names: Iterable[str] | None = No
 def looks_itself(run: Any) -> bool:
     """Whether this is an operation that needs one or two tensors: its own code finds wrong arguments at no cost."""
     op = getattr(run, "op", None)
-    return op is not None and not hasattr(run, "__wrapped__") and all(p in op.tensors[:2] for p in op.schema.parameters)
+    if op is None or hasattr(run, "__wrapped__"):
+        return False
+    return len(op.schema.parameters) == len(op.tensors) <= 2
 
 
 def guarded(check: Check, home: str = "") -> Callable[..., Any]:

@@ -15,8 +15,6 @@ import os
 import sys
 from types import CodeType
 
-from ...atomic_files import atomic_write
-
 _FOLDER = os.path.dirname(__file__)
 COPIES = "__copies__"
 """Where the globals of a generated function list all that share its code: they get it when it is first called."""
@@ -55,6 +53,8 @@ def _read() -> dict[str, tuple[bytes, CodeType]]:
 def _write() -> None:
     if sys.dont_write_bytecode:
         return
+    from ...atomic_files import atomic_write  # ten modules of the library, which only a process that writes needs
+
     with contextlib.suppress(OSError, NotImplementedError):
         path = _file()
         os.makedirs(os.path.dirname(path), exist_ok=True)

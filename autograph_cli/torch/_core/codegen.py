@@ -39,30 +39,35 @@ if TYPE_CHECKING:
 
 
 def install(op: Operation) -> None:
-    """Give `op` its kernel, its function and its node's `_run_raw` and `_run_recorded`."""
+    """Give `op` its kernel and its function."""
     op.kernel_function = device_dispatch.bound(op, device_dispatch.kernels())
-    scope = _scope(op)
     written = not op.list_result and op.has_derivative
     simple = written and not op.multiple and not op.takes_lists and not op.moves
     casts = op.promotes or op.floating or op.view or op.moves
     source = forward_source if written and (simple or not casts) else dispatched_source
-    op.function = _late(op, lambda: source(op), {**scope})
+    late = _Signature(op).late
+    op.function = late(partial(source, op))
     op.function.op = op
     if op.promotes and simple:
-        op.operator = _late(op, partial(forward_source, op, operator=True), {**scope}, "operator")
-    op.bind = _late(op, partial(bound_source, op), scope, "bind")
-    if op.derivatives:
-        for mode in ("raw", "recorded"):
-            setattr(op.node, f"_run_{mode}", _Late(op, mode))
+        op.operator = late(partial(forward_source, op, operator=True), "operator")
+    op.bind = late(partial(bound_source, op), "bind")
+
+
+def backwards(op: Operation) -> dict[str, Any]:
+    """`_run_raw` and `_run_recorded` of the node of `op`."""
+    return {f"_run_{mode}": _Late(op, mode) for mode in ("raw", "recorded")} if op.derivatives else {}
 
 
 _FLOATS = frozenset(t.type for t, kind in CATEGORY.items() if kind >= FLOATING)
 """The classes of NumPy's scalars that `floating` operations take as they are."""
 
 
+_MODULE = "autograph_cli.torch._core.compiled"
+
+
 def _scope(op: Operation) -> dict[str, Any]:
     scope: dict[str, Any] = {
-        "__name__": "autograph_cli.torch._core.compiled",
+        "__name__": _MODULE,
         "process_state": process_state,
         "thread_state": thread_state,
         "OP": op,
@@ -128,24 +133,35 @@ def _evaluate(source: str, scope: dict[str, Any], name: str, use: str = "") -> A
     return made
 
 
-def _late(op: Operation, source: Callable[[], str], scope: dict[str, Any], use: str = "") -> Any:
-    """A function that gets its code when it is first called: to write and to read that of all operations would take a
-    third of an import."""
+class _Signature:
+    """The parameters that all functions of an operation have."""
 
-    def first() -> Any:
-        made = _evaluate(source(), scope, op.identifier, use)
-        for function in scope[COPIES]:
-            if function.__code__ is before:
-                function.__code__ = made.__code__
-        return made
+    def __init__(self, op: Operation) -> None:
+        self.op = op
+        self.code = _first_code(signature_text(op))
+        given = [p for p in op.schema.parameters if p.default is not REQUIRED]
+        self.defaults = tuple([p.default for p in given if not p.keyword_only]) or None
+        self.by_keyword = {p.name: p.default for p in given if p.keyword_only} | ({} if op.view else {"out": None})
 
-    late = FunctionType(before := _first_code(signature_text(op)), scope, op.identifier)
-    late.__qualname__ = op.identifier
-    given = [p for p in op.schema.parameters if p.default is not REQUIRED]
-    late.__defaults__ = tuple(p.default for p in given if not p.keyword_only) or None
-    late.__kwdefaults__ = {p.name: p.default for p in given if p.keyword_only} | ({} if op.view else {"out": None})
-    scope |= {"first": first, COPIES: [late]}
-    return late
+    def late(self, source: Callable[[], str], use: str = "") -> Any:
+        """A function that gets its code, and what that names, when it is first called: to write and to read that of
+        all operations would take a third of an import."""
+        op, before = self.op, self.code
+
+        def first() -> Any:
+            scope.update(_scope(op))
+            made = _evaluate(source(), scope, op.identifier, use)
+            for function in scope[COPIES]:
+                if function.__code__ is before:
+                    function.__code__ = made.__code__
+            return made
+
+        scope: dict[str, Any] = {"__name__": _MODULE, "first": first}
+        late = FunctionType(before, scope, op.identifier, self.defaults)
+        late.__qualname__ = op.identifier
+        late.__kwdefaults__ = {**self.by_keyword}
+        scope[COPIES] = [late]
+        return late
 
 
 @functools.cache

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
+from .._arrays import Array
 from .dtypes import cpp_name
 from .memory_format import slowest_first
 from .philox import Philox
 from .state import process_state, thread_state
 from .stream import Stream
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 Shape = Sequence[int]
 
 # From this range on (or this length of a permutation), a remainder of 32 bits would be uneven, and 64 are drawn.

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import docstrings, op_traits, saved_attributes, schema as schemas
-from .codegen import install
+from .codegen import backwards, install
 from .errors import refused
 from .formula_text import text_of
 from .node import Node
@@ -27,6 +27,17 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 Formula = Callable[..., Any]
+
+
+class at_first_use:
+    """A method without arguments that becomes an attribute when it is first asked for: most operations are not used in
+    a program. Threads that ask at once get the same object."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self.make = make
+
+    def __get__(self, owner: Any, cls: type) -> Any:
+        return vars(owner).setdefault(self.make.__name__, self.make(owner))
 
 
 class Derivative:
@@ -99,8 +110,8 @@ class Operation(Traits):
                 f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument",
             )
         self.inputs = tuple(p for p in self.tensors if p.name in with_gradient)
-        self.positions = tuple((i, p) for i, p in enumerate(schema.parameters) if p in self.tensors)
-        self.input_positions = tuple((i, p) for i, p in self.positions if p in self.inputs)
+        self.positions = tuple((i, p) for i, p in enumerate(schema.parameters) if p.is_tensor or p.is_list)
+        self.input_positions = tuple((i, p) for i, p in self.positions if p.name in with_gradient)
         """Where the tensor arguments stand, and those of them that have a derivative."""
         names = [p.name for p in schema.parameters]
         self.output_mask = names.index("output_mask") if "output_mask" in names else None
@@ -113,7 +124,12 @@ class Operation(Traits):
         does it."""
         self.saving = tuple(map(self._origin, self.saved_names))
         """For each saved thing its guard and where it comes from: (guard, output, argument, property)."""
-        self.node: type[Node] = self._node_type(node_name)
+        self._node_name = node_name
+
+    @at_first_use
+    def node(self) -> type[Node]:
+        """The class of the nodes that it leaves."""
+        return self._node_type(self._node_name)
 
     def _saved_names(self) -> tuple[str, ...]:
         special = {"grad", "grads", "mask"} - {p.name for p in self.schema.parameters}
@@ -156,6 +172,7 @@ class Operation(Traits):
             "_item_results": tuple(result.get(n) for n in names),
             "_differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
             **saved_attributes.members(self),
+            **backwards(self),
         }
         if "::" in name:
             members["_name"] = lambda node: name

@@ -7,10 +7,10 @@ refused with PyTorch's TypeError. `tests/torch/ops/record_signatures.py` writes 
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -406,7 +406,9 @@ _TAKES: dict[str, Callable[[Any, int, bool], Any]] = {
 def _listed() -> dict[str, dict[str, list[str]]]:
     """Space -> name -> signatures as they stand in the file."""
     found: dict[str, dict[str, list[str]]] = {}
-    for line in Path(__file__).with_name("signatures.txt").read_text(encoding="utf-8").splitlines():
+    with open(os.path.join(os.path.dirname(__file__), "signatures.txt"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    for line in lines:
         if line.startswith("["):
             names = found[line.strip("[]")] = {}
         else:

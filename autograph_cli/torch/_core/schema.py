@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,7 +53,7 @@ def parse(text: str) -> Schema:
     if match is None:
         raise refused(ValueError, f"not an operator schema: {text!r}")
     parameters, keyword_only = [], False
-    for part in filter(None, (p.strip() for p in _split(match["args"]))):
+    for part in filter(None, (p.strip() for p in _COMMA.split(match["args"]))):
         if part == "*":
             keyword_only = True
             continue
@@ -60,11 +61,12 @@ def parse(text: str) -> Schema:
     return Schema(match["name"], match["overload"] or "", tuple(parameters), _outputs(match["out"] or "Tensor"))
 
 
-def _split(args: str) -> list[str]:
-    return re.split(r",\s*(?![^\[]*\])", args)
+_COMMA = re.compile(r",\s*(?![^\[]*\])")
 
 
+@functools.cache
 def _parameter(part: str, keyword_only: bool) -> Parameter:
+    """One record for all operations that declare the same: half of them begin with `Tensor self`."""
     declared, _, default = part.partition("=")
     kind, _, name = declared.strip().rpartition(" ")
     return Parameter(name, kind.strip(), _literal(default) if default else REQUIRED, keyword_only)

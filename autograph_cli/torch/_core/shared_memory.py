@@ -9,7 +9,6 @@ import gc
 import mmap
 import os
 import sys
-import tempfile
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,9 @@ from .._arrays.lazy import bits_of, flip, memory_of
 from .._arrays.storages import address, owner, window
 from .memory_format import strides_of
 from .tensor import Tensor, materialize
+
+if not hasattr(os, "memfd_create"):
+    import tempfile
 
 register: Any = None
 """From now on tensors travel between processes as shared memory (_reductions.py puts it here)."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
-from typing import Any
+import os
+import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from .._arrays import Array
 from .errors import refused
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 DEFAULT_SEED = 67280421310721
 TWISTER_WORDS = 624
+_making = threading.Lock()
 
 # torch.Generator.get_state() is this record, byte for byte.
 STATE = np.dtype(
@@ -48,7 +51,7 @@ class Seeded:
 
     def seed(self) -> int:
         """Start over from a seed that the operating system gives, and return it."""
-        self.manual_seed(secrets.randbits(53))
+        self.manual_seed(int.from_bytes(os.urandom(7), "big") >> 3)
         return self._seed
 
     def initial_seed(self) -> int:
@@ -63,17 +66,26 @@ class Stream(Seeded):
     array([2357136044, 2546248239], dtype=uint64)
     """
 
-    __slots__ = ("_bits", "_seeder")
+    __slots__ = ("_twister",)
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
-        self._bits = np.random.MT19937(0)
-        self._seeder = np.random.RandomState(self._bits)
         self.manual_seed(seed)
 
     def manual_seed(self, seed: int) -> None:
         """Start over from `seed`, -2**63 to 2**64 - 1; ValueError outside. The twister itself takes the low 32 bits."""
         super().manual_seed(seed)
-        self._seeder.seed(self._seed & 0xFFFFFFFF)
+        self._twister: np.random.MT19937 | None = None
+
+    @property
+    def _bits(self) -> np.random.MT19937:
+        """The twister, made when the first number is drawn: `numpy.random` is a sixth of an import of NumPy."""
+        if self._twister is None:
+            with _making:
+                if self._twister is None:
+                    made = np.random.MT19937(0)
+                    np.random.RandomState(made).seed(self._seed & 0xFFFFFFFF)
+                    self._twister = made
+        return self._twister
 
     def bits32(self, count: int) -> npt.NDArray[np.uint64]:
         """The next `count` outputs of the twister, 32 bits each."""

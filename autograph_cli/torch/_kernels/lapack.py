@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from pathlib import Path
+import os
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,14 @@ _Number = ctypes.c_int64
 @functools.cache
 def _library() -> ctypes.CDLL | None:
     """OpenBLAS with integers of 64 bits, as NumPy has loaded it from beside itself."""
-    beside = Path(np.__file__).parent
-    for folder in (beside.parent / "numpy.libs", beside / ".dylibs"):
-        for path in sorted(folder.glob("libscipy_openblas64_*")):
+    beside = os.path.dirname(np.__file__)
+    for folder in (os.path.join(os.path.dirname(beside), "numpy.libs"), os.path.join(beside, ".dylibs")):
+        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        for name in names:
+            if not name.startswith("libscipy_openblas64_"):
+                continue
             try:
-                library = ctypes.CDLL(str(path))
+                library = ctypes.CDLL(os.path.join(folder, name))
                 if all(hasattr(library, f"scipy_{x}{name}_64_") for x in "sdcz" for name in ("getrf", "trsm")):
                     return library
             except OSError:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from .. import _missing
 from .._core.backward import backward, grad
 from . import (
     anomaly_mode,
     batched_function,  # noqa: F401  (how vmap takes a Function)
     forward_ad,
     function,
-    functional,
     grad_mode,
     graph,
-    profiler,
     variable,
 )
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -26,6 +27,9 @@ from .grad_mode import (
 )
 from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
+
+if TYPE_CHECKING:
+    from . import functional as functional, profiler as profiler
 
 __all__ = [
     "Function",
@@ -51,3 +55,14 @@ __all__ = [
     "set_multithreading_enabled",
     "variable",
 ]
+_AT_NEED = ("functional", "profiler")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_AT_NEED})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _AT_NEED:
+        return _missing.load(f"{__name__}.{name}")
+    raise _missing.error(__name__, name, globals())

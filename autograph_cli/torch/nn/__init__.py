@@ -74,3 +74,6 @@ def __getattr__(name: str) -> Any:
     if name == "attention":
         return _missing.load(f"{__name__}.attention")
     raise _missing.error(__name__, name, globals())
+
+
+_missing.speak_for_parts(__name__)

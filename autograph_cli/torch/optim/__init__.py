@@ -47,3 +47,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     raise _missing.error(__name__, name, globals())
+
+
+_missing.speak_for_parts(__name__)

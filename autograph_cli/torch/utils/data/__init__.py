@@ -1,5 +1,6 @@
 """`torch.utils.data`: datasets, samplers and the loader that makes batches of them."""
 
+from ... import _missing
 from ._utils.collate import default_collate, default_convert
 from .dataloader import DataLoader
 from .dataset import (
@@ -44,3 +45,4 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+_missing.speak_for_parts(__name__)
