@@ -169,22 +169,25 @@ def saved(
 
     `storages` numbers the memory that was met, by id, the first one `start`.
     """
-    versions, items, *positions = looked
-    edges: list[Any] = [] if positions else list(cls._item_edges)
-    if not positions:
-        numbers = map((versions or {}).get, itertools.count(), _ZEROS)
-        items = zip(_labels(cls), items, numbers, strict=False)
+    edges: list[Any] = []
+    if len(looked) == 2:
+        versions, items = looked
+        numbers = map(versions.get, itertools.count(), _ZEROS) if versions else _ZEROS
+        items, positions = zip(_labels(cls), items, numbers, strict=False), None
+        edges += cls._item_edges
+    else:
+        _, items, positions = looked
     found: list[Saved] = []
     for position, (name, item, version) in enumerate(items):
         if item.__class__ is list:
             dtype, shape, storage, size, *copy = item
             if copy and position < len(edges):
                 edges[position : position + 1] = copy
-                positions = [(edges, cls._item_results)]
+                positions = edges, cls._item_results
             found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
         elif item is not None and (cls._operation is None or hasattr(cls, name)):
             found.append((name, None, as_given(item), 0, 0, 0))
-    return (*found, *_always(cls)), positions[0] if positions else None
+    return (*found, *_always(cls)), positions
 
 
 @functools.cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
+from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import facts_of
 from autograph_cli.graph.names import output_names, quoted, visible
 from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass, Root, Saved
@@ -13,6 +14,7 @@ from autograph_cli.graph.saved_memory import kept_lines
 Names = Sequence[tuple[str, ...]]
 
 
+@resting()
 def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ()) -> str:
     """Write the graph, one node a line, in sections by order, then its roots and its backward passes.
 

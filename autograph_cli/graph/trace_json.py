@@ -202,7 +202,8 @@ def _optional(reader: Reader[T]) -> Reader[T | None]:
 
 def _list(reader: Reader[T]) -> Reader[tuple[T, ...]]:
     def read(value: Any) -> tuple[T, ...]:
-        _need(type(value) is list, value, "a list")
+        if type(value) is not list:
+            raise Malformed(f"must be a list, not {_shown(value)}")
         try:
             return tuple([reader(item) for item in value])
         except Malformed:
@@ -237,26 +238,29 @@ def _record(
     cls: type[T], readers: dict[str, Reader[Any]], /, *, make: Callable[..., T] | None = None, **renamed: str
 ) -> Reader[T]:
     """A reader of one record; `renamed` are fields with another key in the text, and `make` makes it."""
-    key_of = {field.name: renamed.get(field.name, field.name) for field in fields(cls)}  # type: ignore[arg-type]
-    table = {key: (field, readers[key]) for field, key in key_of.items()}
-    needed = {key_of[field.name] for field in fields(cls) if field.default is MISSING}  # type: ignore[arg-type]
+    every = fields(cls)  # type: ignore[arg-type]
+    keys = [renamed.get(field.name, field.name) for field in every]
+    table = {key: (position, readers[key]) for position, key in enumerate(keys)}
+    needed = {key for key, field in zip(keys, every, strict=True) if field.default is MISSING}
+    blank = [field.default for field in every]
     made = make or cls
 
     def read(value: Any) -> T:
-        _need(type(value) is dict, value, "an object")
+        if type(value) is not dict:
+            raise Malformed(f"must be an object, not {_shown(value)}")
         if not needed <= value.keys():
-            raise Malformed(f"has no {next(key for key in key_of.values() if key in needed - value.keys())!r}")
-        found = {}
+            raise Malformed(f"has no {next(key for key in keys if key in needed - value.keys())!r}")
+        found: list[Any] = blank.copy()
         key = ""
         try:
             for key, item in value.items():
-                field, reader = table[key]
-                found[field] = reader(item)
+                position, reader = table[key]
+                found[position] = reader(item)
         except KeyError:
             raise Malformed(f"has the unknown field {key!r}") from None
         except Malformed as error:
             raise error.within(key) from None
-        return made(**found)
+        return made(*found)
 
     return read
 

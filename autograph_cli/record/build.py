@@ -44,13 +44,20 @@ class Span:
 
 
 @resting()
-def build(log: EventLog, sources: Sources, span: Span) -> Graph:
-    """The graph of a span: what was made in it, and what of earlier times its nodes, calls and roots hang on."""
-    builder = _Builder(log, sources, span)
+def build(log: EventLog, sources: Sources, span: Span, *, at_last: bool = False) -> Graph:
+    """The graph of a span: what was made in it, and what of earlier times its nodes, calls and roots hang on.
+
+    `at_last`: nothing else is made from this log, so what has become records is let go, and in the end all of it: of a
+    large graph that is as much as the records.
+    """
+    builder = _Builder(log, sources, span, at_last)
     span.ids.update((event.number, position) for position, event in enumerate(builder.events))
     if span.found is not None:
         span.found.ids = span.ids
-    return builder.graph()
+    graph = builder.graph()
+    if at_last:
+        log.clear()
+    return graph
 
 
 class _Edges(dict[Output | None, Edge | None]):
@@ -68,11 +75,14 @@ class _Edges(dict[Output | None, Edge | None]):
 
 
 class _Builder:
-    def __init__(self, log: EventLog, sources: Sources, span: Span) -> None:
+    def __init__(self, log: EventLog, sources: Sources, span: Span, at_last: bool) -> None:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
+        self.at_last = at_last
         known = log.known
         self.storage_of = settle(log, span.step)
         """The storage, among those that its nodes keep, in which a leaf or an input is, by the event's number."""
+        if at_last:
+            span.step.looked.clear()
         starts = [event.key for event in span.step.events if event.followed]
         starts += [key_of(output) for _, output in span.roots]
         starts += [key for entry in span.step.passes for key in entry.ran]
@@ -88,6 +98,7 @@ class _Builder:
         self.static = self._static_names()
         self.storages = self._storages()
         self.versions: Versions = {}
+        self.described: dict[tuple[Any, str], tuple[Kind, str, str]] = {}
         self.given = {self.storage_of[event.number] for event in self.events if event.number in self.storage_of}
         self.calls = self._calls()
         self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
@@ -108,35 +119,48 @@ class _Builder:
         if made_by is not None and event.parent is not None and event.parent in self.log.known:
             above = self.log.known[event.parent]
             parent = self.ids.get(above.key) if above.order < event.order else None
-        kind, name, op = describe(event, self.log.engine)
+        kind, name, op = self._described(event)
         if event.kind == INPUT and event.op and not event.owner and not self._names(event, 0):
             kind, name, op = "untracked", "", event.op  # drawn at random, or filled, and at once computed with
         types = self._types(event)
         call = self._call(event)
-        args, following = self._edges(event.args), tuple(map(self.edge, event.next))
-        return Node(
-            id=position,
-            kind=kind,
-            name=name,
-            op=op,
-            outputs=tuple(
+        following = tuple(map(self.edge, event.next))
+        kept = self._kept(event)[0]
+        if self.at_last:
+            self.log.saved.pop(event.key, None)
+        return Node(  # in the order of its fields: by name they take twice as long
+            position,
+            kind,
+            name,
+            op,
+            tuple(
                 [
-                    OutputRecord(kept, self._names(event, nr), self.storages.get((event.key, nr) if nr else event.key))
-                    for nr, kept in enumerate(types)
+                    OutputRecord(type_, self._names(event, nr), self.storages.get((event.key, nr) if nr else event.key))
+                    for nr, type_ in enumerate(types)
                 ]
             ),
-            next=args if args == following else following,  # mostly the same: kept once
-            args=args,
-            order=event.order,
-            parent=parent,
-            pass_id=None if made_by is None else self.pass_ids[made_by.number],
-            source=self.sources.source(event.site),
-            saved=records(self._kept(event)[0], self.log.engine.saved_type, self.versions, self.given),
-            measured=self._measured(event, len(types)),
-            module=self._owner(event) or ("" if call is None else call.about.path),
-            call=None if call is None else self.call_ids[call.serial],
-            constants=self._constants(event),
+            following,
+            # mostly the same: kept once
+            following if event.args == event.next and None not in following else self._edges(event.args),
+            0 if made_by is None else made_by.order,
+            parent,
+            None if made_by is None else self.pass_ids[made_by.number],
+            self.sources.source(event.site),
+            self._owner(event) or ("" if call is None else call.about.path),
+            records(kept, self.log.engine.saved_type, self.versions, self.given),
+            self._measured(event, len(types)),
+            None if call is None else self.call_ids[call.serial],
+            self._constants(event, kept),
         )
+
+    def _described(self, event: Event) -> tuple[Kind, str, str]:
+        """What `describe` says, which is the same of all operations of a class."""
+        if event.kind is not OPERATION:
+            return describe(event, self.log.engine)
+        key = event.cls, event.op
+        if key not in self.described:
+            self.described[key] = describe(event, self.log.engine)
+        return self.described[key]
 
     def _owner(self, event: Event) -> str:
         """The module that a leaf or an input belongs to, which may have been called only after its tensor was met."""
@@ -178,13 +202,13 @@ class _Builder:
             parent = None if call.parent is None else self.call_ids[call.parent.serial]
             yield ModuleCall(position, about.path, about.cls, parent, met[key], turns[key], about.parameters)
 
-    def _constants(self, event: Event) -> tuple[tuple[str, str], ...]:
-        """The plain arguments that the node does not keep for its backward."""
+    def _constants(self, event: Event, kept: Iterable[Kept]) -> tuple[tuple[str, str], ...]:
+        """The plain arguments that are not among what the node keeps for its backward."""
         if event.plain is None:
             return ()
-        kept = {name for name, dtype, *_ in self._kept(event)[0] if dtype is None}
+        known = {name for name, dtype, *_ in kept if dtype is None}
         given = self.log.engine.arguments(event.cls, event.plain)
-        return tuple([(name, value) for name, value in given if f"_saved_{name}" not in kept])
+        return tuple([(name, value) for name, value in given if f"_saved_{name}" not in known])
 
     def _measured(self, event: Event, outputs: int) -> Measured | None:
         found = self.span.found

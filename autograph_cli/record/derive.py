@@ -47,7 +47,7 @@ def derive(
             raise CannotDerive(f"not made: the gradients of {names} are constants, with no graph of their own")
         look(other, other.step)
         made = Span(other.step, [*span.roots, *gradients], span.found)
-        return functools.partial(build, other, sources, made), (
+        return functools.partial(build, other, sources, made, at_last=True), (
             f"made by autograph from {names} and its leaves; the script itself asked for first derivatives only"
         )
     except CannotDerive as reason:

@@ -139,6 +139,12 @@ class EventLog:
         other.looks = [list(looks) for looks in (*self.looks, *[over.looked for over in self.over])]
         return other
 
+    def clear(self) -> None:
+        """Let go of all that was noted: the engine that tells of it, and is told of it, would keep it."""
+        for noted in (self.known, self.tensors, self.leaves, self.names, self.borrowed, self.saved, self.looks):
+            noted.clear()
+        self.thread.begin()
+
     # -- what the engine tells
 
     def operation(

@@ -155,7 +155,9 @@ class Recorder:
                 if self.watch is not None:
                     self.watch.finish(scope)
                 self._look_at(scope)
-                return self.trace()
+                found = self.trace()
+                self.kept.clear()  # whoever has the trace may let go of it
+                return found
             except Exception as error:
                 self.failed(error)
                 return Trace(self.script, tuple(self.kept), self.total, self.log.engine.name)
@@ -365,7 +367,10 @@ class Recorder:
         if derived is None:
             own = any(node.order and node.kind == "operation" for node in graph)
             derived = "" if own else NOT_CHOSEN
-        return Step(done.number, graph, derived, double and double(), done.memory, profile)
+        made = double and double()
+        if made is not None:
+            step.derived = (lambda: made), derived  # once: what it was made from is gone
+        return Step(done.number, graph, derived, made, done.memory, profile)
 
     # -- roots and names
 

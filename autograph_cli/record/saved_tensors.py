@@ -72,19 +72,11 @@ def records(
     found = []
     for name, dtype, what, storage, size, version in kept:
         if dtype is None:
-            found.append(Saved(name, value=shown(what)))
+            found.append(Saved(name, None, shown(what)))
             continue
         known = versions.setdefault(storage, [])
         if version not in known:
             known.append(version)
-        found.append(
-            Saved(
-                name,
-                type_of(dtype, what),
-                bytes=size,
-                storage=storage,
-                version=known.index(version),
-                given=storage in given,
-            )
-        )
+        number = known.index(version)
+        found.append(Saved(name, type_of(dtype, what), "", size, storage, number, storage in given))
     return tuple(found)
