@@ -161,10 +161,7 @@ class Labels:
             lines += [f"saved {saved_text(saved)}" for saved in node.saved]
         if node.measured is not None:
             lines += facts_of(node, RECORDED)
-        text = "\n".join(lines)
-        if text.count("\n") == len(lines) - 1 and text.replace("\n", "").isprintable():
-            return text
-        return "\n".join(map(visible, lines))
+        return "\n".join(lines if "".join(lines).isprintable() else map(visible, lines))
 
 
 @lru_cache(1 << 12)

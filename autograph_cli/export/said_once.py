@@ -49,23 +49,22 @@ def _marks(scene: Scene) -> Scene:
 
 def _shapes(scene: Scene) -> Scene:
     """The scene with shapes only at arrows from boxes that change them, and from those where a chain begins."""
-    given: dict[str, set[str]] = {}
-    for arrow in filter(_is_way, scene.arrows):
-        given.setdefault(arrow.head, set()).add(arrow.label)
-    if not any(arrow.label for arrow in filter(_is_way, scene.arrows)):
+    ways = [arrow for arrow in scene.arrows if not arrow.keeps and not arrow.wrong]  # of data or of a gradient
+    if not any(arrow.label for arrow in ways):
         return scene
+    given: dict[str, str | None] = {}
+    for arrow in ways:
+        if given.setdefault(arrow.head, arrow.label) != arrow.label:
+            given[arrow.head] = None  # of several shapes
     arrows = tuple(
-        _labelled(arrow, "" if given.get(arrow.tail) == {arrow.label} else arrow.label or SINGLE)
-        if _is_way(arrow)
-        else arrow
-        for arrow in scene.arrows
+        [
+            arrow
+            if arrow.keeps or arrow.wrong
+            else _labelled(arrow, "" if given.get(arrow.tail) == arrow.label else arrow.label or SINGLE)
+            for arrow in scene.arrows
+        ]
     )
-    notes = [BEFORE] if any(not arrow.label for arrow in filter(_is_way, arrows)) else []
+    notes = [BEFORE] if any(not (arrow.label or arrow.keeps or arrow.wrong) for arrow in arrows) else []
     place = scene.notes.index(NUMBER) if NUMBER in scene.notes else min(1, len(scene.notes))
     kept = [note for note in scene.notes if note != NUMBER]
     return replace(scene, arrows=arrows, notes=(*kept[:place], *notes, *kept[place:]))
-
-
-def _is_way(arrow: Arrow) -> bool:
-    """Whether data or a gradient goes along an arrow."""
-    return not arrow.keeps and not arrow.wrong

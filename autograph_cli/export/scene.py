@@ -320,10 +320,6 @@ class _Builder:
                 bands[node.id] = max(bands[node.id], lowest.get(node.id, 0))
         return bands
 
-    def _order(self, node: int) -> int:
-        """The order of the band that a node is in."""
-        return order_of(self.band[node])
-
     def _repeated(self) -> set[int]:
         """Leaves and inputs whose edges would be long if they were drawn once: over many ranks, or into other bands."""
         users: dict[int, list[int]] = {}
@@ -372,15 +368,16 @@ class _Builder:
             self.arrows.append(Arrow(f"n{node}", f"w{number}", tooltip=visible(words), keeps=True, wrong=True))
 
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
-        here, band = f"n{node.id}", self.band[node.id]
         if node.id in self.detached:
             return
+        here, band = f"n{node.id}", self.band[node.id]
+        order = order_of(band)
         for position, given in enumerate(node.args if self.data else node.next):
             if given is None:
                 continue
-            edge = self._source(given)
+            edge = self._source(given) if self.detached else given
             far = f"n{edge.node}"
-            dashed = self._order(edge.node) != self._order(node.id)
+            dashed = self.band[edge.node] != band and order_of(self.band[edge.node]) != order
             if edge.node in tags:
                 far = f"t{node.id}_{position}"
                 kind, title, tip = tags[edge.node]

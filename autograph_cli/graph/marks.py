@@ -69,14 +69,17 @@ def _has_gradient(node: Node) -> bool:
 def _cuts(graph: Graph) -> Iterator[Mark]:
     """What was computed without a record from something that has one, and is used by what is recorded again: there the
     gradient ends, or where it was computed in place, goes on as if it had not been."""
+    untracked = [node for node in graph if node.kind == "untracked"]
+    if not untracked:
+        return
     users: dict[int, list[Node]] = {}
     for node in graph:
         for number in {edge.node for edge in node.args}:
             users.setdefault(number, []).append(node)
     ran = {number for entry in graph.passes for number in entry.ran}
-    for node in graph:
+    for node in untracked:
         floating = any(output.type.dtype.startswith(_FLOATING) for output in node.outputs)
-        if node.kind != "untracked" or not floating or not any(_has_gradient(graph[edge.node]) for edge in node.args):
+        if not floating or not any(_has_gradient(graph[edge.node]) for edge in node.args):
             continue
         met, stack = {node.id}, [node.id]
         while stack:
