@@ -18,7 +18,7 @@ from types import CodeType
 _FOLDER = os.path.dirname(__file__)
 COPIES = "__copies__"
 """Where the globals of a generated function list all that share its code: they get it when it is first called."""
-_HEAD = b"autograph" + importlib.util.MAGIC_NUMBER
+_HEAD = b"autograph codes" + importlib.util.MAGIC_NUMBER
 
 
 def compiled(source: str, name: str) -> CodeType:
@@ -26,12 +26,13 @@ def compiled(source: str, name: str) -> CodeType:
     digest = importlib.util.source_hash(source.encode())
     kept = _codes.get(name)
     if kept is not None and kept[0] == digest:
-        return kept[1]
+        known: CodeType = marshal.loads(kept[1])
+        return known
     # A name inside the engine's folder: who leaves the engine's frames out of a traceback leaves this one out too.
     code = compile(source, os.path.join(_FOLDER, f"<operation {name}>"), "exec")
     if not _fresh:
         atexit.register(_write)
-    _fresh[name] = _codes[name] = (digest, code)
+    _fresh[name] = _codes[name] = (digest, marshal.dumps(code))
     return code
 
 
@@ -39,7 +40,7 @@ def _file() -> str:
     return importlib.util.cache_from_source(os.path.join(_FOLDER, "operations.py"))
 
 
-def _read() -> dict[str, tuple[bytes, CodeType]]:
+def _read() -> dict[str, tuple[bytes, bytes]]:
     """What an earlier process wrote, if it stood in this folder; nothing if that cannot be read."""
     with contextlib.suppress(OSError, ValueError, EOFError, TypeError, NotImplementedError):
         with open(_file(), "rb") as file:
@@ -63,6 +64,6 @@ def _write() -> None:
 
 
 _codes = _read()
-"""The digest of its source and the code, by name."""
-_fresh: dict[str, tuple[bytes, CodeType]] = {}
+"""The digest of its source and the code, by name: as bytes, for a program needs few of them."""
+_fresh: dict[str, tuple[bytes, bytes]] = {}
 """Those of them that this process compiled."""

@@ -41,5 +41,5 @@ def test_code_of_another_source_is_not_used(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(code_cache, "_codes", {})
     monkeypatch.setattr(code_cache, "_fresh", {"kept": ()})
     one = code_cache.compiled("answer = 1", "name")
-    assert code_cache.compiled("answer = 1", "name") is one
-    assert code_cache.compiled("answer = 2", "name") is not one
+    assert code_cache.compiled("answer = 1", "name") == one
+    assert code_cache.compiled("answer = 2", "name") != one
