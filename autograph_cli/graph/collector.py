@@ -6,7 +6,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-
 MANY = 100_000
 """So many new objects take longer to walk than all that was frozen before and is not any more."""
 

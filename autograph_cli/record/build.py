@@ -124,7 +124,8 @@ class _Builder:
             kind, name, op = "untracked", "", event.op  # drawn at random, or filled, and at once computed with
         types = self._types(event)
         call = self._call(event)
-        following = tuple(map(self.edge, event.next))
+        args = self._edges(event.args)
+        same = event.next == event.args and len(args) == len(event.args)  # mostly: kept once
         kept = self._kept(event)[0]
         if self.at_last:
             self.log.saved.pop(event.key, None)
@@ -139,9 +140,8 @@ class _Builder:
                     for nr, type_ in enumerate(types)
                 ]
             ),
-            following,
-            # mostly the same: kept once
-            following if event.args == event.next and None not in following else self._edges(event.args),
+            args if same else tuple(map(self.edge, event.next)),
+            args,
             0 if made_by is None else made_by.order,
             parent,
             None if made_by is None else self.pass_ids[made_by.number],

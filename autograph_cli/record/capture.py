@@ -135,7 +135,9 @@ def _of_tensors(frames: list[FrameType], tensors: Any, parameters: dict[str, Any
     for _, root in roots:
         recorder.log.engine.output(root)
     names.scan(recorder.log, spaces)
-    return _snapshot(recorder, roots)
+    graph = _snapshot(recorder, roots)
+    recorder.log.clear()
+    return graph
 
 
 def _snapshot(recorder: Recorder, roots: Pairs) -> Graph:
