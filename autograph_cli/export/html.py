@@ -28,7 +28,7 @@ from autograph_cli.graph.quick import changed
 
 PLAIN = 1_000_000
 """Characters of data up to which they stand in the page as they are."""
-TOGETHER = 64
+TOGETHER = 256
 """Levels that are packed as one."""
 _SCRIPTS = (
     "dom.js",
@@ -97,7 +97,8 @@ def to_html(page: Page) -> str:
     folder = files("autograph_cli.export") / "page"
     style = folder.joinpath("page.css").read_text("utf-8")
     script = "".join(folder.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
-    data = json.dumps(_data(page), separators=(",", ":"))
+    packs: list[str] = []
+    data = json.dumps(_data(page, packs), separators=(",", ":"))
     data = data.replace("<", "\\u003c") if len(data) <= PLAIN else f'"{_deflated(data)}"'
     found = {
         "style": style,
@@ -106,6 +107,7 @@ def to_html(page: Page) -> str:
         "script_hash": _hash(script),
         "title": html.escape(page.title),
         "data": data,
+        "packs": "".join(f'<script type="application/json" class="pack">{pack}</script>\n' for pack in packs),
         "pictures": "".join(_template(to_svg(sheet.placed, page=True)) for sheet in page.sheets),
         "insides": "".join(map(_template, _insides(page))),
     }
@@ -131,13 +133,15 @@ def _insides(page: Page) -> list[str]:
     return list(dict.fromkeys(picture for sheet in page.sheets for picture in sheet.insides.values()))
 
 
-def _data(page: Page) -> dict[str, Any]:
+def _data(page: Page, packs: list[str]) -> dict[str, Any]:
+    """What the page knows at once; what it does only when a box is opened is packed."""
     pictures = {picture: number for number, picture in enumerate(_insides(page))}
     return {
         "title": page.title,
         "first": page.first,
-        "views": [_view(sheet, pictures) for sheet in page.sheets],
+        "views": [_view(sheet, pictures, packs) for sheet in page.sheets],
         "nodes": told_nodes(page.whole),
+        "ran": len(page.ran),
         "calls": list(told_modules(page.whole)),
         "roots": [[root.name, root.node, root.nr] for root in page.whole.roots],
         "sources": told_sources(page.whole, page.sources),
@@ -147,7 +151,7 @@ def _data(page: Page) -> dict[str, Any]:
     }
 
 
-def _view(sheet: Sheet, pictures: Mapping[str, int]) -> dict[str, Any]:
+def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[str, Any]:
     placed, scene = sheet.placed, sheet.placed.scene
     played = Playback(scene, sheet.graph, sheet.view, sheet.whole, sheet.numbers)
     notes = [f"{len(sheet.graph):,} nodes", *scene.notes]
@@ -176,7 +180,7 @@ def _view(sheet: Sheet, pictures: Mapping[str, int]) -> dict[str, Any]:
         "bows": [list(ends) for ends, _, _ in links(placed)],
         "insides": {f"n{number}": pictures[picture] for number, picture in sheet.insides.items()},
         "data": scene.data,
-        **_folds(sheet, told_box),
+        **_folds(sheet, told_box, packs),
         **played.told(),
     }
 
@@ -190,22 +194,19 @@ def _boxes(placed: Placed, told_box: Callable[[Box], dict[str, Any]]) -> dict[st
     }
 
 
-def _folds(sheet: Sheet, told_box: Callable[[Box], dict[str, Any]]) -> dict[str, Any]:
-    """Of each level, what must be known before it is opened: where it is, its nodes, its shape; the rest is packed."""
-    shapes: dict[int, str] = {}
-    for fold in sheet.folds:
-        if fold.shape not in shapes:
-            shapes[fold.shape] = _packed(_shape(fold.placed))
+def _folds(sheet: Sheet, told_box: Callable[[Box], dict[str, Any]], packs: list[str]) -> dict[str, Any]:
+    """Of each level, what must be known before it is opened: where it is, its nodes, its shape; the rest is packed.
+
+    `shapes` and `levels` are the numbers of their first packs; of these, one holds `together` levels.
+    """
+    shapes = {fold.shape: fold.placed for fold in sheet.folds}
     levels = [[_words(box, told_box(box)) for box in fold.placed.scene.boxes] for fold in sheet.folds]
-    return {
-        "folds": {
-            fold.key: [fold.parent, _runs(_numbers(sheet, fold)), fold.shape, _outside(sheet, fold)]
-            for fold in sheet.folds
-        },
-        "together": TOGETHER,
-        "shapes": [shapes[number] for number in sorted(shapes)],
-        "levels": [_packed(levels[first : first + TOGETHER]) for first in range(0, len(levels), TOGETHER)],
-    }
+    together = [(levels[at : at + TOGETHER], sheet.folds[at : at + TOGETHER]) for at in range(0, len(levels), TOGETHER)]
+    told = {"shapes": len(packs), "levels": len(packs) + len(shapes), "together": TOGETHER}
+    packs += [_packed(_shape(shapes[number])) for number in sorted(shapes)]
+    packs += [_packed([its, [_outside(sheet, fold) for fold in folds]]) for its, folds in together]
+    folds = {fold.key: [fold.parent, fold.shape, *_runs(_numbers(sheet, fold))] for fold in sheet.folds}
+    return {"folds": folds, **told}
 
 
 def _numbers(sheet: Sheet, fold: Fold) -> list[int]:

@@ -12,7 +12,7 @@ from autograph_cli.export.layered import lay_out, size_of
 from autograph_cli.export.modules import leaf_names, leaves_words
 from autograph_cli.export.placed import Placed
 from autograph_cli.export.scene import Arrow, Box, Scene
-from autograph_cli.export.style import Style, is_bars
+from autograph_cli.export.style import Style, is_bars, is_code
 from autograph_cli.graph import Graph
 from autograph_cli.graph.quick import changed
 
@@ -246,15 +246,10 @@ class _Tree:
 def _shape(scene: Scene) -> Hashable:
     """All that decides how a level without bands and frames is drawn, except for words that take the same place."""
     index = {box.id: number for number, box in enumerate(scene.boxes)}
+    below = [box.below for box in scene.boxes]
     boxes = [
-        (
-            box.style,
-            size_of(box),
-            box.small,
-            box.amount,
-            box.below if box.left or any(map(is_bars, box.below)) else len(box.below),
-        )
-        for box in scene.boxes
+        (box.style, size_of(box), box.small, box.amount, its if is_code(its) or any(map(is_bars, its)) else len(its))
+        for box, its in zip(scene.boxes, below, strict=True)
     ]
     arrows = [
         (index[arrow.tail], index[arrow.head], arrow.label, arrow.dashed, arrow.back, arrow.keeps, arrow.wrong)

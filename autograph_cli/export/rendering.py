@@ -420,25 +420,20 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
     shown, part = asked.shown, asked.part
     names, title = None if asked.roots is None else tuple(asked.roots), visible(asked.title)
     flows = view == "double-backward" and asked.flow == "data"
-    cut = VIEWS[view](graph, names, asked.order, flows)
-    whole, numbers = None, None
+    opened = asked.inside is not None
     if asked.inside is not None:
-        cut, words = open_node(cut, asked.inside, title or "FILE.py")
+        whole, words = open_node(VIEWS[view](graph, names, asked.order, flows), asked.inside, title or "FILE.py")
         title, view, shown = f"{title} · {words}".removeprefix(" · "), "forward", (*shown, "formula")
+        numbered = _numbered(whole)
     else:
         check_recorded(graph, shown, title or "FILE.py")
-        if format == "html":
-            whole, numbers = graph, VIEWS[view](_numbered(graph), names, asked.order, flows)
+        whole, numbered = graph, VIEWS[view](_numbered(graph), names, asked.order, flows)
     if part:
-        title = f"{title} · {part.words()} ({len(part.of(cut))} of {len(cut)} nodes)".removeprefix(" · ")
-        numbers = numbers and part.of(numbers)
-        cut = part.of(cut)
-    own = () if numbers is None else [int(node.module) for node in numbers]
-    marks: list[tuple[int, str]] = []
-    found = marks_of(graph) if asked.marks and asked.inside is None else []
-    if found:
-        same = VIEWS[view](_numbered(graph), names, asked.order, flows)
-        marks = _shown_marks(part.of(same) if part else same, found)
+        every, numbered = len(numbered), part.of(numbered)
+        title = f"{title} · {part.words()} ({len(numbered)} of {every} nodes)".removeprefix(" · ")
+    numbers = [int(node.module) for node in numbered]
+    cut = _with_modules(numbered, numbers, whole)
+    marks = _shown_marks(numbers, marks_of(graph)) if asked.marks and not opened else []
     shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
     return Job(
         shallow,
@@ -450,11 +445,11 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         shown=shown,
         depth=asked.depth,
         tags=asked.tags,
-        inside=asked.inside is not None,
+        inside=opened,
         sliced=bool(part) or names is not None,
         flattened=shallow is not cut,
-        whole=graph if format == "onnx" else whole,
-        numbers=own,
+        whole=graph if format == "onnx" or (format == "html" and not opened) else None,
+        numbers=numbers,
         inline=False if format == "html" else PARAMETERS[asked.parameters],
         direction=asked.direction,
         columns=asked.columns,
@@ -500,16 +495,22 @@ def _tabs(graph: Graph, first: str, highest: int | None) -> Iterator[tuple[str, 
             yield key + DATA, "double-backward", order, "data"
 
 
-def _shown_marks(numbered: Graph, marks: Iterable[Mark]) -> list[tuple[int, str]]:
-    """The marks of what a view shows, whose nodes bear their numbers in the whole graph."""
-    shown = {int(node.module): node.id for node in numbered}
+def _shown_marks(numbers: Sequence[int], marks: Sequence[Mark]) -> list[tuple[int, str]]:
+    """The marks of what a view shows, of each of whose nodes this is the number in the whole graph."""
+    shown = {number: place for place, number in enumerate(numbers)} if marks else {}
     places = ((next((shown[node] for node in mark.nodes if node in shown), None), mark.words) for mark in marks)
     return list(dict.fromkeys((node, words) for node, words in places if node is not None))
 
 
 def _numbered(graph: Graph) -> Graph:
     """The graph with nodes that bear their numbers, by which they are known again in a view of it."""
-    return replace(graph, nodes=tuple(changed(node, module=str(node.id)) for node in graph))
+    return replace(graph, nodes=tuple([changed(node, module=str(node.id)) for node in graph]))
+
+
+def _with_modules(numbered: Graph, numbers: Sequence[int], whole: Graph) -> Graph:
+    """A view whose nodes bear their modules again."""
+    nodes = [changed(node, module=whole.nodes[number].module) for node, number in zip(numbered, numbers, strict=True)]
+    return replace(numbered, nodes=tuple(nodes))
 
 
 def _graph_of(source: Graph | Step, view: str, asked: RenderOptions) -> Graph:

@@ -42,6 +42,8 @@ def shown_name(name: str) -> str:
     >>> shown_name("y~2"), shown_name("y#1")
     ('y (2)', 'y')
     """
+    if "#" not in name and "~" not in name:
+        return name
     return _SECOND.sub(r" (\1)", _RANK.sub("", name))
 
 

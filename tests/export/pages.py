@@ -34,6 +34,11 @@ def data_of(page: str) -> dict[str, Any]:
     return {**loaded, "nodes": nodes_of(loaded["nodes"])}
 
 
+def packs_of(page: str) -> list[str]:
+    """What is unpacked when a box is opened."""
+    return re.findall(r'<script type="application/json" class="pack">(.*?)</script>', page)
+
+
 def nodes_of(told: dict[str, Any]) -> list[dict[str, Any]]:
     """What is known of each node, of the columns that a page has."""
     rows: list[dict[str, Any]] = [{} for _ in range(told["count"])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import zlib
 from typing import Any
 
@@ -16,7 +17,7 @@ from autograph_cli.export.parts import split
 from autograph_cli.export.scene import Scene, build
 from autograph_cli.graph import Graph, backward, double_backward, forward
 from tests.export.nets import Net, layers, linear
-from tests.export.pages import view_of
+from tests.export.pages import packs_of, view_of
 
 
 def unpacked(text: str) -> Any:
@@ -125,13 +126,15 @@ def test_the_page_unpacks_to_what_was_packed() -> None:
     page = render(blocks(60, 20), "forward", "html", max_nodes=200, roll=False).decode()
     view = view_of(page)
     covered: list[int] = []
-    shapes = list(map(unpacked, view["shapes"]))
+    packs = list(map(unpacked, packs_of(page)))
+    shapes = packs[view["shapes"] : view["levels"]]
     for shape in shapes:
         assert shape["svg"].startswith("<svg") and len(shape["arrows"]) == shape["svg"].count('class="arrow"')
         assert all(f'id="b{number}"' in shape["svg"] for number in range(len(shape["at"])))
-    levels_of = [level for packed in view["levels"] for level in unpacked(packed)]
+    last = view["levels"] + math.ceil(len(view["folds"]) / view["together"])
+    levels_of = [both for each in packs[view["levels"] : last] for both in zip(*each, strict=True)]
     assert len(levels_of) == len(view["folds"]) > 2 * len(shapes), "levels of one shape are drawn once"
-    for (_, _, number, outside), level in zip(view["folds"].values(), levels_of, strict=True):
+    for (_, number, *_), (level, outside) in zip(view["folds"].values(), levels_of, strict=True):
         assert len(level) == len(shapes[number]["at"])
         covered += [node for key, node, *_ in level if node >= 0 and key not in outside]
     assert set(range(len(blocks(60, 20)))) - set(covered) <= {box.get("node") for box in view["boxes"].values()}

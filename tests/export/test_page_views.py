@@ -11,6 +11,7 @@ import pytest
 
 from autograph_cli.export import render
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType, Trace
+from autograph_cli.record.runner import Target, record
 from tests.export.pages import ROOT, modules_page, view_of
 
 
@@ -194,6 +195,93 @@ def test_colours_say_what_was_recorded_and_no_more(opened: Any, browser: Any, tm
     assert not opened.locator("#scale").is_visible()
     shown = modules_page(browser, tmp_path, [])
     assert shown.locator("#colour option").all_text_contents() == ["kind", "module"]
+
+
+@pytest.mark.parametrize(
+    "kind, low, high",
+    [
+        ("order", "order 0", "order 1"),
+        ("bytes made", "4 B", "12 B"),
+        ("bytes kept", "4 B", "24 B"),
+        ("time", "s", "s"),
+        ("gradient norm", "1", "48.7"),
+    ],
+)
+def test_a_colour_has_its_scale_and_is_darker_where_there_is_more(opened: Any, kind: str, low: str, high: str) -> None:
+    opened.keyboard.press("3")
+    opened.select_option("#colour", kind)
+    ends = opened.locator("#scale span").all_text_contents()
+    assert opened.text_content("#scale").startswith(kind) and ends[0].endswith(low) and ends[-1].endswith(high)
+    fills = opened.evaluate(
+        "[...document.querySelectorAll('#picture .box')].map((box) => box.firstElementChild.style.fill)"
+    )
+    first, last = opened.evaluate("[...document.querySelectorAll('#scale span')].map((s) => s.style.backgroundColor)")
+    assert {first, last} <= set(fills) and first != last
+
+
+def test_a_picture_is_where_it_was_after_the_steps_were_looked_at(opened: Any) -> None:
+    place = "document.querySelector('#picture svg').style.transform"
+    opened.click("#in")
+    before = opened.evaluate(place)
+    for view in ("2", "4"):
+        opened.keyboard.press(view)
+        opened.wait_for_timeout(100)
+    shown = opened.locator("#tools button:visible, #tools select:visible")
+    assert [shown.nth(n).get_attribute("id") for n in range(shown.count())] == ["dark", "panes"]
+    opened.keyboard.press("1")
+    opened.wait_for_timeout(100)
+    assert opened.evaluate(place) == before
+
+
+def test_at_usual_widths_the_header_is_one_row_and_no_word_of_the_table_is_broken(opened: Any) -> None:
+    opened.set_viewport_size({"width": 1280, "height": 800})
+    opened.keyboard.press("3")
+    assert opened.locator("header").bounding_box()["height"] < 50
+    opened.keyboard.press("4")
+    for cells in ("tbody th", "tbody td:nth-child(4)"):
+        heights = opened.evaluate(
+            f"[...document.querySelectorAll('{cells}')].filter((cell) => !cell.textContent.includes(' '))"
+            ".map((cell) => { const words = new Range(); words.selectNodeContents(cell); return words.getClientRects().length; })"
+        )
+        assert max(heights) == 1, cells
+
+
+def test_inputs_are_those_of_the_script(browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    step = record(Target.of(str(ROOT / "samples/recurrence.py")))[1].steps[-1]
+    (tmp_path / "loop.html").write_bytes(render(step, "forward", "html", max_nodes=200))
+    shown = browser.new_page()
+    shown.goto((tmp_path / "loop.html").as_uri())
+    assert shown.locator("#names b").all_text_contents() == ["loss", "h", "u.grad", "w.grad", "u", "w", "sequence"]
+
+
+def test_the_source_begins_where_something_is_recorded(browser: Any, measured_step: Any, tmp_path: Path) -> None:
+    script = (ROOT / "samples/penalty.py").read_text()
+    page = render(measured_step, "forward", "html", sources={"penalty.py": script + "# the end\n" * 40})
+    (tmp_path / "long.html").write_bytes(page)
+    shown = browser.new_page(viewport={"width": 1280, "height": 300})
+    shown.goto((tmp_path / "long.html").as_uri())
+    pane, line = shown.locator("#source").bounding_box(), shown.locator("#source button").first.bounding_box()
+    assert pane["y"] < line["y"] < pane["y"] + pane["height"]
+
+
+def test_the_backward_pass_is_played_with_its_numbers(opened: Any) -> None:
+    opened.keyboard.press("2")
+    last = int(opened.get_attribute("#slider", "max"))
+    opened.locator("#slider").fill(str(last))
+    assert re.fullmatch(
+        rf"{last}/{last} backward 2: \w+ = \[-?[\d.]+, -?[\d.]+, -?[\d.]+\]", opened.text_content("#step")
+    )
+    assert opened.locator(".now.ran").count() >= 1
+
+
+def test_the_map_frames_what_is_seen(opened: Any) -> None:
+    opened.set_viewport_size({"width": 1000, "height": 400})
+    opened.keyboard.press("0")
+    for _ in range(6):
+        opened.click("#in")
+    opened.locator("#map").click(position={"x": 8, "y": 8})
+    eye = "document.querySelector('#picture svg').getBoundingClientRect()"
+    assert opened.evaluate(f"{eye}.left > 0 && {eye}.top > 0"), "the upper left corner is in the middle"
 
 
 def test_the_steps_are_played_with_their_numbers(opened: Any) -> None:

@@ -64,8 +64,9 @@ const cameraOf = (frame) => {
     camera.size(size);
     if (from) { Object.assign(eye, from); show(); rest(); }
   };
-  // A frame may get its size after the page has run; until it is moved, the picture starts anew in it.
-  new ResizeObserver(() => { if (home === null) draw(); else camera.start(home); }).observe(frame);
+  // A frame may get its size after the page has run, and has none behind another tab; until it is moved, the picture
+  // starts anew in it.
+  new ResizeObserver(() => { if (!frame.clientWidth) return; if (home === null) draw(); else camera.start(home); }).observe(frame);
 
   const fingers = new Map();
   let pinch = 0;

@@ -32,14 +32,14 @@ const colourOf = (page) => {
   const paint = () => {
     const kind = KINDS[choice.value], view = page.view;
     scale.hidden = !kind;
-    scale.replaceChildren();
+    scale.replaceChildren(kind ? kind.title : "");
     let of = () => "";
     if (kind && !kind.words) {
       const names = kind.values().slice(0, NAMED.length);
       of = (value) => NAMED[kind.values().indexOf(value) % NAMED.length] || "";
       for (const name of names) { const sample = make("span", scale, {}, name); sample.style.background = of(name); }
     } else if (kind) {
-      const high = Math.max(...kind.values().slice(0, 1e5)), low = Math.min(...kind.values().slice(0, 1e5));
+      const high = kind.values().reduce((a, b) => Math.max(a, b)), low = kind.values().reduce((a, b) => Math.min(a, b));
       const part = (value) => (high > low ? Math.log1p((value - low) / (high - low) * 99) / Math.log(100) : 1);
       of = (value) => { const t = part(value); return `rgb(${255 - 15 * t}, ${Math.round(250 - 130 * t)}, ${Math.round(240 - 200 * t)})`; };
       for (const value of [low, high]) { const sample = make("span", scale, {}, kind.words(value)); sample.style.background = of(value); }
@@ -49,7 +49,6 @@ const colourOf = (page) => {
       const value = kind && node && id[0] !== "r" ? kind.of(node) : undefined;
       shape.style.fill = value === undefined ? (kind ? "#fff" : "") : of(value);
     }
-    scale.title = kind ? `Colour: ${kind.title}` : "";
   };
   choice.addEventListener("change", paint);
   return { film: () => { if (choice.value || page.view.painted) paint(); page.view.painted = Boolean(choice.value); } };

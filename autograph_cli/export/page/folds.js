@@ -2,7 +2,7 @@
 // unpacked when it is first opened; the picture around it makes room by growing in the strips that the box stands in.
 const foldsOf = (told, svg, added, toggle) => {
   const PAD = 8, HEADING = 22;
-  const folds = new Map(Object.entries(told.folds).map(([id, [parent, nodes, shape, outside]], number) => [id, { id, number, parent, nodes, shape, outside, open: false, inside: null, group: null }]));
+  const folds = new Map(Object.entries(told.folds).map(([id, [parent, shape, ...nodes]], number) => [id, { id, number, parent, nodes, shape, open: false, inside: null, group: null }]));
   const levels = new Map();
   const holder = new Map();
 
@@ -75,23 +75,24 @@ const foldsOf = (told, svg, added, toggle) => {
     return { w: mx(level.size[0]), h: my(level.size[1]) };
   };
 
-  const known = new Map();
-  const unpack = (text) => {
-    if (!known.has(text)) known.set(text, unpacked(text));
-    return known.get(text);
+  const known = new Map(), packs = document.getElementsByClassName("pack");
+  const unpack = (number) => {
+    if (!known.has(number)) known.set(number, unpacked(packs[number].textContent));
+    return known.get(number);
   };
   /** The picture of a level: that of its shape, with its own ids and words. */
   const drawing = async (fold) => {
-    const [its, levels] = await Promise.all([unpack(told.shapes[fold.shape]), unpack(told.levels[Math.floor(fold.number / told.together)])]);
+    const turn = fold.number % told.together;
+    const [its, [levels, outsides]] = await Promise.all([unpack(told.shapes + fold.shape), unpack(told.levels + Math.floor(fold.number / told.together))]);
     const own = document.importNode(new DOMParser().parseFromString(its.svg, "image/svg+xml").documentElement, true), boxes = {};
-    levels[fold.number % told.together].forEach(([id, node, text, ...lines], place) => {
+    levels[turn].forEach(([id, node, text, ...lines], place) => {
       const group = own.querySelector("#b" + place);
       group.id = id;
       [...group.querySelectorAll("text")].forEach((element, line) => { element.textContent = lines[line]; });
       boxes[id] = { title: lines[0], at: its.at[place] };
       if (node >= 0) boxes[id].node = node;
       if (text) boxes[id].text = text;
-      if (id in fold.outside) boxes[id].outside = fold.outside[id];
+      if (id in outsides[turn]) boxes[id].outside = outsides[turn][id];
     });
     const ids = Object.keys(boxes);
     return { own, boxes, arrows: its.arrows.map((ends) => ends.map((end) => ids[end])), size: its.size };

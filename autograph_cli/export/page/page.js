@@ -3,7 +3,7 @@
   const written = JSON.parse(get("data").textContent), data = typeof written === "string" ? await unpacked(written) : written;
   data.nodes = nodesOf(data.nodes);
   const STEPS = "steps", WORDS = { forward: "Forward", backward: "Backward", "double-backward": "All orders" };
-  const KEYS = "click: what it hangs on, in every view\ntitle of a module: close it; double click: open it\n/ search, n p next\n+ - 0 zoom, arrows move\n[ ] close, open modules\n1 2 3 … views\nspace play, , . step\nTab, Enter: from box to box\nEsc all";
+  const KEYS = { "click": "what a box hangs on, in every view", "double click": "open a closed module", "title": "close a module", "/": "search; n, p: the next, the one before", "+ − 0": "zoom; arrows move", "[ ]": "close, open modules", "1 2 3 …": "views", "space": "play; comma, dot: a step", "Tab, Enter": "from box to box, choose it", "Esc": "choose nothing" };
   const frame = get("picture"), pictures = get("pictures").querySelectorAll("template"), insides = get("insides").querySelectorAll("template");
   const small = () => matchMedia("(max-width: 700px)").matches;
   const page = { data, details: detailsOf(data), view: null, camera: cameraOf(frame), chosen: [] };
@@ -40,11 +40,12 @@
     get("stage").setAttribute("aria-labelledby", "tab-" + tabOf(key));
     get("stage").removeAttribute("aria-label");
     document.title = `${data.title} · ${tabs.get(tabOf(key)).textContent}`;
-    get("heading").textContent = document.title;
+    get("viewed").textContent = ` · ${tabs.get(tabOf(key)).textContent}`;
     if (page.view) page.view.from = { ...page.camera.eye };
     const table = key === STEPS;
-    for (const id of ["table"]) get(id).hidden = !table;
-    for (const id of ["picture", "map", "time"]) get(id).hidden = table;
+    get("table").hidden = !table;
+    for (const id of ["picture", "map", "time", "colours", "close", "open", "out", "in", "fit", "svg", "png"]) get(id).hidden = table;
+    if (table) get("scale").hidden = true;
     current = key;
     get("flows").hidden = indexOf(tabOf(key) + DATA) < 0;
     if (!get("flows").hidden) get("flow").value = key.endsWith(DATA) ? DATA : "";
@@ -99,7 +100,11 @@
     get("name").textContent = one ? nodes[chosen[0]].title : chosen.length ? `${chosen.length} nodes` : data.title;
     if (chosen.length > 1) get("text").textContent = chosen.slice(0, 40).map((number) => `%${number} ${nodes[number].name}`).join("\n") + (chosen.length > 40 ? "\n…" : "");
     else if (one) page.details.write(get("text"), chosen[0]);
-    else get("text").textContent = page.view.told.about + (small() ? "" : "\n\n" + KEYS);
+    else {
+      get("text").textContent = page.view.told.about;
+      const list = small() ? null : make("dl", get("text"), { class: "keys" });
+      if (list) for (const [key, does] of Object.entries(KEYS)) { make("dt", list, {}, key); make("dd", list, {}, does); }
+    }
     if (!one) return;
     for (const number of kinOf(chosen).slice(0, 20)) {
       const made = nodes[number].parent === chosen[0], title = nodes[number].name;
@@ -220,7 +225,7 @@
   copyOf(page);
   page.sourceAt = panes.at;
   page.camera.onmove = map.moved;
-  const fold = (open) => { get("side").hidden = !open; get("panes").setAttribute("aria-expanded", String(open)); dispatchEvent(new Event("resize")); };
+  const fold = (open) => { get("side").hidden = !open; if (open) panes.start(); get("panes").setAttribute("aria-expanded", String(open)); dispatchEvent(new Event("resize")); };
   get("flow").addEventListener("change", () => show(tabOf(current) + get("flow").value));
   get("panes").addEventListener("click", () => fold(get("side").hidden));
   get("fit").addEventListener("click", page.camera.fit);
@@ -245,6 +250,6 @@
     const act = acts[event.key] || (keys[Number(event.key) - 1] && (() => turn(keys[Number(event.key) - 1])));
     if (act && !(current === STEPS && event.key.startsWith("Arrow"))) { event.preventDefault(); act(); }
   });
-  if (small()) fold(false);
+  fold(!small());
   follow();
 })();

@@ -1,6 +1,6 @@
 // Beside the picture: the source with marked lines, the tree of modules, and the results and leaves.
 const panesOf = (page) => {
-  const { nodes, sources, calls, roots, formulas } = page.data;
+  const { nodes, ran, sources, calls, roots, formulas } = page.data;
   const MOST = 400;
   const byLine = new Map(), byCall = new Map(), rows = new Map();
   nodes.forEach((node, number) => {
@@ -76,7 +76,7 @@ const panesOf = (page) => {
     }
     if (its.length > MOST) make("p", get("names"), {}, `and ${(its.length - MOST).toLocaleString("en")} more`);
   };
-  const all = [...nodes.entries()], listed = (kind) => all.filter(([, node]) => node.kind === kind).map(([number, node]) => [(node.names || [])[0] || node.title, number]);
+  const all = [...nodes.entries()].slice(0, ran), listed = (kind) => all.filter(([, node]) => node.kind === kind).map(([number, node]) => [(node.names || [])[0] || node.title, number]);
   named("Results", roots);
   named("Leaves, with a gradient", listed("leaf"));
   named("Inputs, without one", listed("input"));
@@ -91,6 +91,12 @@ const panesOf = (page) => {
   };
   return {
     at,
+    /** Scroll to the first line that made something, when the source is first seen. */
+    start: once(() => {
+      const [first] = lineRows.values(), source = get("source");
+      if (first) source.scrollTop = first.getBoundingClientRect().top - source.getBoundingClientRect().top - 90;
+      return true;
+    }),
     /** Mark what is chosen here as in the picture. */
     choose: (numbers, kin) => {
       const own = lines(numbers), its = lines(kin), call = numbers.length === 1 ? nodes[numbers[0]].call : undefined;
