@@ -82,6 +82,9 @@ class Recording:
         """Keep the trace in a file that every command of `autograph` takes."""
         store.save(self.trace, Path(path))
 
+    def __repr__(self) -> str:
+        return f"<Recording: {self.trace!r}>"
+
     def _repr_html_(self) -> str | None:
         page: str | None = _export().notebook_html(self.trace)
         return page

@@ -43,6 +43,14 @@ def test_a_block_is_recorded(python: Run, autograph: Run, tmp_path: Path, import
     assert "grad_fn SumBackward0" in autograph("show", "trace.json").stdout
 
 
+def test_what_was_recorded_says_so_in_short() -> None:
+    with autograph_cli.record() as trace:
+        loss = (torch.ones(3, requires_grad=True) * 2).sum()
+        loss.backward()
+    assert repr(trace) == "<Recording: <Trace of test_in_code.py: 1 step>>"
+    assert repr(trace.step.graph) == "<Graph: 3 nodes, roots loss>"
+
+
 LATE = """
 import sys, autograph_cli
 finders = sys.meta_path[:]

@@ -84,7 +84,8 @@ def show(shell: Any, line: str) -> None:
     options = shlex.split(line)
     names = [word for word in options if word in shell.user_ns]
     if not names:
-        print("%autograph: name the tensors to show, as in `%autograph loss`.", file=sys.stderr)
+        unknown = f"there is no variable {options[0]!r}: " if options and options[0].isidentifier() else ""
+        print(f"%autograph: {unknown}name the tensors to show, as in `%autograph loss`.", file=sys.stderr)
         return
     tensors = ", ".join(f"{name!r}: {name}" for name in names)
     try:

@@ -29,7 +29,7 @@ figcaption { position: sticky; left: 0; top: 0; background: var(--panel); paddin
 figure svg { display: block; margin: auto; max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { figure svg { filter: invert(0.92) hue-rotate(180deg); } }
 h1 { font-size: 17px; } h2 { font-size: 15px; } summary { padding: 5px 0; }
-li, pre { overflow-wrap: anywhere; } pre { white-space: pre-wrap; font: 12px ui-monospace, monospace; }
+li, pre { overflow-wrap: anywhere; } pre { white-space: pre-wrap; font: 12px ui-monospace, monospace; } code { font: 13px ui-monospace, monospace; }
 @media (max-width: 700px) { section { grid-template-columns: 1fr; } }
 @media print { figure { overflow: visible; max-height: none; } }
 """
@@ -45,7 +45,7 @@ def to_page(found: SnapshotDiff, titles: tuple[str, str]) -> bytes:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{title}</title>\n'
         f"<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n",
-        f"<ul>\n{''.join(f'<li>{html.escape(visible(line))}</li>{chr(10)}' for line in _sentences(found))}</ul>\n",
+        f"<ul>\n{''.join(f'<li>{_with_code(line)}</li>{chr(10)}' for line in _sentences(found))}</ul>\n",
     ]
     for number, (name, one) in enumerate(found.graphs):
         parts.append(f"<h2>{html.escape(visible(name))}</h2>\n<section>\n")
@@ -56,6 +56,11 @@ def to_page(found: SnapshotDiff, titles: tuple[str, str]) -> bytes:
         text = html.escape(visible_lines(one.to_text()))
         parts.append(f"</section>\n<details><summary>Lines that differ</summary><pre>{text}</pre></details>\n")
     return "".join([*parts, "</main>\n</body>\n</html>\n"]).encode()
+
+
+def _with_code(sentence: str) -> str:
+    """What stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(visible(sentence)))
 
 
 def _sentences(found: SnapshotDiff) -> list[str]:

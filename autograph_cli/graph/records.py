@@ -240,7 +240,7 @@ class Pass:
     """The derivatives by `inputs`, in the same order; None where one has no graph of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Graph:
     """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`.
 
@@ -265,6 +265,11 @@ class Graph:
 
     def __getitem__(self, index: int) -> Node:
         return self.nodes[index]
+
+    def __repr__(self) -> str:
+        """In short, for there may be many nodes."""
+        names = f", roots {', '.join(root.name for root in self.roots)}" if self.roots else ""
+        return f"<Graph: {len(self):,} node{'s' * (len(self) != 1)}{names}>"
 
     def verify(self) -> None:
         """Raise `GraphError` at the first node that breaks a rule of the records."""
@@ -435,7 +440,7 @@ def is_small(ran: int, most: int) -> bool:
     return 3 * ran < most
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Trace:
     """One run of one script, or one rank of it: the steps that were kept."""
 
@@ -454,6 +459,11 @@ class Trace:
     """How many processes ran the script together."""
     collectives: tuple[Collective, ...] = ()
     """Those of the steps that were kept, and the last ones, in the order in which this rank began them."""
+
+    def __repr__(self) -> str:
+        """In short, for its graphs may be large."""
+        kept = f", {len(self.steps)} kept" if len(self.steps) != self.total_steps else ""
+        return f"<Trace of {self.script}: {self.total_steps:,} step{'s' * (self.total_steps != 1)}{kept}>"
 
     def main_step(self) -> Step | None:
         """The step that is shown unless told: the last in which a backward pass ran, one that is small beside another

@@ -140,5 +140,12 @@ def test_the_steps_of_the_action_write_a_comment(project: Path, tmp_path: Path) 
     assert other.returncode == 0 and (tmp_path / "GITHUB_OUTPUT").read_text().endswith("changed=true\n"), other.stderr
     assert "`tanh` became `sigmoid`" in (tmp_path / "graphs.md").read_text()
     assert "flowchart TD" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    (project / "fresh.py").write_text(SCRIPT)
+    fresh = run(project, "bash", "-e", "-c", compare, **env | {"SCRIPTS": "fresh.py expr.py"})
+    assert fresh.returncode == 0, fresh.stderr
+    comment = (tmp_path / "graphs.md").read_text()
+    assert "### Graphs: `fresh.py` is new" in comment and "`tanh` became `sigmoid`" in comment
+    shallow = run(project, "bash", "-e", "-c", compare, **env | {"BASE": "origin/main"})
+    assert shallow.returncode == 2 and "There is no revision origin/main here" in shallow.stdout
     (project / "expr.py").write_text("import torch\nraise SystemExit(3)\n")
     assert run(project, "bash", "-e", "-c", compare, **env).returncode > 1

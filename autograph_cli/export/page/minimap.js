@@ -4,11 +4,14 @@ const minimapOf = (page) => {
   let drawn = [], scale = 1;
   const paint = () => {
     const { camera } = page, dark = getComputedStyle(map).color;
+    const around = [frame.clientWidth, frame.clientHeight].map((side) => side / camera.eye.scale), { w, h } = camera.full();
+    const all = camera.eye.x < 0.02 * w && camera.eye.y < 0.02 * h && camera.eye.x + around[0] > 0.98 * w && camera.eye.y + around[1] > 0.98 * h;
+    map.classList.toggle("gone", all); // a map of what is seen whole would only cover a part of it
     ink.clearRect(0, 0, map.width, map.height);
     for (const [x, y, width, height, colour] of drawn) { ink.fillStyle = colour; ink.fillRect(x * scale, y * scale, Math.max(1, width * scale), Math.max(1, height * scale)); }
     ink.strokeStyle = dark;
     ink.lineWidth = 1.5;
-    ink.strokeRect(camera.eye.x * scale, camera.eye.y * scale, frame.clientWidth / camera.eye.scale * scale, frame.clientHeight / camera.eye.scale * scale);
+    ink.strokeRect(camera.eye.x * scale, camera.eye.y * scale, around[0] * scale, around[1] * scale);
   };
   const survey = () => {
     const { w, h } = page.camera.full();
