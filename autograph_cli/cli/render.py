@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from autograph_cli import export
 from autograph_cli.atomic_files import is_stream
@@ -127,7 +128,7 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
 @click.option(
     "--layout",
     shell_complete=completion.one_of(*LAYOUTS),
-    help="The layout: layered (built in), graphviz-pure, or dot, if it is installed.",
+    help="The layout of SVG and PNG: layered (built in), graphviz-pure, or dot, if it is installed.",
 )
 @rank_option
 @engine_option
@@ -190,6 +191,9 @@ def render(
     if format_ == "csv":
         raise UsageError("The format csv is that of --watch.")
     position = Destination.of(output, format_, views)
+    told = ctx.get_parameter_source("layout") is ParameterSource.COMMANDLINE
+    if told and layout in LAYOUTS[1:] and position.format not in ("svg", "png"):
+        raise UsageError(f"--layout {layout} is for SVG and PNG; {position.format} is not drawn by it.")
     if checked:
         colour = colour or "check"
         shown = (*shown, "check")

@@ -61,11 +61,11 @@ class Labels:
 
     def of(self, node: Node, rooted: dict[tuple[int, int], list[str]]) -> Label:
         """The label of a node; names that `rooted` has for its outputs stand beside it already."""
-        own = [shown_name(name) for output in node.outputs for name in output.names]
+        title = self.title(node)
         if not node.computes:
-            title = short(own[0] if own else node.op or self.incoming.get(node.id) or node.kind)
             subtitle = "" if self.data or node.kind != "leaf" else short(node.name)
             return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
+        own = _own_names(node)
         subtitle = ""
         if own and "names" in self.shown:
             named = {shown_name(name) for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
@@ -76,13 +76,19 @@ class Labels:
             if node.op and node.op != node.name and not is_cut(node):
                 of = f"{node.name} · {of}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of, LONGEST_SUBTITLE)
-        title = self._title(node)
         style: Style = "cut" if is_cut(node) else "derivative" if node.order else node.kind
-        if style == "cut":
-            title = f"{CUT} {(self.data and what_was_cut(node)) or node.name}"
-        return Label(style, short(title), subtitle, () if style == "cut" else self.lines(node), self.tooltip(node))
+        return Label(style, title, subtitle, () if style == "cut" else self.lines(node), self.tooltip(node))
 
-    def _title(self, node: Node) -> str:
+    def title(self, node: Node) -> str:
+        """The first line of a label."""
+        if not node.computes:
+            own = _own_names(node)
+            return short(own[0] if own else node.op or self.incoming.get(node.id) or node.kind)
+        if is_cut(node):
+            return short(f"{CUT} {(self.data and what_was_cut(node)) or node.name}")
+        return short(self._computed(node))
+
+    def _computed(self, node: Node) -> str:
         """What is computed, with plain arguments, in a forward picture or by a derivative, else the node's name."""
         if not node.op or not (self.data or node.order or node.kind == "untracked"):
             return node.name
@@ -162,6 +168,10 @@ class Labels:
         if node.measured is not None:
             lines += facts_of(node, RECORDED)
         return "\n".join(lines if "".join(lines).isprintable() else map(visible, lines))
+
+
+def _own_names(node: Node) -> list[str]:
+    return [shown_name(name) for output in node.outputs for name in output.names]
 
 
 @lru_cache(1 << 12)

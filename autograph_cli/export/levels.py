@@ -79,14 +79,17 @@ class _Tree:
         for parent, item, arrows in waiting:  # grows while it is walked
             items = self._items(item, arrows)
             owner = {member: place for place, its in enumerate(items) for member in its.members}
-            scene, stubs = self._level(item, items, owner, arrows)
+            near = [(arrow, owner.get(self.ends[arrow][0]), owner.get(self.ends[arrow][1])) for arrow in arrows]
+            scene, stubs = self._level(item, items, near)
             placed, shape = self._laid_out(scene) if item.key else (lay_out(scene), -1)
             yield Fold(item.key, parent, placed, tuple(self.boxes[n].id for n in item.members), stubs, shape)
-            inner: dict[int, list[int]] = {}
-            for arrow in arrows:
-                for place in {owner.get(self.ends[arrow][0]), owner.get(self.ends[arrow][1])} - {None}:
-                    inner.setdefault(place, []).append(arrow)  # type: ignore[arg-type]
-            waiting += [(item.key, its, inner.get(place, [])) for place, its in enumerate(items) if its.key]
+            inner: dict[int, list[int]] = {place: [] for place, its in enumerate(items) if its.key}
+            for arrow, tail, head in near:
+                if tail in inner:
+                    inner[tail].append(arrow)
+                if head in inner and head != tail:
+                    inner[head].append(arrow)
+            waiting += [(item.key, items[place], its) for place, its in inner.items()]
 
     def _laid_out(self, scene: Scene) -> tuple[Placed, int]:
         """The level with positions, which it has in common with all levels of its shape."""
@@ -164,18 +167,18 @@ class _Tree:
         return [items[place] for place in (*found, *rest)]
 
     def _level(
-        self, around: _Item, items: Sequence[_Item], owner: dict[int, int], arrows: Sequence[int]
+        self, around: _Item, items: Sequence[_Item], near: Sequence[tuple[int, int | None, int | None]]
     ) -> tuple[Scene, dict[str, str]]:
+        """The scene of a level, of its arrows with the items at their ends, and the stubs in it."""
         boxes = [self._box(its) for its in items]
         stubs: dict[str, str] = {}
         made: dict[tuple[bool, int], Box] = {}
         many = {False: 0, True: 0}
         merged: dict[tuple[str, str, bool], list[Arrow]] = {}
-        for number in arrows:
-            arrow, (tail, head) = self.scene.arrows[number], self.ends[number]
-            a, b = owner.get(tail), owner.get(head)
+        for number, a, b in near:
             if a is not None and a == b:
                 continue
+            arrow, (tail, head) = self.scene.arrows[number], self.ends[number]
             one = boxes[a].id if a is not None else self._stub(around, tail, False, made, many, stubs)
             other = boxes[b].id if b is not None else self._stub(around, head, True, made, many, stubs)
             back = arrow.back or (a is not None and b is not None and a > b)

@@ -44,7 +44,7 @@ def _records(graph: Graph) -> Iterator[dict[str, Any]]:
     for node in graph:
         names = list(dict.fromkeys(shown_name(name) for output in node.outputs for name in output.names))
         facts = {
-            "title": labels.of(node, {}).title,
+            "title": labels.title(node),
             "kind": node.kind,
             "name": visible(node.name) or "not recorded by autograd",
             "op": visible(node.op or node.name),

@@ -236,6 +236,9 @@ def test_graph_that_cannot_be_drawn_costs_no_file(
 
 
 def test_what_stands_in_the_way_of_a_picture_is_one_sentence(cli: Cli, kept: Trace) -> None:
+    for format_ in ("html", "pdf", "mermaid"):
+        result = cli("render", "--layout", "graphviz-pure", "-f", format_)
+        assert result.exit_code == 2 and "is for SVG and PNG" in result.stderr
     result = cli("render", "--layout", "neat")
     assert result.exit_code == 1
     assert result.stderr == "Error: There is no layout program 'neat'; known ones: layered, graphviz-pure, dot.\n"
