@@ -172,17 +172,22 @@ def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[s
         "frames": _frames(placed, sheet.graph),
         "closed": sorted(sheet.closed),
         "arrows": [[arrow.tail, arrow.head] for arrow in scene.arrows],
-        "labels": [
-            [number, *_rounded(*line.label)]
-            for number, (arrow, line) in enumerate(zip(scene.arrows, placed.lines, strict=True))
-            if arrow.label and line.label
-        ],
+        "labels": _labelled(placed),
         "bows": [list(ends) for ends, _, _ in links(placed)],
         "insides": {f"n{number}": pictures[picture] for number, picture in sheet.insides.items()},
         "data": scene.data,
         **_folds(sheet, told_box, packs),
         **played.told(),
     }
+
+
+def _labelled(placed: Placed) -> list[list[float]]:
+    """The arrows that have a label, by number, and where it is."""
+    return [
+        [number, *_rounded(*line.label)]
+        for number, (arrow, line) in enumerate(zip(placed.scene.arrows, placed.lines, strict=True))
+        if arrow.label and line.label
+    ]
 
 
 def _boxes(placed: Placed, told_box: Callable[[Box], dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -228,6 +233,7 @@ def _shape(placed: Placed) -> dict[str, Any]:
         "svg": to_svg(named, page=True).partition("\n")[2],
         "at": [_rounded(at.x, at.y, at.width, at.height) for at in placed.positions],
         "arrows": [[int(arrow.tail[1:]), int(arrow.head[1:])] for arrow in arrows],
+        "labels": _labelled(placed),
         "size": _rounded(placed.width, placed.height),
     }
 

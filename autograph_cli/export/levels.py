@@ -128,8 +128,8 @@ class _Tree:
         return [row[0] if len(row) == 1 else self._row(row, depth) for row in rows]
 
     def _row(self, row: Sequence[_Item], depth: int) -> _Item:
-        ends = [self.frames[its.frame].title if its.frame else "" for its in (row[0], row[-1])]
-        title = " – ".join(ends) if all(ends) else ""
+        modules = [self.frames[its.frame].title for its in row if its.frame]
+        title = " – ".join(modules[:: len(modules) - 1]) if len(modules) > 1 else ""
         return _Item([member for its in row for member in its.members], depth, self._key(), title=title)
 
     def _key(self) -> str:

@@ -108,6 +108,13 @@ def test_leaves_of_one_name_in_several_modules_are_told_apart() -> None:
     assert box.lines[1].endswith("leaves: a.weight, b.weight") and box.lines[1].startswith("2 "), box.lines
 
 
+def test_a_row_is_called_after_the_modules_in_it() -> None:
+    view = forward(layers(150))
+    found = levels(split(framed(build(view, "", data=True), view)), view)
+    rows = [box.title for box in found[0].placed.scene.boxes if box.style == "folded"]
+    assert rows[0].startswith("blocks.0: Block – blocks."), rows
+
+
 def test_orders_stay_in_their_bands() -> None:
     net = Net()
     x = net.leaf("x")
@@ -169,6 +176,7 @@ def test_folds_open_in_place(browser: Any, tmp_path: Any) -> None:
     opened.keyboard.press("Enter")
     opened.locator(".box.chosen:visible").wait_for()
     assert opened.locator(".opened:visible").count() >= 1 and opened.locator(".box.chosen").count() == 1
+    assert opened.locator(".opened .arrow.lit").count() == opened.locator(".opened .label.lit").count() > 0
     opened.get_by_role("tab", name="Backward").click()
     assert "inside of a closed box" in opened.text_content("#hangs")
     assert said == []

@@ -1,7 +1,7 @@
 // Boxes that open in place, of a graph that is too much at once. What is in one is a picture of its own, which is
 // unpacked when it is first opened; the picture around it makes room by growing in the strips that the box stands in.
 const foldsOf = (told, svg, added, toggle) => {
-  const PAD = 8, HEADING = 22;
+  const PAD = 8, HEADING = 22, GROUND = "#F3F3F5";
   const folds = new Map(Object.entries(told.folds).map(([id, [parent, shape, ...nodes]], number) => [id, { id, number, parent, nodes, shape, open: false, inside: null, group: null }]));
   const levels = new Map();
   const holder = new Map();
@@ -13,7 +13,11 @@ const foldsOf = (told, svg, added, toggle) => {
       const element = drawn[number];
       return { tail: boxes.get(tail), head: boxes.get(head), element, polygon: element.querySelector("polygon"), ...curve(element.querySelector("path")) };
     });
-    const labels = [...root.querySelectorAll(".label")].map((element) => ({ element, at: ["x", "y"].map((name) => Number(element.querySelector("text").getAttribute(name))) }));
+    const labels = [...root.querySelectorAll(".label")].map((element, place) => {
+      const [number, ...at] = its.labels[place];
+      arrows[number].label = element;
+      return { element, at };
+    });
     const rectangles = [...root.querySelectorAll(".band")].map((rect, number) => {
       const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(rect.getAttribute(name)));
       return { rect, at: [x, y, x + width, y + height], heading: root.querySelectorAll(".heading")[number] };
@@ -95,7 +99,7 @@ const foldsOf = (told, svg, added, toggle) => {
       if (id in outsides[turn]) boxes[id].outside = outsides[turn][id];
     });
     const ids = Object.keys(boxes);
-    return { own, boxes, arrows: its.arrows.map((ends) => ends.map((end) => ids[end])), size: its.size };
+    return { own, boxes, arrows: its.arrows.map((ends) => ends.map((end) => ids[end])), labels: its.labels, size: its.size };
   };
   /** The frame of an opened box, with a sign that closes it, and its own picture. */
   const fill = async (fold) => {
@@ -104,8 +108,9 @@ const foldsOf = (told, svg, added, toggle) => {
     const around = levels.get(fold.parent), box = around.boxes.get(fold.id), title = box.told.title;
     for (const odd of own.querySelectorAll(":scope > rect, :scope > title, .legend")) odd.remove();
     for (const arrow of own.querySelectorAll(".arrow")) arrow.removeAttribute("id");
+    for (const ground of own.querySelectorAll(".label > rect")) ground.setAttribute("fill", GROUND);
     fold.group = shape("g", around.root, { class: "opened gone", id: "open_" + fold.id });
-    fold.rect = shape("rect", fold.group, { rx: 8, fill: "#F3F3F5", stroke: "#5B6270" });
+    fold.rect = shape("rect", fold.group, { rx: 8, fill: GROUND, stroke: "#5B6270" });
     fold.title = shape("text", fold.group, { class: "heading", "text-anchor": "start", "font-size": 10, fill: "#555555" });
     fold.title.textContent = title;
     fold.wide = title.length * 6 + 30;

@@ -86,8 +86,8 @@ const viewOf = (told, svg, page) => {
       enlist(id, element);
     }
     const join = (arrow) => { ahead.get(arrow.tail).push(arrow); behind.get(arrow.head).push(arrow); };
-    for (const { tail, head, element } of level.arrows) {
-      const arrow = { tail: tail.id, head: head.id, element, still: false, parts: [element] };
+    for (const { tail, head, element, label } of level.arrows) {
+      const arrow = { tail: tail.id, head: head.id, element, still: false, parts: label ? [element, label] : [element] };
       arrows.push(arrow);
       join(arrow);
     }
