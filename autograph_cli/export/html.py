@@ -26,7 +26,7 @@ from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph
 from autograph_cli.graph.quick import changed
 
-PLAIN = 1_000_000
+PLAIN = 200_000
 """Characters of data up to which they stand in the page as they are."""
 TOGETHER = 256
 """Levels that are packed as one."""
