@@ -29,7 +29,8 @@ figcaption { position: sticky; left: 0; top: 0; background: var(--panel); paddin
 figure svg { display: block; margin: auto; max-width: 100%; height: auto; }
 @media (prefers-color-scheme: dark) { figure svg { filter: invert(0.92) hue-rotate(180deg); } }
 h1 { font-size: 17px; } h2 { font-size: 15px; } summary { padding: 5px 0; }
-li, pre { overflow-wrap: anywhere; } pre { white-space: pre-wrap; font: 12px ui-monospace, monospace; } code { font: 13px ui-monospace, monospace; }
+li, pre { overflow-wrap: anywhere; } pre { white-space: pre-wrap; font: 12px ui-monospace, monospace; }
+code { font: 13px ui-monospace, monospace; }
 @media (max-width: 700px) { section { grid-template-columns: 1fr; } }
 @media print { figure { overflow: visible; max-height: none; } }
 """
