@@ -118,7 +118,9 @@ def test_a_page_shows_both_graphs_beside_each_other(cli: Cli, traces: list[str],
     result = cli("diff", *traces, "-o", "changes.html")
     page = (tmp_path / "changes.html").read_text()
     assert result.exit_code == 1 and page.count("<figcaption>") == 2 and page.count('class="changed"') == 2
-    assert "`mul` became `div`" in page and "before: old.json" in page and "after: new.json" in page
+    assert (
+        "<code>mul</code> became <code>div</code>" in page and "before: old.json" in page and "after: new.json" in page
+    )
     assert "<script" not in page and "default-src 'none'" in page
     ids = re.findall(r' id="([^"]*)"', page)
     assert len(ids) == len(set(ids))
