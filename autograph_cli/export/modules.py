@@ -86,7 +86,8 @@ class _Framing:
                 home[box.id] = nodes[number].call
             elif kind == "n":
                 home[box.id] = self.nesting.home(nodes[number], users.get(number, ()))
-        return home | self._homes_of_results(home) | self._homes_of_kept(home)
+        home |= self._homes_of_results(home)
+        return home | self._homes_of_kept(home)
 
     def _homes_of_kept(self, home: dict[str, int | None]) -> dict[str, int | None]:
         """What nodes keep stands in the innermost call that all of these are in."""
@@ -102,6 +103,8 @@ class _Framing:
         made: dict[str, int | None] = {}
         used: dict[str, list[int | None]] = {pill: [] for pill in pills}
         for arrow in self.scene.arrows:
+            if arrow.keeps:
+                continue
             pill, node = (arrow.head, arrow.tail) if arrow.head in pills else (arrow.tail, arrow.head)
             if pill in pills and (arrow.head == pill) == self.scene.data:
                 made[pill] = home[node]

@@ -24,14 +24,15 @@ def roll(scene: Scene, graph: Graph) -> Scene:
 
     Of sizes that change from turn to turn, the least and the greatest are told.
     """
-    seats = {f"n{number}": seat for number, seat in find_turns(graph).items()}
+    box_of = {box.id: box for box in scene.boxes}
+    turns = {f"n{number}": seat for number, seat in find_turns(graph).items()}
+    seats = {key: seat for key, seat in turns.items() if key in box_of}  # what is detached may be drawn as an arrow
     if not seats:
         return scene
     first = {seat.path: key for key, seat in seats.items() if not any(seat.turn)}
-    into = {key: first[seat.path] for key, seat in seats.items() if any(seat.turn)}
+    into = {key: first[seat.path] for key, seat in seats.items() if any(seat.turn) and seat.path in first}
     into |= _fed(scene, graph, seats, into)
     last = {key: its for its, key in into.items()}
-    box_of = {box.id: box for box in scene.boxes}
     arrows, itself = _arrows(scene, seats, into)
     titles: dict[str, dict[str, None]] = {}
     for key, its in into.items():

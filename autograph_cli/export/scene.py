@@ -198,8 +198,6 @@ class _Builder:
         differentiated: Collection[str],
     ) -> None:
         self.graph, self.data, self.marks = graph, data, marks
-        self.detached = self._detached() if data else {}
-        """What unnamed `detach` operations, which are drawn as arrows, were given."""
         self.rooted: dict[tuple[int, int], list[str]] = {}
         for root in graph.roots:
             node = graph.nodes[root.node]
@@ -211,6 +209,8 @@ class _Builder:
                 self.rooted.setdefault((root.node, root.nr), []).append(name)
         self.differentiated = {(root.node, root.nr) for root in graph.roots if root.name in differentiated}
         self.pills = {position: f"r{number}" for number, position in enumerate(self.rooted)}
+        self.detached = self._detached() if data else {}
+        """What unnamed `detach` operations, which are drawn as arrows, were given."""
         self.uses = self._uses()
         several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
         arrows = Counter((used, nr) for _, _, used, nr in self.uses)
@@ -284,15 +284,21 @@ class _Builder:
         ]
 
     def _detached(self) -> dict[int, Edge]:
-        if any(self.graph.nodes[node].kind == "untracked" for node, _ in self.marks):
-            return {}  # one of them has a mark, and a loop is rolled where its turns are alike
         named = {root.node for root in self.graph.roots}
-        return {
+        found = {
             node.id: node.args[0]
             for node in self.graph
-            if node.kind == "untracked" and node.op == "detach" and node.args and not node.outputs[0].names
+            if node.kind == "untracked" and node.op == DETACH and node.args and not node.outputs[0].names
             if node.id not in named
         }
+        # A mark on what leaves a module stays outside of it; the other turns of a loop are drawn as that one.
+        boxes = {self.graph[node].source for node, _ in self.marks if node in found and not self._is_near(node)}
+        return {node: edge for node, edge in found.items() if self.graph[node].source not in boxes}
+
+    def _is_near(self, detached: int) -> bool:
+        """Whether a mark on what was detached can stand at what was given: in the same module, or at a result."""
+        node, edge = self.graph[detached], self.graph[detached].args[0]
+        return self.graph[edge.node].call == node.call or (edge.node, edge.nr) in self.pills
 
     def _source(self, edge: Edge) -> Edge:
         """What an edge leads to, through what was detached."""
@@ -363,9 +369,12 @@ class _Builder:
                 self.arrows.append(Arrow(f"n{saver}", f"s{number}", short(name), tooltip=visible(words), keeps=True))
 
     def _marked(self) -> None:
-        for number, (node, words) in enumerate(self.marks):
-            self.boxes.append(Box(f"w{number}", "mark", short(words, LONGEST_MARK), band=self.band[node], small=True))
-            self.arrows.append(Arrow(f"n{node}", f"w{number}", tooltip=visible(words), keeps=True, wrong=True))
+        for number, (marked, words) in enumerate(self.marks):
+            edge = self._source(Edge(marked))
+            band = self.band[edge.node]
+            pill = self.pills.get((edge.node, edge.nr)) if edge.node != marked else None
+            self.boxes.append(Box(f"w{number}", "mark", short(words, LONGEST_MARK), band=band, small=True))
+            self.arrows.append(Arrow(pill or f"n{edge.node}", f"w{number}", tooltip=visible(words), keeps=True, wrong=True))
 
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
         if node.id in self.detached:
