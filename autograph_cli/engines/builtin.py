@@ -29,7 +29,17 @@ from autograph_cli.engines.builtin_saved import (
     traits,
     types,
 )
-from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Listener, ModuleCall, Output, key_of, shown
+from autograph_cli.engines.protocol import (
+    Applied,
+    BackwardCall,
+    CollectiveCall,
+    Listener,
+    ModuleCall,
+    Output,
+    key_of,
+    of_changed,
+    shown,
+)
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, device_of
 from autograph_cli.torch._arrays.cuda import on_host
@@ -60,7 +70,7 @@ class Builtin:
     tensor = Tensor
     name = "autograph"
     folders: tuple[str, ...] = ()
-    telling: tuple[str, ...] = ("created", "untracked", "begins", "ends")
+    telling: tuple[str, ...] = ("applies", "created", "untracked", "begins", "ends")
     look = staticmethod(look)
     saved = staticmethod(saved)
     saved_constants = staticmethod(saved_constants)
@@ -77,7 +87,6 @@ class Builtin:
         self.measured = False
         self._change: Change | None = None
         """The change in place that was told last, of a view."""
-        self._before: list[Any] = []
 
     # -- listening
 
@@ -110,7 +119,22 @@ class Builtin:
 
     # -- the engine's slot
 
-    def created(self, node: Node, inputs: Sequence[Any], outputs: tuple[Tensor, ...]) -> None:
+    def applies(self, inputs: Sequence[Any]) -> Applied | None:
+        """A custom Function is about to run, which may change its inputs: what they are before."""
+        found: Applied | None = self._tell(self._applies, inputs)
+        return found
+
+    def _applies(self, inputs: Sequence[Any]) -> Applied:
+        found: Applied = []
+        for x in self.tensors_in(inputs):
+            taken: list[Output] = []
+            self._take(x, taken)
+            found += [(x, output, None if x._base is None else self.told(x._base)) for output in taken]
+        return found
+
+    def created(
+        self, node: Node, inputs: Sequence[Any], outputs: tuple[Tensor, ...], applied: Applied | None = None
+    ) -> None:
         """A node was made: by far the most frequent event, so what is frequent is looked up here."""
         if thread_state.unobserved:
             return
@@ -131,7 +155,11 @@ class Builtin:
                 cls = node.__class__
                 takes_edges, forgets_plain, take, _ = traits(cls)
                 next, op, plain = tuple(following), "", forgets_plain
-                if (
+                args: tuple[Any, ...]
+                if applied is not None:
+                    listener.absorbed(of_changed(applied, outputs))
+                    args = tuple([output for _, output, _ in applied])
+                elif (
                     takes_edges
                     and not listener.changed
                     and None not in next
@@ -139,7 +167,7 @@ class Builtin:
                     and (edge := made._edge) is not None
                     and (edge.__class__ is not tuple or edge[0] is node)
                 ):  # a new tensor, with no other history than this node
-                    args: tuple[Any, ...] = next
+                    args = next
                 else:
                     args, op, wrapped = self._given(node, inputs, outputs, next)
                     plain = plain or wrapped
@@ -250,14 +278,15 @@ class Builtin:
     def ends(self, call: BackwardCall) -> None:
         self._tell(self.listener.ends, call)
 
-    def _tell(self, event: Callable[..., None], *about: Any) -> None:
+    def _tell(self, event: Callable[..., Any], *about: Any) -> Any:
         if thread_state.unobserved:
-            return
+            return None
         with self.listener.lock:
             try:
-                event(*about)
+                return event(*about)
             except Exception as error:
                 self.listener.failed(error)
+        return None
 
     def _plain(self, cls: type[Node], inputs: Sequence[Any]) -> Any:
         """What an operation was given that is no tensor; of a change of a view, what the change was given."""
@@ -268,6 +297,8 @@ class Builtin:
         if isinstance(node, CopySlices):
             node = node.function()
             self._change = Change(type(node), *self.listener.withdrawn(node._seq))
+            if node._operation is None:
+                return self.names(type(node))[1]
         return "" if node._operation is None else f"{node._operation.name.rstrip('_')}_"
 
     def _earlier(self, view: Tensor, edge: tuple[Node, int]) -> Output:

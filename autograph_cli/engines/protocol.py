@@ -28,6 +28,10 @@ ModuleCall = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
 """A call of a module that is going on: its number, the module and the arguments."""
 
 
+Applied = list[tuple[Any, Output, Output | None]]
+"""The tensors that a custom Function was given: what each was before it ran, and what that was a view of."""
+
+
 def key_of(output: Output) -> int:
     """The number of the node that an output is of."""
     return output if output.__class__ is int else output[0]  # type: ignore[index]
@@ -36,6 +40,12 @@ def key_of(output: Output) -> int:
 def number_of(output: Output) -> int:
     """Which output of its node it is."""
     return 0 if output.__class__ is int else output[1]  # type: ignore[index]
+
+
+def of_changed(applied: Applied, outputs: Iterable[Any]) -> list[Output]:
+    """What a custom Function changed, which are the tensors that it was given and returned."""
+    made = set(map(id, outputs))
+    return [each for x, *before in applied if id(x) in made for each in before if each is not None]
 
 
 class Text(str):
@@ -199,6 +209,9 @@ class Listener(Protocol):
     def withdrawn(self, number: int) -> tuple[Any, tuple[Output, ...]]:
         """The operation of this number is part of the one that is told next; the answer is the `plain` and the `args`
         that were told of it."""
+
+    def absorbed(self, outputs: Iterable[Output]) -> None:
+        """How these were changed outside of autograd is part of the operation that is told next."""
 
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """An operation was told; what was told after event `newest` came with it. Only where the engine is

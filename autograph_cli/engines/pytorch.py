@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from autograph_cli.engines import pytorch_hooks as hooks, pytorch_marks as marks, pytorch_passes as passes
-from autograph_cli.engines.protocol import Inside, Listener, ModuleCall, Output
+from autograph_cli.engines.protocol import Applied, Inside, Listener, ModuleCall, Output, of_changed
 from autograph_cli.engines.pytorch_compiled import inside_of, watch
 from autograph_cli.engines.pytorch_derive import derive, unseen
 from autograph_cli.engines.pytorch_node_types import (
@@ -30,6 +30,7 @@ from autograph_cli.engines.pytorch_node_types import (
     is_factory,
     is_random,
     like_all,
+    like_applied,
     like_of,
     names_of,
     types,
@@ -179,10 +180,12 @@ class PyTorch:
             alone = len(nodes) == 1 and node.name() != COPY_SLICES
             # What changes a view is told as a change of its base.
             like = like_all(result, node) if alone else None
+            following = self._following(node)
             self._tell_node(
                 node,
-                given if alone or node.name() == COPY_SLICES else (),
-                NodeType.of(node, operation, told),
+                following,
+                self._before(given) if alone or node.name() == COPY_SLICES else (),
+                NodeType.of(node, dispatched(operation), told),
                 like,
                 plain,
             )
@@ -193,15 +196,27 @@ class PyTorch:
                 self.number(output.grad_fn)
         self._operation = None
 
-    def applied(self, given: Given, result: Any) -> None:
+    def applies(self, given: Iterable[Any]) -> Applied:
+        """A custom Function is about to run, which may change what it is given: what that is before."""
+        return [(x, self._take(x), None if x._base is None else self.told(x._base)) for x in given]
+
+    def applied(self, name: str, given: Applied, result: Any) -> None:
         """A custom Function was applied, or an alias made."""
-        for output in hooks.tensors_in((result,)):
-            node = history(output) if output.requires_grad else None
+        outputs = list(hooks.tensors_in((result,)))
+        self.listener.absorbed(of_changed(given, outputs))
+        changed = {id(x) for x, *_ in given}
+        for output in outputs:
+            whole = output._base if output._is_view() and id(output) in changed else output
+            node = history(whole) if output.requires_grad else None
             if node is not None and MARK not in node.metadata:
                 newest = self.listener.count
-                self._tell_node(node, given, NodeType.of(node))
+                args = tuple([before for _, before, _ in given])
+                node_type = NodeType.of(node, name if node.name() == COPY_SLICES else "")
+                self._tell_node(node, self._following(node), args, node_type, like_applied(result, node))
                 if self.measured:
                     self.listener.made(self.number(node), node, [output], newest)
+            if whole is not output and history(output) is not None:  # it got a new history, of its base
+                self.number(output.grad_fn)
 
     def untracked(self, operation: Any, given: Given, plain: Any, result: Any) -> None:
         """An operation was computed that made no node; what a backward pass computes on its way is not told."""
@@ -227,7 +242,7 @@ class PyTorch:
         if fresh:
             self.listener.drawn[id(first)] = weakref.ref(first), name.rstrip("_")
             return
-        args = tuple([self._take(tensor, before, asked) for tensor, before in given])
+        args = self._before(given, asked)
         self._operation = operation
         self.listener.untracked(name, NodeType("", name), outputs, args, plain)
         self._operation = None
@@ -244,17 +259,21 @@ class PyTorch:
     def aliased(self, operation: str, tensor: Any, result: Any) -> None:
         """An alias of a tensor was made, which is seen at the method: see `pytorch_private.watch_methods`."""
         if result.requires_grad:
-            self.applied([(tensor, None)], result)
+            self.applied(operation, self.applies((tensor,)), result)
         elif operation == "detach" and current_node() is None:  # an object of a subclass is the tensor itself
             node_type = NodeType("", operation)
             self.listener.untracked(operation, node_type, [result], (self._take(tensor, read=asked),), None)
             self.listener.shares(result, tensor)
 
     def _tell_node(
-        self, node: Any, given: Given, node_type: NodeType, like: Like | None = None, plain: Any = None
+        self,
+        node: Any,
+        following: tuple[Output | None, ...],
+        args: tuple[Output, ...],
+        node_type: NodeType,
+        like: Like | None = None,
+        plain: Any = None,
     ) -> None:
-        following = self._following(node)
-        args = tuple([self._take(tensor, before) for tensor, before in given])
         note = self._note(node, node_type, like)
         self.listener.operation(
             note.number,
@@ -288,6 +307,10 @@ class PyTorch:
         return tuple(found)
 
     # -- tensors
+
+    def _before(self, given: Given, read: Callable[[Any], Any] = history) -> tuple[Output, ...]:
+        """What an operation was given, which may have changed it."""
+        return tuple([self._take(tensor, before, read) for tensor, before in given])
 
     def _take(self, tensor: Any, before: Any = None, read: Callable[[Any], Any] = history) -> Output:
         """The output that a tensor is, or was with the history `before`; a leaf or an input that is new is told of."""
@@ -400,7 +423,7 @@ class PyTorch:
         for there in sorted(unseen, key=lambda it: it._sequence_nr()):
             newest = self._thread.begun and there._sequence_nr() >= self._thread.since
             if newest or UNASKED in there.metadata:  # made by no operation, as a view's new history is
-                self._tell_node(there, (), NodeType.of(there))
+                self._tell_node(there, self._following(there), (), NodeType.of(there))
                 continue
             following = self._following(there)
             note: Any = there.metadata.get(MARK) or self._note(there, NodeType.of(there))

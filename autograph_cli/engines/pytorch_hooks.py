@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from autograph_cli.engines import pytorch_collectives as collectives, pytorch_private as private
-from autograph_cli.engines.protocol import ModuleCall, places
+from autograph_cli.engines.protocol import Applied, ModuleCall, places
 from autograph_cli.engines.pytorch_node_types import changes_argument
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def _refused(args: Any, results: Any) -> None:
     engine = None if private.is_compiling() else here()
     if engine is not None:
         with unheard():
-            engine.tell(engine.applied, [(x, None) for x in tensors_in(args)], results)
+            engine.tell(engine.applied, "", engine.applies(tensors_in(args)), results)
 
 
 def _aliased(operation: str, tensor: Any, result: Any) -> None:
@@ -269,13 +269,22 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
 def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Applies a custom Function, and tells of its node; of a compiled one, of nothing that it does inside."""
     engine = None if private.is_compiling() else here()
+    applies = None if engine is None else _applies(engine, (*args, *kwargs.values()))
     with unheard() if private.is_compiled(cls) else contextlib.nullcontext():
         result = private.apply_function(cls, *args, **kwargs)
-    if engine is not None and _process.follows:
+    if engine is not None and applies is not None and _process.follows:
         with unheard():
-            given = [(x, None) for x in tensors_in((*args, *kwargs.values()))]
-            engine.tell(engine.applied, given, result)
+            engine.tell(engine.applied, cls.__name__, applies, result)
     return result
+
+
+def _applies(engine: PyTorch, values: Iterable[Any]) -> Applied | None:
+    """What is about to be given to something that makes a node; None where nothing of it has a gradient."""
+    given = list(tensors_in(values))
+    if not (torch.is_grad_enabled() and any(x.requires_grad for x in given)):
+        return None
+    with unheard():
+        return engine.tell(engine.applies, given)  # type: ignore[no-any-return]
 
 
 @private.uncounted

@@ -31,10 +31,9 @@ class NodeType:
     """Of a custom Function, the class."""
 
     @classmethod
-    def of(cls, node: Any, operation: Any = None, in_place: bool = False) -> NodeType:
+    def of(cls, node: Any, operation: str = "", in_place: bool = False) -> NodeType:
         """The type of a node; `operation` made it, if that is known."""
-        name = "" if operation is None else dispatched(operation)
-        return _node_type(node.name(), name, in_place, getattr(node, "_forward_cls", None))
+        return _node_type(node.name(), operation, in_place, getattr(node, "_forward_cls", None))
 
 
 def dispatched(operation: Any) -> str:
@@ -136,6 +135,17 @@ def formula_of(node_type: NodeType) -> tuple[str, ...]:
 def like_of(node: Any) -> Like:
     """What the outputs of a node are."""
     return tuple([(like.dtype, shape_of(like), like.device) for like in node._input_metadata])
+
+
+def like_applied(result: Any, node: Any) -> Like:
+    """What the outputs of a custom Function are; of those without a gradient its node does not tell."""
+    outputs = result if isinstance(result, tuple) else (result,)
+    if len(outputs) != len(known := like_of(node)):  # it changed a view, and the node is of its base
+        return known
+    return tuple(
+        (x.dtype, shape_of(x), x.device) if isinstance(x, torch.Tensor) and not x.requires_grad else like
+        for x, like in zip(outputs, known, strict=True)
+    )
 
 
 def like_all(result: Any, node: Any) -> Like | None:

@@ -304,6 +304,11 @@ class EventLog:
             del events[position]
         return (None, ()) if event is None else (event.plain, event.args)
 
+    def absorbed(self, outputs: Iterable[Output]) -> None:
+        """How these were changed outside of autograd is part of the operation that is told next."""
+        for output in outputs:
+            self.step.changed.pop(output, None)
+
     def made(self, number: int, node: Any, outputs: Iterable[Any], newest: int) -> None:
         """All of an operation was told."""
         self.measures.created(self, self.known[number], node, outputs, newest)

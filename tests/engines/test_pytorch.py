@@ -120,6 +120,22 @@ CASES = {
     "a part of a tensor with a history that is changed": (
         "h = w * 2; h[1:].mul_(3); h[:2][0].add_(w[1]); loss = (h * w).sum()"
     ),
+    "a custom Function that changes what it is given": (
+        """class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w, several=False):
+        x.mul_(w); ctx.mark_dirty(x); ctx.save_for_backward(w)
+        ctx.mark_non_differentiable(mask := x > 0)
+        return (w * 1, x, mask) if several else x
+    @staticmethod
+    def backward(ctx, *grads):
+        w, = ctx.saved_tensors
+        return grads[several := len(grads) > 1] * w, grads[several], None
+a, b, c, d = w * 2, torch.stack([w, w]), torch.ones(3), torch.ones(2, 3)
+for x in (a, b[0], c, d[1], a): Scale.apply(x, w)
+e, _, mask = Scale.apply(a, w, True)
+loss = a.sum() + b.sum() + c.sum() + d.sum() + (e * mask).sum()"""
+    ),
     "negative dimensions": "loss = (w.softmax(-1) + w.unsqueeze(-1).sum(-1)).cumsum(-1)[-1:].sum()",
     "a mask": "m = w.detach() > 0; loss = w[m].sum()",
     "no derivative of a derivative": (

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 class Observer(Protocol):
     """The one slot through which a recorder follows the engine; it sees, it changes nothing."""
 
-    def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
-        """`node` was made by an operation on `inputs`, within the calls of modules `thread_state.calls`."""
+    def created(
+        self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...], applied: Any = None
+    ) -> None:
+        """`node` was made by an operation on `inputs`, within the calls of modules `thread_state.calls`; `applied` is
+        what `applies` answered, of a custom Function."""
+
+    def applies(self, inputs: tuple[Any, ...]) -> Any:
+        """A custom Function is about to run, which may change its inputs; the answer is what they are before."""
 
     def untracked(self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """An operation ran that left no node; `op` tells the names of its arguments, unless it is `detach`."""

@@ -14,7 +14,7 @@ from .._core.gradients import output_meta_at
 from .._core.interpreter_stack import BatchLevel, belongs_here, below, in_function
 from .._core.node import Node, NodeType, edge_of, shape_dtype
 from .._core.saved_tensors import SavedTensor, freed, unpack
-from .._core.state import next_sequence_nr, thread_state
+from .._core.state import next_sequence_nr, process_state, thread_state
 from .._core.tensor import Tensor, make
 from .._core.transforms import top_level
 from .._core.user_warnings import warn
@@ -304,6 +304,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node = cls._context(args)
         record = thread_state.records and any(node.needs_input_grad)
         edges = tuple(edge_of(x) for x in args if isinstance(x, Tensor)) if record else ()
+        observer = process_state.observer
+        applied = observer.applies(args) if record and observer is not None else None
         number = next_sequence_nr()
         mode, thread_state.grad = thread_state.grad, False
         try:
@@ -316,7 +318,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             thread_state.grad = mode
         _check_ctx(node)
         node._edges, node._seq = edges, number
-        return node, finish(node, args, result, record)
+        return node, finish(node, args, result, record, applied)
 
     @classmethod
     def _applied_above(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:

@@ -23,8 +23,8 @@ def wants_grad(x: Tensor) -> bool:
     return edge is not None if edge.__class__ is not View else edge.edge is not None or wants_grad(edge.base)
 
 
-def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: bool) -> Any:
-    """Make `node` the history of the outputs and keep what it saves."""
+def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: bool, applied: Any) -> Any:
+    """Make `node` the history of the outputs and keep what it saves; `applied` is the observer's."""
     outputs = list(result) if isinstance(result, tuple) else [result]
     dirty = tensors_of(node.dirty_tensors, "mark_dirty can only accept variables, but argument {i} is of type {kind}")
     constant = tensors_of(
@@ -52,7 +52,7 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
     node._constant = constant
     node.to_save = node.dirty_tensors = node.non_differentiable = None
     if record and process_state.observer is not None:
-        process_state.observer.created(node, args, tuple(x for x in outputs if isinstance(x, Tensor)))
+        process_state.observer.created(node, args, tuple(x for x in outputs if isinstance(x, Tensor)), applied)
     if record and dirty and outputs[0]._edge.__class__ is View and among(outputs[0], dirty):
         rebase(outputs[0], node)
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]

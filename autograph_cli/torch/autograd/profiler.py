@@ -157,10 +157,16 @@ class _Followed:
         self._collector, self._inner = collector, inner
         self._running: list[list[FunctionEvent]] = []
 
-    def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
+    def created(
+        self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...], applied: Any = None
+    ) -> None:
         """A node was made."""
         if self._inner is not None:
-            self._inner.created(node, inputs, outputs)
+            self._inner.created(node, inputs, outputs, applied)
+
+    def applies(self, inputs: tuple[Any, ...]) -> Any:
+        """A custom Function is about to run."""
+        return None if self._inner is None else self._inner.applies(inputs)
 
     def untracked(self, name: str, op: Operation | None, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> None:
         """An operation ran that left no node."""
