@@ -154,11 +154,11 @@ class Builtin:
                         following.append((key, nr) if nr else key)
                 cls = node.__class__
                 takes_edges, forgets_plain, take, _ = traits(cls)
-                next, op, plain = tuple(following), "", forgets_plain
-                args: tuple[Any, ...]
+                op, plain = "", forgets_plain
+                next: tuple[Any, ...] = tuple(following)
                 if applied is not None:
                     listener.absorbed(of_changed(applied, outputs))
-                    args = tuple([output for _, output, _ in applied])
+                    args = tuple([before for _, before, _ in applied])
                 elif (
                     takes_edges
                     and not listener.changed

@@ -281,6 +281,9 @@ class EventLog:
         self.add(event)
         if self.measures is not None:
             self.measures.untracked(event, op)
+        whole = self.engine.base(outputs[0])
+        if whole is not None and self.engine.is_tracked(whole):
+            self._computed_nothing(event)
         for nr, output in enumerate(outputs):
             if name.endswith("_") and self.engine.is_tracked(output):
                 mark_changed(self, output, output_of(key, nr))
@@ -399,7 +402,7 @@ class EventLog:
         """`made` is over the memory of `tensor`; if no gradient goes to that, changes of either are told of one
         whole."""
         if self.engine.is_tracked(tensor):
-            self.step.sharing.add(self.step.events[-1].key)
+            self._computed_nothing(self.step.events[-1])
             self.aliases[id(made)] = weakref.ref(made), weakref.ref(tensor)
             return
         output = self.held(tensor)
@@ -407,11 +410,19 @@ class EventLog:
             whole = self.free_base(tensor)
             self.shared[id(made)] = weakref.ref(made), weakref.ref(tensor if whole is None else whole)
 
+    def _computed_nothing(self, event: Event) -> None:
+        """What an operation made is over the memory of its first argument, which was not read for that."""
+        if event.args:
+            self.step.sharing[event.key] = event.args[0]
+
     def _changed_through(self, made: Any, output: Output) -> None:
         """A tensor was changed; so was one with a gradient whose memory it is."""
         held = self.aliases.get(id(made))
         whole = None if held is None or held[0]() is not made else held[1]()
-        if whole is not None and self.minds(whole) and self.engine.like(whole) == self.engine.like(made):
+        if whole is None:
+            return
+        self._computed_nothing(self.step.events[-1])
+        if self.minds(whole) and self.engine.like(whole) == self.engine.like(made):
             mark_changed(self, whole, output)
 
     def free_base(self, tensor: Any) -> Any:

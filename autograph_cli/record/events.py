@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, NamedTuple
 
-from autograph_cli.engines.protocol import Output
+from autograph_cli.engines.protocol import Output, key_of
 from autograph_cli.record.modules import CallEvent
 from autograph_cli.record.source_locations import Site
 
@@ -114,8 +114,8 @@ class StepLog:
         self.used: set[Output] = set()
         """What its first `used_by` events were computed from."""
         self.used_by = 0
-        self.sharing: set[int] = set()
-        """The keys of events that computed nothing, for they made a tensor over the memory of another one."""
+        self.sharing: dict[int, Output] = {}
+        """Of events that only made tensors over the memory of their first argument, or changed it, by key: that one."""
         self.passes: list[BackwardEvent] = []
         self.running: list[BackwardEvent] = []
         """The backward calls that are going on, the innermost last."""
@@ -133,10 +133,13 @@ class StepLog:
         """What was measured, if anything was to be."""
 
     def uses(self, output: Output) -> bool:
-        """Whether something was computed from this output."""
-        self.used.update(
-            arg for event in self.events[self.used_by :] if event.key not in self.sharing for arg in event.args
-        )
+        """Whether something was computed from this output, or from what shares its memory."""
+        for event in self.events[self.used_by :]:
+            for arg in event.args[event.key in self.sharing :]:
+                used: Output | None = arg
+                while used is not None and used not in self.used:
+                    self.used.add(used)
+                    used = self.sharing.get(key_of(used))
         self.used_by = len(self.events)
         return output in self.used
 

@@ -136,6 +136,11 @@ for x in (a, b[0], c, d[1], a): Scale.apply(x, w)
 e, _, mask = Scale.apply(a, w, True)
 loss = a.sum() + b.sum() + c.sum() + d.sum() + (e * mask).sum()"""
     ),
+    "leaves that start from what they were changed to through views": (
+        "u, b = (torch.nn.Parameter(torch.ones(5, 3)) for _ in range(2))\n"
+        "with torch.no_grad(): v = u[0]; z = v * 2; u[1].fill_(0); b[0].fill_(0); b.view(15)[1:].mul_(2)\n"
+        "loss = (u * w).sum() + z.sum() + b.sum()"
+    ),
     "negative dimensions": "loss = (w.softmax(-1) + w.unsqueeze(-1).sum(-1)).cumsum(-1)[-1:].sum()",
     "a mask": "m = w.detach() > 0; loss = w[m].sum()",
     "no derivative of a derivative": (

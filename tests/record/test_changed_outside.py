@@ -82,8 +82,14 @@ def test_the_onnx_model_computes_what_the_script_computed(
 
 @pytest.mark.parametrize(
     "change",
-    [OUTSIDE + "w.fill_(2)", OUTSIDE + "w.sub_(x)", "w.detach().mul_(2)"],
-    ids=["filled", "changed", "through detach"],
+    [
+        OUTSIDE + "w.fill_(2)",
+        OUTSIDE + "w.sub_(x)",
+        "w.detach().mul_(2)",
+        OUTSIDE + "w[0] = 2",
+        OUTSIDE + "w.view(3, 1)[1:].clamp_(0, 1); w.data[0].fill_(2)",
+    ],
+    ids=["filled", "changed", "through detach", "through a view", "through views of views"],
 )
 def test_a_leaf_that_no_operation_of_the_step_used_starts_from_there(
     change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -91,6 +97,13 @@ def test_a_leaf_that_no_operation_of_the_step_used_starts_from_there(
     monkeypatch.chdir(tmp_path)
     graph, _ = graph_of(tmp_path, f"early.backward()\n{change}\ny = (w * x).sum()\ny.backward()")
     assert [node.op for node in graph if node.kind == "untracked"] == []
+
+
+def test_a_leaf_of_which_a_view_was_used_was_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = f"early.backward()\n{OUTSIDE}v = w[1:]; z = v * 2; w[0].fill_(2)\ny = (w * x).sum() + z.sum()\ny.backward()"
+    graph, _ = graph_of(tmp_path, lines)
+    assert [node.op for node in graph if node.kind == "untracked"] == ["slice", "mul", "select", "fill_", "sum"]
 
 
 @pytest.mark.parametrize(

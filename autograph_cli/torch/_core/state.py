@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 class Observer(Protocol):
     """The one slot through which a recorder follows the engine; it sees, it changes nothing."""
 
-    def created(
-        self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...], applied: Any = None
-    ) -> None:
+    def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...], applied: Any = None) -> None:
         """`node` was made by an operation on `inputs`, within the calls of modules `thread_state.calls`; `applied` is
         what `applies` answered, of a custom Function."""
 

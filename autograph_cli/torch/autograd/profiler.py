@@ -157,9 +157,7 @@ class _Followed:
         self._collector, self._inner = collector, inner
         self._running: list[list[FunctionEvent]] = []
 
-    def created(
-        self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...], applied: Any = None
-    ) -> None:
+    def created(self, node: Node, inputs: tuple[Any, ...], outputs: tuple[Tensor, ...], applied: Any = None) -> None:
         """A node was made."""
         if self._inner is not None:
             self._inner.created(node, inputs, outputs, applied)
