@@ -313,7 +313,10 @@ class PyTorch:
         return tuple([self._take(tensor, before, read) for tensor, before in given])
 
     def _take(self, tensor: Any, before: Any = None, read: Callable[[Any], Any] = history) -> Output:
-        """The output that a tensor is, or was with the history `before`; a leaf or an input that is new is told of."""
+        """The output that a tensor is, or was with the history `before`; a leaf or an input that is new is told of.
+
+        What autograd does not record has `asked` as `read`: it makes no leaf.
+        """
         node, nr = (read(tensor), tensor.output_nr) if before is None else before
         if node is not None:
             number = self.number(node)
@@ -321,7 +324,7 @@ class PyTorch:
         else:
             output = self._held(tensor)
         if output is None:
-            is_leaf = tensor.requires_grad and before is None
+            is_leaf = read is history and tensor.requires_grad and before is None
             output = self._leaf(tensor) if is_leaf else self.listener.input(tensor)
         return self.listener.now(tensor, output) if self.listener.changed else output
 

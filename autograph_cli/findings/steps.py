@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Edge, Graph, Pass, Source
-from autograph_cli.graph.cuts import LISTED
+from autograph_cli.graph.cuts import LISTED, behind
 
 FEWEST = 4
 """So many steps or calls are a loop."""
@@ -26,7 +26,11 @@ def _grows(seen: Seen) -> Iterator[Found]:
         return
     first, last = _by_line(steps[0].graph), _by_line(seen.graph)
     # The script's own derivatives of derivatives may come later than the first step: only what came to stay counts.
-    grown = [(key, count) for key, count in last.items() if count > first[key] and count >= passed * max(1, first[key])]
+    grown = [
+        (key, count)
+        for key, count in last.items()
+        if count > first[key] and count >= passed * max(1, first[key]) and (first[key] or _adds_up(seen, key, passed))
+    ]
     if not grown:
         return
     (source, op), count = max(grown, key=lambda item: (item[1], -item[0][0].line))
@@ -40,6 +44,17 @@ def _grows(seen: Seen) -> Iterator[Found]:
         ),
         nodes,
     )
+
+
+def _adds_up(seen: Seen, key: tuple[Source, str], passed: int) -> bool:
+    """Whether what the first step had not yet is of so many steps: one node hangs on as many uses of one leaf, where a
+    line that looks at each parameter in turn uses each once."""
+    made = [node for node in seen.graph if (node.source, node.op) == key]
+    leaves = Counter(edge for node in made for edge in set(node.args) if seen.graph[edge.node].kind == "leaf")
+    leaf, count = max(leaves.items(), key=lambda item: item[1], default=(None, 0))
+    users = {node.id for node in made if leaf in node.args}
+    ends = range(len(seen.graph) - 1, -1, -1) if count >= passed else ()
+    return any(users <= behind(seen.graph, [(end, 0)]) for end in ends)
 
 
 def _retained(seen: Seen) -> Iterator[Found]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,29 @@ FEW = 16
 """So many steps are watched for stale gradients: who forgets to zero them does so from the second step on."""
 
 
+@dataclass(slots=True)
+class _Bare:
+    """A parameter of an optimizer that had no gradient when it was seen first."""
+
+    ref: weakref.ref[Any]
+    version: int
+    """That which it had then."""
+    name: str = ""
+    met: bool = False
+    """Whether an operation has taken it."""
+    reached: bool = False
+    """Whether it had a gradient since."""
+    changed: bool = False
+    """Whether its values were changed, for which it may have had one."""
+
+
 class Noticed:
     """Watches the parameters of one run."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
-        self._unused: list[tuple[str, weakref.ref[Any]]] = []
-        self._unreached: list[tuple[str, weakref.ref[Any]]] = []
-        self._first: dict[int, tuple[weakref.ref[Any], int]] = {}
-        """Of each parameter without a gradient, by id: its version when it was seen first."""
+        self._bare: dict[int, _Bare] = {}
+        """By id. What is known of a parameter stays when it is gone, as with the function that it was made in."""
         self._versions: dict[int, int] = {}
         """Of each leaf, by key: its version when the last backward pass was over."""
         self._often: dict[int, int] = {}
@@ -36,21 +51,26 @@ class Noticed:
         self._notice = Notice("stale", "")
 
     def look_at(self, optimizers: Iterable[weakref.ref[Any]], spaces: Sequence[Mapping[str, Any]]) -> None:
-        """Note which parameters of the optimizers no operation has taken so far, and which ones no gradient reached."""
+        """Note the parameters of the optimizers that have no gradient, with the names that they have here."""
         optimizers = list(optimizers)
         bare = {id(x): x for x in _parameters(optimizers) if x.requires_grad and x.grad is None}
         for key, x in bare.items():
-            if key not in self._first or self._first[key][0]() is not x:
-                self._first[key] = weakref.ref(x), x._version
+            if key not in self._bare or self._bare[key].ref() is not x:
+                self._bare[key] = _Bare(weakref.ref(x), x._version)
+        self.look_again()
         moved = {id(x) for ref in optimizers if (each := ref()) is not None for x in each.state}
         names = _names(spaces, self._log.engine.tensor) if bare else {}
-        named = [(names[key], weakref.ref(x), self._met(x)) for key, x in bare.items() if key in names]
-        self._unused = [(name, ref) for name, ref, met in named if not met]
-        self._unreached = [
-            (name, ref)
-            for name, ref, met in named
-            if met and id(x := ref()) not in moved and x is not None and x._version == self._first[id(x)][1]
-        ]
+        for key in bare:
+            known = self._bare[key]
+            known.name, known.reached = names.get(key) or known.name, known.reached or key in moved
+
+    def look_again(self) -> None:
+        """Note which of those parameters operations have taken by now, and which ones a gradient has reached."""
+        for known in self._bare.values():
+            x = None if known.reached else known.ref()
+            if x is not None:
+                known.met = known.met or self._met(x)
+                known.reached, known.changed = x.grad is not None, x._version != known.version
 
     def begins(self, leaves: Mapping[int, weakref.ref[Any]], line: Callable[[], Source | None], step: int) -> None:
         """A backward pass that may reach these leaves is about to run."""
@@ -77,8 +97,10 @@ class Noticed:
     def notices(self) -> tuple[Notice, ...]:
         """What was noted, with the names of the parameters that are known by now."""
         log = self._log
-        found = [Notice("unused", name) for name, ref in self._unused if (x := ref()) is None or not self._met(x)]
-        found += [Notice("unreached", name) for name, _ in self._unreached]
+        self.look_again()
+        bare = [known for known in self._bare.values() if known.name and not known.reached]
+        found = [Notice("unused", known.name) for known in bare if not known.met]
+        found += [Notice("unreached", known.name) for known in bare if known.met and not known.changed]
         for key in sorted(self._stale.keys() & log.known.keys(), key=lambda key: log.known[key].number):
             notice = self._stale[key]
             named = log.names_of(key) or log.names_of(key, borrowed=True)

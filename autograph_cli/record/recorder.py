@@ -336,6 +336,7 @@ class Recorder:
         if self.measures is not None:
             self.measures.ended()
         if wanted:
+            self.noticed.look_again()
             if self.total < FEW:
                 self.noticed.ends(step.leaves, set(entry.ran))
             roots = [(self._name_of(output), output) for output in entry.roots]

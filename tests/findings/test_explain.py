@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import re
+import textwrap
 import tomllib
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +34,7 @@ LARGE = {"llama_70b.py"}
 """Its numbers are not there to be recorded, and its graph takes long."""
 WRONG = {"13_sinh_wrong.py": ["AG101", "AG101"]}
 """The scripts that show what goes wrong."""
+NEEDS_PYTORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 Explain = Callable[..., list[Finding]]
 
 
@@ -48,7 +52,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Explain:
     """What is found in a script."""
     monkeypatch.chdir(tmp_path)
 
-    def run(script: str, **options: list[str]) -> list[Finding]:
+    def run(script: str, **options: Any) -> list[Finding]:
         path = tmp_path / "expr.py"
         path.write_text(script)
         return of_file(path, **options)
@@ -60,6 +64,17 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Explain:
 def test_the_example_of_a_code_has_the_finding(found: Explain, code: str) -> None:
     script, said = EXAMPLES[code]
     assert text(found(script, select=[code])) == said.rstrip("\n")
+
+
+def in_a_function(script: str) -> str:
+    """The same, with all that it makes local to a function."""
+    return f"import torch\ndef main():\n{textwrap.indent(script, '    ')}main()\n"
+
+
+@pytest.mark.parametrize("engine", [pytest.param("torch", marks=NEEDS_PYTORCH, id="pytorch"), "builtin"])
+@pytest.mark.parametrize("code", [rule.code for rule in RULES])
+def test_the_same_is_found_where_all_is_local_to_a_function(found: Explain, code: str, engine: str) -> None:
+    assert {one.code for one in found(in_a_function(EXAMPLES[code][0]), engine=engine, select=[code])} == {code}
 
 
 def test_codes_are_unique_and_in_order() -> None:
@@ -105,6 +120,10 @@ RIGHT = {
     "mask of minus infinity": "s = (x * w).masked_fill(x < 0, float('-inf'))\nprint(torch.logsumexp(s.flatten(), 0).backward())\n",
     "where on a safe input": "v = torch.where(x > 0, x * w, 1.0)\ntorch.where(x > 0, v, 1.0).sqrt().sum().backward()\n",
     "relu with some zeros": "torch.relu(x * w).sum().backward()\n",
+    "all parameters looked at after the step": TRAINED.format(
+        before="optimizer.zero_grad()",
+        after="optimizer.step()\n    print(sum(p.norm().item() for p in [*net.parameters()] * 2), sum(p.norm() for p in net.parameters()))",
+    ),
     "one deep graph": "h = x\nfor i in range(3):\n    h = torch.tanh(h * w)\nh.sum().backward()\n",
     "gradients zeroed in place": TRAINED.format(
         before="optimizer.zero_grad(set_to_none=False)", after="optimizer.step()"
@@ -159,6 +178,7 @@ FAMILIES = [
     ("w = torch.ones(3, requires_grad=True)\nwith torch.no_grad():\n    y = w * 2\ny.sum().backward()", "AG004", 5),
     ("w = torch.ones(3, requires_grad=True)\nh = w * 2\nh.sum().backward()\nprint(h.grad.norm())", "AG006", 5),
     ("w = torch.ones(3, requires_grad=True)\nw.grad.zero_()", "AG006", 3),
+    ("w = torch.ones(3, requires_grad=True)\nopt = torch.optim.SGD([w], lr=0.1)\nema = 0\nfor i in range(6):\n    opt.zero_grad()\n    (w ** 2).sum().backward()\n    opt.step()\n    ema = 0.9 * ema + w.sum()", "AG401", 9),
     ("w = torch.zeros(3, requires_grad=True)\nw.norm().log().backward()", "AG301", 3),
     ("w = torch.zeros(3, requires_grad=True)\n(w ** 2).sum().sqrt().backward()", "AG302", 3),
 ]  # fmt: skip
