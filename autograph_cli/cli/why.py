@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -10,9 +11,11 @@ from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
 from autograph_cli.cli.options import choose, engine_option, open_trace, rank_option, say_ranks, script_of, step_option
 from autograph_cli.cli.printing import say
+from autograph_cli.findings.functions import function_text
 from autograph_cli.graph import Graph, GraphError, Node, Step, paths as ways
-from autograph_cli.graph.cuts import reasons
+from autograph_cli.graph.cuts import behind, reasons, where
 from autograph_cli.graph.names import output_names, visible
+from autograph_cli.graph.withheld import withheld, without_withheld
 from autograph_cli.record.bindings import Script
 from autograph_cli.record.causes import causes, first_binding, nameless, origins, read_scripts, unused
 
@@ -72,10 +75,27 @@ def _answer(step: Step, loss: str, leaf: str, limit: int, script: Path) -> tuple
         return [visible(line) for line in nameless(loss, scripts, step)], NO_PATH
     starts = _positions(graph, loss)
     ends = [] if _is_of_script(scripts, graph, leaf) else _positions(graph, leaf)
-    found = ways.paths(graph, starts, ends, limit)
+    found = ways.paths(without_withheld(graph), starts, ends, limit)
     if found:
         return _told(graph, found, loss, leaf), 0
+    if ways.paths(graph, starts, ends, 1):
+        return [visible(f"{leaf} gets no gradient from {loss}."), *_kept_back(graph, starts, ends, scripts)], NO_PATH
     return _cut(graph, starts, ends, (loss, leaf), scripts), NO_PATH
+
+
+def _kept_back(
+    graph: Graph, starts: list[ways.Position], ends: list[ways.Position], scripts: dict[str, Script]
+) -> Iterator[str]:
+    """Sentences on the Functions on the way whose backward returned None."""
+    leading, inside = ways.leading_to(graph, ends), behind(graph, starts)
+    for node, nr in withheld(graph):
+        edge, text = node.next[nr], function_text(scripts, node.op)
+        if edge is None or node.id not in inside or edge.node not in leading:
+            continue
+        returns = [] if text is None else text.returns(nr, len(node.next))
+        source = text.source(returns[-1]) if text is not None and returns else node.source
+        line = f", {source.file}:{source.line} `{source.text}`" if source else ""
+        yield visible(f"  {node.name} returned None for input {nr}{line}; it is of {where(node)}.")
 
 
 def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:

@@ -77,6 +77,28 @@ def _watched(nodes: list[Any], watch: Callable[[Any, Any], None]) -> list[Any]:
     return handles
 
 
+def _keeping_back(nodes: list[Any], kept: set[tuple[Any, int]]) -> list[Any]:
+    """Note where the backward of a custom Function returns None though an edge is there, until the handles are
+    removed."""
+
+    def returned(node: Any, grads: Any) -> None:
+        edges = zip(node.next_functions, grads, strict=False)
+        kept.update((node, nr) for nr, ((target, _), grad) in enumerate(edges) if target is not None and grad is None)
+
+    custom = [node for node in dict.fromkeys(nodes) if hasattr(node, "_forward_cls")]
+    return [node.register_hook(lambda grads, _, node=node: returned(node, grads)) for node in custom]
+
+
+def _reached(roots: Any, nodes: list[Any], kept: set[tuple[Any, int]]) -> list[Any]:
+    """Of the nodes that a pass ran, those that a gradient came to; custom Functions are given zeros where none did."""
+    found = {root.grad_fn if hasattr(root, "grad_fn") else root.node for root in roots}
+    for node in nodes:
+        if node in found or hasattr(node, "_forward_cls"):
+            edges = enumerate(node.next_functions)
+            found |= {node, *(target for nr, (target, _) in edges if (node, nr) not in kept)}
+    return [node for node in nodes if node in found]
+
+
 def _end(engine: Any, call: BackwardCall) -> None:
     """The pass is over; of a step that is not followed, only its end is told."""
     listening = hooks.listener()
@@ -100,8 +122,11 @@ def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
             call.ran = engine.tell(engine.will_run, call.roots, call.inputs, call.kind) or []
     _thread.depth += 1
     handles = [] if call.watch is None else _watched(call.ran, call.watch)
+    kept: set[tuple[Any, int]] = set()
+    handles += _keeping_back(call.ran, kept) if call.kind == "backward" else []
     try:
         result = _original(roots, *args, **kwargs)
+        call.ran = _reached(call.roots, call.ran, kept) if kept else call.ran
         call.found = result if call.kind == "grad" else None
         return result
     except BaseException:

@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from autograph_cli.findings.functions import FunctionText, function_text
-from autograph_cli.findings.records import Found, Rule, Seen
+from autograph_cli.findings.records import Found, Rule, Seen, line_of
 from autograph_cli.graph import Edge, Node, Saved, Source
+from autograph_cli.graph.cuts import where
 from autograph_cli.graph.marks import kept_without_history
+from autograph_cli.graph.withheld import withheld
 
 
 def _differentiated(seen: Seen) -> Iterator[tuple[Node, FunctionText | None]]:
@@ -111,6 +113,18 @@ def _ignored_gradient(seen: Seen) -> Iterator[Found]:
                 )
 
 
+def _kept_back(seen: Seen) -> Iterator[Found]:
+    """Gradients that a backward of the script's own returned None for."""
+    for node, nr in withheld(seen.graph):
+        text, edge = function_text(seen.scripts, node.op), node.next[nr]
+        if text is None or edge is None:
+            continue
+        returns = text.returns(nr, len(node.next))
+        source = text.source(returns[-1]) if returns else node.source
+        user = f"{where(node)} is given {seen.shown(edge)}, which needs a gradient"
+        yield Found(f"{node.name} returned None for input {nr}, {line_of(source)}", source, (user,), (node.id, edge.node))
+
+
 RULES = (
     Rule(
         "AG101",
@@ -134,5 +148,12 @@ RULES = (
         "The part of the derivative that goes through this output is lost, in the first derivative already.",
         "Use it, or mark the output with ctx.mark_non_differentiable.",
         _ignored_gradient,
+    ),
+    Rule(
+        "AG104",
+        "a backward returns None for an input that needs a gradient",
+        "None stands for no gradient: the input, and all that it was computed from, gets none from here.",
+        "Return its gradient in this place; where none is meant, detach the input before it is given.",
+        _kept_back,
     ),
 )

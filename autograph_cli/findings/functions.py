@@ -42,6 +42,18 @@ class FunctionText:
         """The line of a part of the class."""
         return Source(self.file, node.lineno, self.script.line(node.lineno), self.node.name)
 
+    def returns(self, position: int, count: int) -> list[ast.Return]:
+        """The statements in which backward may return None for one of so many inputs: those with `None` itself in this
+        place, else all."""
+        method = self.method("backward", "vjp")
+        found = [] if method is None else [part for part in ast.walk(method) if isinstance(part, ast.Return)]
+        plain = []
+        for part in found:
+            given = part.value.elts if isinstance(part.value, ast.Tuple) else [part.value]
+            if len(given) >= count and isinstance(given[position], ast.Constant):
+                plain.append(part)
+        return plain or found
+
     def keeps(self, name: str) -> ast.Assign | None:
         """The assignment of an attribute of `ctx`, `ctx.up`."""
         for statement in self._forward():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Source
 from autograph_cli.graph.cuts import LISTED, reasons
+from autograph_cli.graph.views import backward_edges
+from autograph_cli.graph.withheld import withheld
 from autograph_cli.record.causes import causes, first_binding, unused
 
 _CUT = re.compile(r"Cut at (.+?):(\d+) `(.*?)`:")
@@ -44,10 +46,12 @@ def _unreached(seen: Seen) -> Iterator[Found]:
     wanted = noticed | _read_gradients(seen)
     reached = {name for step in seen.trace.steps for name in _reached(Seen(seen.trace, step))}
     starts = [(edge.node, edge.nr) for edge in seen.outcome()]
+    # AG104 tells of those that a backward returned None for.
+    kept_back = _behind_gradients(seen, [edge for node, nr in withheld(seen.graph) if (edge := node.next[nr])])
     for node in seen.graph:
         name = next((name for name in node.outputs[0].names if name in wanted), "")
         users = seen.users.get(Edge(node.id), [])
-        if node.kind != "leaf" or not name or name in reached or not users:
+        if node.kind != "leaf" or not name or name in reached or not users or node.id in kept_back:
             continue
         ends = [(node.id, 0)]
         facts = causes(seen.graph, starts, ends, name, dict(seen.scripts)) or reasons(seen.graph, starts, ends)
@@ -59,6 +63,17 @@ def _unreached(seen: Seen) -> Iterator[Found]:
             tuple(facts[:LISTED]),
             (node.id, users[0].id),
         )
+
+
+def _behind_gradients(seen: Seen, edges: Iterable[Edge]) -> set[int]:
+    """The nodes that a gradient goes to which goes along one of these edges."""
+    met = {edge.node for edge in edges}
+    stack = list(met)
+    while stack:
+        following = {edge.node for edge in backward_edges(seen.graph[stack.pop()])} - met
+        met |= following
+        stack += following
+    return met
 
 
 def _cut(fact: str) -> Source | None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from autograph_cli.graph.records import Edge, Graph, Node, Saved, Values
 from autograph_cli.graph.views import Targets, backward_edges, data_edges
+from autograph_cli.graph.withheld import withheld
 
 _FLOATING = ("float", "bfloat", "complex")
 CUT, UNREACHED, MISSING = "cut here", "gets no gradient", "second derivative misses"
-PASSED = "left out of the gradient"
+PASSED, NONE = "left out of the gradient", "returned None"
 NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
 MANY, FEW = 3, 2
 """Lines that one kind of mark is told with, and tensors."""
@@ -29,7 +30,7 @@ class Mark:
 
 def marks_of(graph: Graph) -> list[Mark]:
     """All marks of a graph, in the order of their nodes."""
-    found = [*_cuts(graph), *_unreached(graph), *_missing(graph)]
+    found = [*_cuts(graph), *_unreached(graph), *_missing(graph), *_nones(graph)]
     found += [*_nans(graph), *_nan_gradients(graph), *_changed(graph)]
     return sorted(found, key=lambda mark: mark.nodes[0])
 
@@ -140,6 +141,14 @@ def _missing(graph: Graph) -> Iterator[Mark]:
         kept = [saved.name for saved in kept_without_history(graph, node)]
         if kept:
             yield _mark(MISSING, f"{MISSING} {', '.join(kept[:FEW])}{', …' if len(kept) > FEW else ''}", node)
+
+
+def _nones(graph: Graph) -> Iterator[Mark]:
+    """Custom Functions whose backward keeps a gradient back."""
+    for node, nr in withheld(graph):
+        words = f"its backward {NONE} for input {nr}"
+        target = node.next[nr]
+        yield Mark(NONE, words, (node.id,) if target is None else (node.id, target.node), None)
 
 
 def _walk(graph: Graph, starts: Iterable[int], targets: Targets) -> set[int]:

@@ -120,6 +120,18 @@ RIGHT = {
     "mask of minus infinity": "s = (x * w).masked_fill(x < 0, float('-inf'))\nprint(torch.logsumexp(s.flatten(), 0).backward())\n",
     "where on a safe input": "v = torch.where(x > 0, x * w, 1.0)\ntorch.where(x > 0, v, 1.0).sqrt().sum().backward()\n",
     "relu with some zeros": "torch.relu(x * w).sum().backward()\n",
+    "no gradient where an output was not used": """
+class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.set_materialize_grads(False)
+        return a * 2, b * 2
+    @staticmethod
+    def backward(ctx, g, h):
+        return None if g is None else 2 * g, None if h is None else 2 * h
+v = torch.ones(3, requires_grad=True)
+Both.apply(w, v)[0].sum().backward()
+""",
     "all parameters looked at after the step": TRAINED.format(
         before="optimizer.zero_grad()",
         after="optimizer.step()\n    print(sum(p.norm().item() for p in [*net.parameters()] * 2), sum(p.norm() for p in net.parameters()))",
