@@ -10,7 +10,17 @@ import click
 
 from autograph_cli import export
 from autograph_cli.cli import completion
-from autograph_cli.cli.options import Opened, engine_option, no_graph, open_trace, rank_option, script_of
+from autograph_cli.cli.options import (
+    SCRIPTS,
+    Opened,
+    StepsType,
+    UsageError,
+    engine_option,
+    no_graph,
+    open_trace,
+    rank_option,
+    script_of,
+)
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.findings import RULES, Finding, explain as findings_of
@@ -48,6 +58,7 @@ class CodesType(click.ParamType[tuple[str, ...]]):
 @click.option("--ignore", type=CodesType(), default="", metavar="CODES", help="Not these.")
 @click.option("-f", "--format", "format_", type=click.Choice(list(FORMATS)), default="text", show_default=True)
 @click.option("--picture", is_flag=True, help="Draw the part of the graph that each finding is about, to a file each.")
+@click.option("--steps", type=StepsType(), help="The steps of FILE.py to record.  [default: first,last]")
 @rank_option
 @engine_option
 @click.pass_context
@@ -59,6 +70,7 @@ def explain(
     ignore: tuple[str, ...],
     format_: str,
     picture: bool,
+    steps: str | None,
     rank: int | None,
     engine: str | None,
 ) -> None:
@@ -71,10 +83,13 @@ def explain(
     \b
       autograph explain
       autograph explain train.py --select AG3 -- --epochs 1
+      autograph explain train.py --steps all
       autograph explain train.py --format sarif
     """
+    if steps is not None and source != "-" and not (source or "").endswith(SCRIPTS):
+        raise UsageError("--steps is for a script that is run: a trace has the steps that were kept.")
     record = sorted({word for rule in RULES for word in rule.record})
-    opened = open_trace(source, args, None, quiet_stdout=True, record=record, engine=engine, rank=rank)
+    opened = open_trace(source, args, None, quiet_stdout=True, record=record, engine=engine, rank=rank, steps=steps)
     scripts = scripts_of(opened.trace, script_of(opened.trace, source))
     findings = findings_of(opened.trace, scripts, select=select, ignore=ignore)
     if len(ranks := opened.ranks()) > 1:

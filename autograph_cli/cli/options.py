@@ -43,6 +43,9 @@ class StepsType(click.ParamType[str]):
         for part in parts:
             if not _STEPS.fullmatch(part) or part == ":":
                 self.fail(f"{part!r} is none of: first, last, all, a number such as 3, a range such as 10:20.")
+            start, colon, stop = part.partition(":")
+            if colon and stop and int(start or 0) >= int(stop):
+                self.fail(f"{part!r} has no step in it: a range ends before its second number.")
         return ",".join(parts)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -286,11 +289,13 @@ def open_trace(
     watch: Collection[str] = (),
     engine: str | None = None,
     rank: int | None = None,
+    steps: str | None = None,
 ) -> Opened:
     """The last trace, the trace in a file, or that of a script which is run now and kept as the last one.
 
     With `quiet_stdout` what the script prints goes to stderr, as stdout is for the graph. `record` is what is recorded
-    beside the graph when a script is run, `watch` what of its parameters, `engine` what runs it.
+    beside the graph when a script is run, `watch` what of its parameters, `engine` what runs it, `steps` which steps are
+    kept beside those that `step` needs.
     """
     if source is None:
         path = store.find()
@@ -308,7 +313,7 @@ def open_trace(
     target = runner.Target.of(source, args)
     with contextlib.redirect_stdout(sys.stderr) if quiet_stdout else contextlib.nullcontext():
         result, trace = runner.record(
-            target, _steps_for(step), until_exit=True, record=record, watch=watch, engine=engine_of(engine)
+            target, steps or _steps_for(step), until_exit=True, record=record, watch=watch, engine=engine_of(engine)
         )
     try:
         store.keep(trace, folder)

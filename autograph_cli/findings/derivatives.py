@@ -122,7 +122,9 @@ def _kept_back(seen: Seen) -> Iterator[Found]:
         returns = text.returns(nr, len(node.next))
         source = text.source(returns[-1]) if returns else node.source
         user = f"{where(node)} is given {seen.shown(edge)}, which needs a gradient"
-        yield Found(f"{node.name} returned None for input {nr}, {line_of(source)}", source, (user,), (node.id, edge.node))
+        yield Found(
+            f"{node.name} returned None for input {nr}, {line_of(source)}", source, (user,), (node.id, edge.node)
+        )
 
 
 RULES = (

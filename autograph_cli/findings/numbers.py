@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Node, Values
-from autograph_cli.graph.cuts import where
+from autograph_cli.graph.cuts import LISTED, behind, where
 
 _NOT_FINITE = re.compile(r"\b(nan|inf)\b")
 _NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[+-]?\d+)?)")
@@ -61,7 +61,8 @@ def _shown(values: Values | None) -> str:
 
 
 def _born_forward(seen: Seen) -> Iterator[Found]:
-    """The first node on the way to a result that is not finite, or to a NaN, whose inputs are."""
+    """The first node on the way to a result that is not finite, or to a NaN, whose inputs are; else the NaN that was
+    there before."""
     results = {edge.node for edge in seen.outcome() if not_finite(value_of(seen, edge))}
     results |= {root.node for root in seen.graph.roots if not_finite(value_of(seen, Edge(root.node, root.nr))) == "nan"}
     results |= {edge.node for node in _sick_gradients(seen) for edge in node.args}
@@ -74,6 +75,26 @@ def _born_forward(seen: Seen) -> Iterator[Found]:
         if node.id in results or _leads_on(seen, node, results):
             yield _birth(seen, node, "nan" if "nan" in kinds else "inf")
             return
+    yield from _there_before(seen, results)
+
+
+def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
+    """The leaves and inputs with a NaN that leads to a result, in the first kept step in which there are some."""
+    given = [node for node in seen.graph if _is_given_nan(seen, node)]
+    given = [node for node in given if node.id in results or _leads_on(seen, node, results)]
+    earlier = [step.number for step in seen.trace.steps if step.number < seen.step.number]
+    if not given or any(_sick_gradients(Seen(seen.trace, step)) for step in seen.trace.steps if step.number in earlier):
+        return
+    names = [seen.shown(Edge(node.id)) for node in given]
+    said = f"{', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''} had NaN when step {seen.step.number} began"
+    users = seen.users.get(Edge(given[0].id), [])
+    unkept = seen.step.number - 1 - max(earlier, default=-1)
+    facts = (f"{unkept} steps before it were not kept",) if unkept > 1 else ("the step before it was not kept",)
+    again = f"`autograph explain --steps all {seen.trace.script}`"
+    remedy = f"It was made in an earlier step: record them too, {again}. " if unkept else ""
+    remedy += "What is given from outside, such as data, is to be looked at where it is made."
+    nodes = tuple(node.id for node in given)
+    yield Found(said, users[0].source if users else None, facts if unkept else (), nodes, remedy)
 
 
 def _leads_on(seen: Seen, node: Node, results: set[int]) -> bool:
@@ -109,11 +130,28 @@ def _born_backward(seen: Seen) -> Iterator[Found]:
         sick = {node.id for node in seen.graph if node.measured and entry.id in node.measured.nonfinite}
         ran = [seen.graph[number] for number in entry.ran if sick]
         for target in [number for number in (*entry.ran, *(edge.node for edge in entry.inputs)) if number in sick]:
-            for node in ran:
-                after = [edge for edge in node.next if edge is not None and edge.node == target]
-                if after and node.id not in sick and _keeps_numbers(node) and (hidden or not _is_sick(seen, node)):
+            senders = [(node, _edges_to(node, target)) for node in ran if _edges_to(node, target)]
+            if any(node.id in sick or _was_given_nan(seen, node) for node, _ in senders):
+                continue  # a gradient may be a sum: who sent the NaN had it before
+            for node, after in senders:
+                if _keeps_numbers(node) and (hidden or not _is_sick(seen, node)):
                     yield _gradient_birth(seen, node, after)
                     return
+
+
+def _edges_to(node: Node, target: int) -> list[Edge]:
+    return [edge for edge in node.next if edge is not None and edge.node == target]
+
+
+def _was_given_nan(seen: Seen, node: Node) -> bool:
+    """Whether it was given a NaN that was there before the step."""
+    if not any(not_finite(value_of(seen, edge)) == "nan" for edge in node.args):
+        return False
+    return any(_is_given_nan(seen, seen.graph[number]) for number in behind(seen.graph, [(node.id, 0)]))
+
+
+def _is_given_nan(seen: Seen, node: Node) -> bool:
+    return not node.computes and not_finite(value_of(seen, Edge(node.id))) == "nan"
 
 
 def _is_sick(seen: Seen, node: Node) -> bool:

@@ -38,12 +38,14 @@ NEEDS_PYTORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, re
 Explain = Callable[..., list[Finding]]
 
 
-def of_file(path: Path, *args: str, engine: str = "builtin", **options: list[str]) -> list[Finding]:
+def of_file(
+    path: Path, *args: str, engine: str = "builtin", steps: str = "first,last", **options: list[str]
+) -> list[Finding]:
     """What is found in a run of a script with its numbers."""
     quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
     with quiet[0], quiet[1], warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _, trace = runner.record(runner.Target.of(str(path), args), record=("values",), engine=engine)
+        _, trace = runner.record(runner.Target.of(str(path), args), steps, record=("values",), engine=engine)
     return explain(trace, scripts_of(trace, path), **options)
 
 
@@ -200,6 +202,33 @@ FAMILIES = [
 def test_variants_are_found_on_their_line(found: Explain, script: str, code: str, line: int) -> None:
     findings = found(f"import torch\n{script}\n")
     assert [(one.code, one.source.line) for one in findings if one.source][:1] == [(code, line)]
+
+
+LOST = """import torch
+torch.manual_seed(0)
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for i in range(6):
+    n = torch.tensor(0.0 if i == 3 else 1.0)
+    loss = ((w * torch.randn(3)).sum() * n / n) ** 2 + (torch.exp(w) * w).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_nan_of_a_step_that_was_not_kept_is_of_no_operation_of_this_one(found: Explain) -> None:
+    (finding,) = found(LOST)
+    assert (finding.code, finding.step) == ("AG301", 5)
+    assert finding.said.startswith("w: float32[3] had NaN when step 5 began")
+    assert finding.facts == ("4 steps before it were not kept",)
+    assert "`autograph explain --steps all expr.py`" in finding.remedy
+
+
+def test_a_nan_is_told_of_the_step_that_made_it_where_all_are_kept(found: Explain) -> None:
+    (finding,) = found(LOST, steps="all")
+    assert (finding.code, finding.step) == ("AG301", 3)
+    assert finding.said.startswith("the first NaN is made by div")
 
 
 def test_a_turn_that_needs_what_an_earlier_one_freed_names_both(found: Explain) -> None:
