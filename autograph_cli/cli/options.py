@@ -294,8 +294,8 @@ def open_trace(
     """The last trace, the trace in a file, or that of a script which is run now and kept as the last one.
 
     With `quiet_stdout` what the script prints goes to stderr, as stdout is for the graph. `record` is what is recorded
-    beside the graph when a script is run, `watch` what of its parameters, `engine` what runs it, `steps` which steps are
-    kept beside those that `step` needs.
+    beside the graph when a script is run, `watch` what of its parameters, `engine` what runs it, `steps` which
+    steps are kept, instead of those that `step` needs.
     """
     if source is None:
         path = store.find()

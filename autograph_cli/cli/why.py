@@ -12,8 +12,8 @@ from autograph_cli.cli.exit_codes import as_command_error
 from autograph_cli.cli.options import choose, engine_option, open_trace, rank_option, say_ranks, script_of, step_option
 from autograph_cli.cli.printing import say
 from autograph_cli.findings.functions import function_text
-from autograph_cli.graph import Graph, GraphError, Node, Step, paths as ways
-from autograph_cli.graph.cuts import behind, reasons, where
+from autograph_cli.graph import Graph, GraphError, Node, Step, Trace, paths as ways
+from autograph_cli.graph.cuts import LISTED, behind, reasons, where
 from autograph_cli.graph.names import output_names, visible
 from autograph_cli.graph.withheld import withheld, without_withheld
 from autograph_cli.record.bindings import Script
@@ -62,9 +62,27 @@ def why(
         if opened.failed_early:
             ctx.exit(2)
         say_ranks(opened)
-        lines, code = _answer(choose(opened.trace, step), loss, leaf, limit, script_of(opened.trace, source))
+        chosen = choose(opened.trace, step)
+        lines, code = _answer(chosen, loss, leaf, limit, script_of(opened.trace, source))
+        lines += _elsewhere(opened.trace, chosen, (loss, leaf)) if code else []
         say("\n".join(lines))
     ctx.exit(code)
+
+
+def _elsewhere(trace: Trace, chosen: Step, names: tuple[str, str]) -> list[str]:
+    """The steps in whose graphs the names are that are not in this one."""
+    missing = [name for name in names if not _has(chosen.graph, name)]
+    steps = [step.number for step in trace.steps if missing and all(_has(step.graph, name) for name in names)]
+    listed = " or ".join(f"--step {number}" for number in steps[:LISTED])
+    return [visible(f"  Step {chosen.number} was looked at; {' and '.join(missing)} is in: {listed}.")] if steps else []
+
+
+def _has(graph: Graph, name: str) -> bool:
+    try:
+        ways.find_positions(graph, name)
+    except GraphError:
+        return False
+    return True
 
 
 def _answer(step: Step, loss: str, leaf: str, limit: int, script: Path) -> tuple[list[str], int]:
@@ -100,11 +118,7 @@ def _kept_back(
 
 def _is_of_script(scripts: dict[str, Script], graph: Graph, name: str) -> bool:
     """Whether the script has a variable of this name, and the graph has not."""
-    try:
-        ways.find_positions(graph, name)
-    except GraphError:
-        return first_binding(scripts, name) is not None
-    return False
+    return not _has(graph, name) and first_binding(scripts, name) is not None
 
 
 def _positions(graph: Graph, name: str) -> list[ways.Position]:

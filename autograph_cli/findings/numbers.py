@@ -86,7 +86,8 @@ def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
     if not given or any(_sick_gradients(Seen(seen.trace, step)) for step in seen.trace.steps if step.number in earlier):
         return
     names = [seen.shown(Edge(node.id)) for node in given]
-    said = f"{', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''} had NaN when step {seen.step.number} began"
+    listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+    said = f"{listed} had NaN when step {seen.step.number} began"
     users = seen.users.get(Edge(given[0].id), [])
     unkept = seen.step.number - 1 - max(earlier, default=-1)
     facts = (f"{unkept} steps before it were not kept",) if unkept > 1 else ("the step before it was not kept",)

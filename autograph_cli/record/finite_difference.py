@@ -102,6 +102,8 @@ class Call:
         everything = not any(x.requires_grad for x in (*tensors, *others))
         wide = {id(x): x if id(x) in held else _doubled(torch, x, everything) for x in tensors}
         self.args, self.words = mapped(torch, (given.args, given.words), lambda x: wide[id(x)])
+        self.held = held
+        """The ids of the tensors that are given as they are."""
         names = {id(x): name for name, x, _ in given.held if name}
         varied = {id(x): x for x in (*wide.values(), *others) if x.requires_grad}
         self.inputs = {names.get(key, f"input {position}"): x for position, (key, x) in enumerate(varied.items())}
@@ -130,7 +132,8 @@ class Call:
         if order:
             found, weights = self.gradients(self._derived(order - 1), order, create_graph=True), {}
         else:
-            found, weights = list(tensors_in(torch, self.function(*self.args, **self.words))), self.weights
+            args, words = mapped(torch, (self.args, self.words), self._fresh)
+            found, weights = list(tensors_in(torch, self.function(*args, **words))), self.weights
         total = torch.zeros((), dtype=torch.float64)
         for position, x in enumerate(found):
             if x.dtype.is_complex or x.dtype.is_floating_point:
@@ -144,6 +147,10 @@ class Call:
                 self.singular |= not bool(finite.all())
                 total = total + torch.where(finite, real, torch.zeros_like(real)).sum()
         return total
+
+    def _fresh(self, x: Any) -> Any:
+        """What a call is given for a tensor: no leaf, for it may be changed in place."""
+        return x if id(x) in self.held or x.is_sparse else x.clone()
 
     def gradients(self, scalar: Any, order: int, *, create_graph: bool) -> list[Any]:
         """The derivatives of a number by what is varied."""

@@ -251,3 +251,18 @@ def test_programs_that_are_known_to_be_wrong_are_found(cli: Callable[..., Result
     result = cli("check", str(ROOT / "tests" / "programs" / "13_sinh_wrong.py"))
     assert "SinhBad  order 2  WRONG by 1.0e+00: input 0, number 0 (0.9701): backward gives 0" in result.stdout
     assert result.exit_code == 1
+
+
+def test_a_function_that_changes_its_input_in_place_is_given_no_leaf(script: Check) -> None:
+    done = script("""class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(3)
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+F.apply(torch.ones(2, requires_grad=True) * 1).sum().backward()
+""")
+    assert "order 2  right" in done.stdout
+    assert done.exit_code == 0

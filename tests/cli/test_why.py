@@ -224,3 +224,25 @@ def test_a_gradient_has_paths_too(ask: Ask) -> None:
     result = ask(script, "g", "x")
     assert result.exit_code == 0
     assert "PowBackward0" in result.stdout
+
+
+def test_the_step_that_has_the_names_is_told(ask: Ask) -> None:
+    script = "r = x * w\nr.sum().backward()\nq = x + w\nr = None\nq.sum().backward()\n"
+    assert ask(script, "r", "w").stdout.endswith("Step 1 was looked at; r is in: --step 0.\n")
+
+
+def test_a_function_that_returned_none_is_named(ask: Ask) -> None:
+    script = """class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+loss = F.apply(x, w * 2).sum()
+loss.backward()
+"""
+    done = ask(script, "loss", "w")
+    assert done.exit_code == 1
+    assert "FBackward returned None for input 1, expr.py:10 `return g, None`; it is of F at expr.py:11." in done.stdout
+    assert ask(script, "loss", "x").stdout.startswith("loss -> x: 1 path.")
