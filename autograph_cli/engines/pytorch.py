@@ -365,8 +365,9 @@ class PyTorch:
         return (number, root.output_nr) if root.output_nr else number
 
     def is_leaf(self, tensor: Any) -> bool:
-        with untouched():
+        with untouched(), contextlib.suppress(RuntimeError):  # of a view that PyTorch refuses to tell of
             return bool(tensor.requires_grad and tensor.is_leaf)
+        return False
 
     def is_tracked(self, tensor: Any) -> bool:
         return bool(tensor.requires_grad)

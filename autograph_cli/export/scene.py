@@ -373,8 +373,9 @@ class _Builder:
             edge = self._source(Edge(marked))
             band = self.band[edge.node]
             pill = self.pills.get((edge.node, edge.nr)) if edge.node != marked else None
+            tail = pill or f"n{edge.node}"
             self.boxes.append(Box(f"w{number}", "mark", short(words, LONGEST_MARK), band=band, small=True))
-            self.arrows.append(Arrow(pill or f"n{edge.node}", f"w{number}", tooltip=visible(words), keeps=True, wrong=True))
+            self.arrows.append(Arrow(tail, f"w{number}", tooltip=visible(words), keeps=True, wrong=True))
 
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
         if node.id in self.detached:

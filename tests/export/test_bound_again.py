@@ -48,7 +48,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Grap
 def results(picture: bytes) -> list[str]:
     """The named results of a flowchart, from the highest."""
     lines = [line.strip() for line in picture.decode().splitlines()]
-    return [line.split('"')[1] for line in lines if line.endswith(":::result")]
+    return [line.split('"')[1] for line in lines if line.endswith((":::result", ":::root"))]
 
 
 def test_every_order_of_a_name_bound_four_times_is_drawn(run: Callable[[str], Graph]) -> None:

@@ -47,7 +47,7 @@ COMPUTES: dict[str, tuple[int, str]] = {
     "_core/roots.py": (1, SIZES),
     "_core/saved_attributes.py": (1, BRANCH),
     "_core/shared_memory.py": (2, "memory that processes share, of the CPU"),
-    "_core/stream.py": (5, DRAWN),
+    "_core/stream.py": (7, DRAWN),
     "_core/tensor.py": (2, BRANCH),
     "_core/views.py": (4, "positions in memory; single numbers"),
     "_ops/_data.py": (5, GIVEN),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,13 +139,10 @@ class Tensor(Methods, metaclass=Named):
         """The size of each dimension."""
         return of_shape(self._raw.shape)
 
-    if TYPE_CHECKING:
-
-        @property
-        def ndim(self) -> int: ...
-
-    else:
-        ndim = property(attrgetter("_raw.ndim"), doc="The number of dimensions.")
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return int(self._raw.ndim)
 
     @property
     def device(self) -> Any:
