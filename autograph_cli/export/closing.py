@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from autograph_cli.export.modules import is_foreign, leaf_names, leaves_words
 from autograph_cli.export.rolling import still_true
-from autograph_cli.export.scene import Arrow, Box, Frame, Scene
+from autograph_cli.export.scene import DETACH, Arrow, Box, Frame, Scene
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.nesting import Nesting
@@ -227,6 +227,10 @@ class _Closing:
 def _shapes(arrows: list[Arrow]) -> str:
     """The shapes of what arrows carry, a single number as `[]`; what comes from turn to turn is what came at first."""
     first = {arrow.label for arrow in arrows if not arrow.back}
-    counts = Counter(arrow.label or "[]" for arrow in arrows if not (arrow.back and arrow.label in first))
+    counts = Counter(
+        arrow.label.removeprefix(DETACH).strip() or "[]"
+        for arrow in arrows
+        if not (arrow.back and arrow.label in first)
+    )
     words = [label if count == 1 else f"{count:,} × {label}" for label, count in counts.items()]
     return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else "")

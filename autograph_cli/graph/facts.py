@@ -170,11 +170,11 @@ def check_recorded(graph: Graph, shown: Collection[str], script: str = "FILE.py"
 
 
 def not_recorded(word: str, script: str = "FILE.py") -> str:
-    """That something was not recorded, and how to get it."""
+    """That something was not recorded, and how to get it; the script may come as the title of a picture."""
     what = {"time": "times", "formula": "formulas", "check": "checked derivatives"}.get(word, word)
     return (
         f"The trace holds no {what}, for these are recorded on request only: "
-        f"autograph run --record {RECORDED[word]} {script}"
+        f"autograph run --record {RECORDED[word]} {script.partition(' · ')[0]}"
     )
 
 

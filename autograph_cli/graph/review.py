@@ -161,7 +161,7 @@ class _Review:
     def _type(self, old: Node, new: Node) -> Iterator[str]:
         types = [[shown_type(output.type, self.diff.parts) for output in node.outputs] for node in (old, new)]
         if not new.is_operation:
-            what = f"{new.kind} {self._leaf(self.new, new.id)}"
+            what = f"{new.kind} {self._leaf(self.new, new.id)}" if new.outputs[0].names else _article(new.kind)
         elif module := self.module(self.new, new):
             what = f"`{visible(module)}`{self.where(new)} output"
         else:
@@ -291,7 +291,8 @@ class _Review:
         for number in numbers:
             node = graph[number]
             if not node.is_operation and number not in used and number not in gradients:
-                yield f"{node.kind} {self._leaf(graph, number)} {'is new' if verb == 'gained' else 'is gone'}"
+                kind = f"{node.kind} " * bool(node.outputs[0].names)
+                yield f"{kind}{self._leaf(graph, number)} {'is new' if verb == 'gained' else 'is gone'}"
 
     # -- backward calls
 

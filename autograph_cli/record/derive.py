@@ -15,10 +15,13 @@ from autograph_cli.record.measures import Measures
 from autograph_cli.record.saved_tensors import look
 from autograph_cli.record.source_locations import Sources
 
-NOT_CHOSEN = (
-    "not made for this step: the script asked for first derivatives only; of a step that is named by number it is made "
-    "(render FILE.py --step 3, run --steps 3)"
-)
+
+def not_chosen(step: int) -> str:
+    """That the derivative graph of a step was not made, and how to get it."""
+    return (
+        "not made for this step: the script asked for first derivatives only; of a step that is named by number it is "
+        f"made (render FILE.py --step {step}, run --steps {step})"
+    )
 
 
 @resting()

@@ -20,7 +20,7 @@ from autograph_cli.graph.records import is_small
 from autograph_cli.record import forgetting, names
 from autograph_cli.record.build import Span, build, describe
 from autograph_cli.record.collectives import Collectives
-from autograph_cli.record.derive import NOT_CHOSEN, derive
+from autograph_cli.record.derive import derive, not_chosen
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import BackwardEvent, StepLog
 from autograph_cli.record.measures import Measures
@@ -367,7 +367,7 @@ class Recorder:
         double, derived = step.derived
         if derived is None:
             own = any(node.order and node.kind == "operation" for node in graph)
-            derived = "" if own else NOT_CHOSEN
+            derived = "" if own else not_chosen(done.number)
         made = double and double()
         if made is not None:
             step.derived = (lambda: made), derived  # once: what it was made from is gone
