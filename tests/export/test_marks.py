@@ -157,3 +157,14 @@ def test_a_long_list_is_told_in_short(run: Callable[[str], Trace]) -> None:
     lines = "".join(f"h{n} = w.exp().detach()\nloss = loss + (h{n} * v).sum()\n" for n in range(5))
     marks = marks_of(run(f"loss = 0\n{lines}loss.backward()\n").steps[0].graph)
     assert marks_text(marks) == "gets no gradient, cut here × 5 (lines 5, 7, 9, ...)"
+
+
+def test_what_is_detached_from_a_result_is_a_dashed_arrow_beside_its_mark(run: Callable[[str], Trace]) -> None:
+    trace = run("fake = w.exp()\nd = (fake.detach() * v).sum()\ng = fake.mean()\nd.backward()\ng.backward()\n")
+    lines = render(trace.steps[0], "forward", "dot").decode().splitlines()
+    (pill,) = [line.split()[0] for line in lines if 'label="fake"' in line]
+    (mark,) = [line.split()[0] for line in lines if 'label="cut here: detach, line 5"' in line]
+    led = [line for line in lines if line.strip().startswith(f"{pill} -> ")]
+    assert any('style="dashed"' in line and "detach" in line for line in led)
+    assert any(line.strip().startswith(f"{pill} -> {mark} ") for line in led)
+    assert not [line for line in lines if 'label="detach' in line]
