@@ -58,10 +58,16 @@ def _structure(graph: Graph) -> list[str]:
 
 
 def _alone(node: Node) -> Node:
-    """The node without its numbers, edges, and what is numbered in the order in which it came."""
+    """The node without its numbers, edges, and what is numbered in the order in which it came.
+
+    The constants of what autograd did not record are left out, too: each rank takes other rows of the data.
+    """
     outputs = tuple([replace(output, storage=None) for output in node.outputs])
     saved = tuple([replace(each, storage=None) for each in node.saved])
-    return replace(node, id=0, outputs=outputs, saved=saved, next=(), args=(), parent=None, measured=None)
+    constants = () if node.kind == "untracked" else node.constants
+    return replace(
+        node, id=0, outputs=outputs, saved=saved, next=(), args=(), parent=None, measured=None, constants=constants
+    )
 
 
 def _hash(lines: Iterable[str]) -> str:

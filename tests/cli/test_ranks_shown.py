@@ -77,20 +77,36 @@ def test_the_picture_has_a_frame_for_each_graph_and_the_bucket_between_them(
     assert drawn.count(">all_reduce 1: 12 B<") == 1
 
 
+def with_untracked(rank: int, op: str, other: str) -> Trace:
+    """The trace of a rank that also computes `x` where autograd does not record it."""
+    whole = trace(rank, "tanh")
+    (step,) = whole.steps
+    nodes = (*step.graph, Node(2, "untracked", "", op, (Output(THREE, ("x",)),), constants=(("other", other),)))
+    return replace(whole, steps=(replace(step, graph=replace(step.graph, nodes=nodes)),))
+
+
 def test_ranks_that_differ_in_what_autograd_did_not_record_are_one_in_the_backward_picture(
     cli: Cli, tmp_path: Path
 ) -> None:
-    for rank in range(2):
-        whole = trace(rank, "tanh")
-        (step,) = whole.steps
-        nodes = (
-            *step.graph,
-            Node(2, "untracked", "", "mul", (Output(THREE, ("x",)),), constants=(("other", f"{rank}"),)),
-        )
-        rank_store.write_part(replace(whole, steps=(replace(step, graph=replace(step.graph, nodes=nodes)),)), tmp_path)
+    for rank, op in enumerate(("mul", "add")):
+        rank_store.write_part(with_untracked(rank, op, "2"), tmp_path)
     rank_store.join(tmp_path, 2, store.made(tmp_path) / store.OF_RANKS)
     assert "ranks 0-1: × 2 ranks" in cli("render", "--backward", "-o", "-").stdout
     assert "rank 1: a graph of its own" in cli("render", "--forward", "-o", "-").stdout
+
+
+def test_ranks_that_take_other_rows_of_the_data_are_the_same(cli: Cli, tmp_path: Path) -> None:
+    for rank in range(2):
+        rank_store.write_part(with_untracked(rank, "mul", f"{rank}"), tmp_path)
+    rank_store.join(tmp_path, 2, store.made(tmp_path) / store.OF_RANKS)
+    assert cli("show").stderr == "ranks 0-1: the same graphs, shown once\n"
+    assert "ranks 0-1: × 2 ranks" in cli("render", "--forward", "-o", "-").stdout
+    assert "AG901" not in cli("explain").stdout
+
+
+def test_a_constant_of_what_autograd_recorded_makes_ranks_differ() -> None:
+    power = Node(0, "operation", "PowBackward0", "pow", (Output(THREE),), constants=(("exponent", "2"),))
+    assert drawn([Graph((power,))]) != drawn([Graph((replace(power, constants=(("exponent", "3"),)),))])
 
 
 def test_ranks_that_met_their_leaves_in_another_order_are_the_same() -> None:
