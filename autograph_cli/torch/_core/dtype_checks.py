@@ -78,7 +78,7 @@ def parameters_fit(input: Any, *parameters: Any) -> None:
     if not given:
         return
     if given[0]._raw.dtype != kind:
-        if given[0]._raw.dtype.name != "float32":
+        if any(p._raw.dtype.name != "float32" for p in given):
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
         if kind.name not in ("float16", "bfloat16"):
             raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")

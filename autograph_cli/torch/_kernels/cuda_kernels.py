@@ -13,7 +13,7 @@ from .._arrays import Array
 from . import Kernels
 from .cuda_convolution import ConvolutionByPieces
 from .fused import Fused, Rules
-from .half_precision import widened
+from .half_precision import widened, widened_beside
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 TABLES = 256
@@ -145,7 +145,7 @@ class CudaKernels(ConvolutionByPieces, Kernels):
         self.fused.softmax_backward(by_share, shares, along, by_share)
         return by_share
 
-    @widened
+    @widened_beside
     def native_layer_norm(self, a: Array, shape: Any, weight: Array, bias: Array, eps: float) -> Any:
         if not _is_plain(a, weight, bias):
             return super().native_layer_norm(a, shape, weight, bias, eps)
@@ -157,7 +157,7 @@ class CudaKernels(ConvolutionByPieces, Kernels):
         out = self.fused.normalize(rows, mean, rstd, weight, bias)
         return out.reshape(a.shape), mean.reshape(beside), rstd.reshape(beside)
 
-    @widened
+    @widened_beside
     def native_layer_norm_backward(
         self, grad: Array, a: Array, shape: Any, mean: Any, rstd: Any, weight: Array, bias: Array, mask: Array
     ) -> Any:

@@ -30,6 +30,20 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     return run_in_float32
 
 
+def widened_beside(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel as `widened` has it, of which beside parameters in float32 only the first result is rounded."""
+    alone = widened(run)
+
+    @functools.wraps(run)
+    def run_mixed(self: Any, a: Array, *rest: Any) -> Any:
+        if a.dtype not in NARROW or not any(getattr(x, "dtype", None) == np.float32 for x in rest):
+            return alone(self, a, *rest)
+        first, *others = run(self, *map(_to_float32, (a, *rest)))
+        return (_back(first, a.dtype), *others)
+
+    return run_mixed
+
+
 def _to_float32(x: Any) -> Any:
     return x.astype(np.float32) if getattr(x, "dtype", None) in NARROW and hasattr(x, "strides") else x
 

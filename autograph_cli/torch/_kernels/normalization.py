@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .._arrays import Array
-from .half_precision import widened
+from .half_precision import widened_beside
 
 
 def folded(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, int], int, tuple[int, ...]]:
@@ -28,7 +28,7 @@ class Normalization:
     column_sums: Any
     channel_sums: Any
 
-    @widened
+    @widened_beside
     def native_layer_norm(self, a: Array, shape: Any, weight: Array, bias: Array, eps: float) -> Any:
         lead = a.ndim - len(shape)
         out, mean, rstd = self._normalized(self._in_rows(a, lead), eps)
@@ -71,7 +71,7 @@ class Normalization:
         inner *= rstd
         return inner
 
-    @widened
+    @widened_beside
     def native_layer_norm_backward(
         self, grad: Array, a: Array, shape: Any, mean: Any, rstd: Any, weight: Array, bias: Array, mask: Array
     ) -> Any:
@@ -96,7 +96,7 @@ class Normalization:
     def _by_channel(self, x: Any, a: Array) -> Any:
         return x if a.ndim == 1 else x.reshape(1, -1, *[1] * (a.ndim - 2))
 
-    @widened
+    @widened_beside
     def native_batch_norm(
         self,
         a: Array,
@@ -137,7 +137,7 @@ class Normalization:
         count: int = a.size // a.shape[1] if a.ndim > 1 and a.shape[1] else a.shape[0]
         return max(count, 1)
 
-    @widened
+    @widened_beside
     def native_batch_norm_backward(
         self,
         grad: Array,
@@ -175,7 +175,7 @@ class Normalization:
 
     batch_norm_backward = native_batch_norm_backward
 
-    @widened
+    @widened_beside
     def native_group_norm(self, a: Array, weight: Array, bias: Array, groups: int, eps: float) -> Any:
         n, _c = a.shape[:2]
         out, mean, rstd = self._normalized(a.reshape(n * groups, a[:1].size // groups), eps)
@@ -183,7 +183,7 @@ class Normalization:
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
         return self._affine(out, weight, bias), mean.reshape(n, groups), rstd.reshape(n, groups)
 
-    @widened
+    @widened_beside
     def native_group_norm_backward(
         self, grad: Array, a: Array, mean: Any, rstd: Any, weight: Array, groups: int, mask: Array
     ) -> Any:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._core import batching_layers
 from .._core.arg_check import hands_on
 from .._core.dtype_checks import parameters_fit
@@ -133,6 +135,10 @@ def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = N
     return found
 
 
+def _cast(t: Tensor, kind: np.dtype[Any]) -> Tensor:
+    return t if t._raw.dtype == kind else operations._to_copy(t, kind)
+
+
 @hands_on(instance_norm_of)
 def instance_norm(
     input: Tensor,
@@ -154,7 +160,8 @@ def instance_norm(
     many: Callable[[Any], Any] = lambda t: None if t is None else t.repeat(n)  # noqa: E731
     mean: Any
     var: Any
-    mean, var = (None if t is None else many(t.detach()) for t in (running_mean, running_var))
+    kind = (input if weight is None else weight)._raw.dtype
+    mean, var = (None if t is None else many(_cast(t.detach(), kind)) for t in (running_mean, running_var))
     weight, bias = many(weight), many(bias)
     rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))
     out = _batch_norm_any(rows, mean, var, weight, bias, use_input_stats, momentum, eps)
@@ -166,6 +173,7 @@ def instance_norm(
                 thread_state.grad = with_grad
                 continue
             changes(running)
-            running._raw[...] = moved._raw.reshape(n, c).mean(0)
+            each = moved._raw.reshape(n, c)
+            running._raw[...] = each.mean(0, np.result_type(each, np.float32)).astype(kind)
             bump(running)
     return views.view(out, input.shape)

@@ -18,6 +18,7 @@ from .._core.state import thread_state
 from .._core.tensor import Tensor
 from .._core.transforms import Batched
 from .._core.views import changes
+from .._kernels.half_precision import NARROW
 from . import reductions, unary, views
 from ._norm_checks import (
     batch_norm_of,
@@ -304,10 +305,16 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
 
 
 def _update(running: Any, value: Any, momentum: float) -> None:
-    """Move a statistic on, which PyTorch does not count as a change in place."""
-    if running is not None:
-        changes(running)
-        running._raw[...] = (1 - momentum) * running._raw + momentum * value
+    """Move a statistic on, which PyTorch does not count as a change in place; it rounds the factors of bfloat16."""
+    if running is None:
+        return
+    changes(running)
+    raw, keep = running._raw, 1 - momentum
+    if raw.dtype == dtypes.bfloat16.numpy:
+        keep, momentum = raw.dtype.type(keep), raw.dtype.type(momentum)
+    else:
+        raw = raw.astype(value.dtype, copy=False)
+    running._raw[...] = keep * raw + momentum * value
 
 
 def _update_samples(results: Any, running: tuple[Any, Any], momentum: float, eps: float, count: float) -> None:
@@ -370,20 +377,28 @@ def normalized_batch(
     except Exception:
         if moves and thread_state.saved_hooks:  # of a hook, such as that of a checkpoint which ends its second run here
             again = run(input.detach(), None, None, *read, training, momentum, eps)
-            _update_both(again, running_mean, running_var, momentum, eps, count)
+            _update_both(input, again, running_mean, running_var, momentum, eps, count)
         raise
     if moves and any(isinstance(x, Batched) for x in (results[0], running_mean, running_var)):
         plain = run(input, None, None, *read, training, momentum, eps)
         _update_samples(plain, (running_mean, running_var), momentum, eps, count)
     elif moves:
-        _update_both(results, running_mean, running_var, momentum, eps, count)
+        _update_both(input, results, running_mean, running_var, momentum, eps, count)
     return results
 
 
-def _update_both(results: Any, running_mean: Any, running_var: Any, momentum: float, eps: float, count: float) -> None:
-    """The statistics moved on, by what a batch normalization gives."""
-    variance = results[2]._raw ** -2.0 - eps
-    _update(running_mean, results[1]._raw, momentum)
+def _update_both(
+    input: Tensor, results: Any, running_mean: Any, running_var: Any, momentum: float, eps: float, count: float
+) -> None:
+    """The statistics moved on, by what a batch normalization gives; where that is of 16 bits, by what was rounded,
+    but for a mean in bfloat16."""
+    mean, rstd = results[1]._raw, results[2]._raw
+    if mean.dtype in NARROW:
+        wide, axes = input._raw.astype(np.float32), (0, *range(2, input.ndim))
+        mean, variance = mean if mean.dtype == dtypes.bfloat16.numpy else wide.mean(axes), wide.var(axes)
+    else:
+        variance = rstd**-2.0 - eps
+    _update(running_mean, mean, momentum)
     _update(running_var, variance * (count / max(count - 1, 1)), momentum)
 
 
