@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from autograph_cli.graph.records import Collective, Graph, Node, Source, Trace
 from autograph_cli.graph.trace_writer import write_node
+from autograph_cli.graph.views import tracked
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Rank:
     drawn: str = ""
     """A hash of its graphs; ranks of the same one are drawn once."""
     built: str = ""
-    """A hash of the operations in its graphs, shapes and values left aside."""
+    """A hash of the operations in its graphs that autograd recorded, shapes and values left aside."""
     nodes: int = 0
     failure: str = ""
     failed_at: Source | None = None
@@ -34,7 +35,7 @@ def summary(trace: Trace, file: str = "") -> Rank:
         trace.rank,
         file,
         drawn(graphs),
-        _hash(f"{node.kind} {node.name} {node.op} {node.next}" for graph in graphs for node in graph),
+        _hash(f"{node.kind} {node.name} {node.op} {node.next}" for graph in map(tracked, graphs) for node in graph),
         sum(map(len, graphs)),
         trace.failure,
         trace.failed_at,

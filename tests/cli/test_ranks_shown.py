@@ -93,6 +93,7 @@ def test_ranks_that_differ_in_what_autograd_did_not_record_are_one_in_the_backwa
     rank_store.join(tmp_path, 2, store.made(tmp_path) / store.OF_RANKS)
     assert "ranks 0-1: × 2 ranks" in cli("render", "--backward", "-o", "-").stdout
     assert "rank 1: a graph of its own" in cli("render", "--forward", "-o", "-").stdout
+    assert "AG901" not in cli("explain").stdout
 
 
 def test_ranks_that_take_other_rows_of_the_data_are_the_same(cli: Cli, tmp_path: Path) -> None:
