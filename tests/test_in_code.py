@@ -44,7 +44,7 @@ def test_a_block_is_recorded(python: Run, autograph: Run, tmp_path: Path, import
 
 
 def test_what_was_recorded_says_so_in_short() -> None:
-    with autograph_cli.record() as trace:
+    with autograph_cli.record(engine="builtin") as trace:
         loss = (torch.ones(3, requires_grad=True) * 2).sum()
         loss.backward()
     assert repr(trace) == "<Recording: <Trace of test_in_code.py: 1 step>>"
