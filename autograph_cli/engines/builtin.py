@@ -339,6 +339,9 @@ class Builtin:
             key = self.number(edge[0])
         return (key, edge[1]) if edge[1] else key
 
+    def recomputing(self) -> bool:
+        return thread_state.recomputing
+
     def told(self, tensor: Tensor) -> Output | None:
         edge = tensor._edge
         return None if edge.__class__ is tuple and edge[0]._seq not in self.known else self.output(tensor)

@@ -63,7 +63,7 @@ def _check(node: Node, custom: bool) -> None:
     if node._saved is None:
         raise CannotDerive("not made: a backward pass has freed the graph")
     if any(isinstance(item, Packed) and item.hooked for item in node._saved):
-        raise CannotDerive("not made: the script packs saved tensors with hooks of its own")
+        raise CannotDerive("not made: hooks pack saved tensors, those of a checkpoint or of the script")
     if not custom and _is_custom(type(node)):
         name = node._name().removesuffix("Backward")
         raise CannotDerive(f"not made: the graph contains the custom Function {name}, whose code would run twice")

@@ -290,6 +290,9 @@ class Engine(Protocol):
     def output(self, tensor: Any) -> Output | None:
         """The output that a tensor is, if it is one, or a leaf or an input that was told of."""
 
+    def recomputing(self) -> bool:
+        """Whether a checkpoint is running its forward once more: what is made then is no derivative."""
+
     def told(self, tensor: Any) -> Output | None:
         """The output that a tensor is, if that was told of."""
 

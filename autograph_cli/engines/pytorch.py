@@ -43,6 +43,7 @@ from autograph_cli.engines.pytorch_private import (
     asked,
     current_node,
     history,
+    is_recomputing,
     sequence_number,
     untouched,
 )
@@ -350,6 +351,9 @@ class PyTorch:
             return None  # made while nobody listened, and so of an older step
         number = self.number(node)
         return (number, tensor.output_nr) if tensor.output_nr else number
+
+    def recomputing(self) -> bool:
+        return is_recomputing()
 
     def told(self, tensor: Any) -> Output | None:
         node = history(tensor)

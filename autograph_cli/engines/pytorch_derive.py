@@ -68,7 +68,7 @@ def _check(node: Any, custom: bool) -> None:
         raise CannotDerive(f"not made: the graph contains the custom Function {name}, whose code would run twice")
     note = node.metadata.get("autograph")
     if note is None or any(row[2] is PACKED for row in note.looked or ()):
-        raise CannotDerive("not made: the script packs saved tensors with hooks of its own")
+        raise CannotDerive("not made: hooks pack saved tensors, those of a checkpoint or of the script")
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from torch.autograd import Variable, function as functions, graph as graphs
 from torch.fx import graph as fx_graph
 from torch.nn.modules import module as modules
 from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils.checkpoint import CheckpointFunction
 
 from autograph_cli.engines import EngineError
 
@@ -226,6 +227,18 @@ def history(tensor: Any) -> Any:
         return tensor.grad_fn
     except RuntimeError:
         return None
+
+
+def is_recomputing() -> bool:
+    """Whether a checkpoint is running its forward once more: within its own backward, or where a node takes what it
+    kept."""
+    node = current_node()
+    if node is None:
+        return False
+    if getattr(node, "_forward_cls", None) is CheckpointFunction:
+        return True
+    hooks = torch._C._autograd._top_saved_tensors_default_hooks(True)
+    return hooks is not None and getattr(hooks[0], "__qualname__", "").startswith("_recomputation_hook")
 
 
 MARK = "autograph"

@@ -163,21 +163,25 @@ class EventLog:
         """An operation ran."""
         thread = self.thread
         step = thread.step
-        made_by = parent = call = None
+        made_by = parent = call = within = None
+        again = False
         if step.running:
-            made_by, parent, self.derivatives = step.running[-1], self.engine.parent(), True
-            calls = calls if len(calls) > made_by.outside else ()
+            within = step.running[-1]
+            calls = calls if len(calls) > within.outside else ()
+            again = self.engine.recomputing()
+            if not again:
+                made_by, parent, self.derivatives = within, self.engine.parent(), True
         if calls:
             known = thread.calls
             same = len(known) == len(calls) and known[-1].serial == calls[-1][0]
             call = known[-1] if same else self.modules.enter(known, calls)
         if self.changed:
             args = tuple([last(self, output) for output in args])
-        site = site_of(_getframe(3), None if made_by is None else made_by.site)
+        site = site_of(_getframe(3), None if within is None else within.site)
         self.count = count = self.count + 1
         self.newest_key = number
         event = _event(
-            Event,
+            Earlier if again else Event,
             (count, number, OPERATION, ref, cls, like, next, args, parent, made_by, site, op, call, "",
              constants, plain, None),
         )  # fmt: skip
@@ -207,7 +211,8 @@ class EventLog:
         self.count += 1
         self.new_leaves = True
         running = self.step.running
-        parent = self.engine.parent() if running and number > running[-1].newest_key else None
+        new = running and number > running[-1].newest_key and not self.engine.recomputing()
+        parent = self.engine.parent() if new else None
         made_by = None if parent is None else running[-1]
         ref = weakref.ref(variable)
         call, owner = self._belongs(variable)

@@ -87,7 +87,8 @@ class Event(NamedTuple):
 
 
 class Earlier(Event):
-    """An operation that ran before the recorder followed, and that something else led to."""
+    """An operation that only what led to it asks for: it ran before the recorder followed, or in a forward that a
+    checkpoint runs once more."""
 
     __slots__ = ()
 

@@ -26,7 +26,8 @@ class PublicNames:
     def __init__(self, roots: tuple[str, ...], show: Callable[[str, ModuleType], None]) -> None:
         self._roots = roots
         self._show = show
-        self._taken: list[tuple[type, str]] = []
+        self._taken: dict[type, str] = {}
+        """The last module that each class said it is of: a package may say it anew of what its parts define."""
         self._modules: list[tuple[ModuleType, str]] = []
         for name, module in list(sys.modules.items()):
             if self._covers(name):
@@ -40,7 +41,7 @@ class PublicNames:
         own = module.__spec__.name if module.__spec__ else module.__name__
         for cls in list(vars(module).values()):
             if isinstance(cls, type) and cls.__module__ == own:
-                self._taken.append((cls, own))
+                self._taken[cls] = own
                 cls.__module__ = _home(cls).removeprefix(_HOUSE)
         if "._" not in own:
             self._modules.append((module, module.__name__))
@@ -57,7 +58,7 @@ class PublicNames:
     def take_back(self) -> None:
         """Give all classes and modules their own names again."""
         while self._taken:
-            cls, own = self._taken.pop()
+            cls, own = self._taken.popitem()
             cls.__module__ = own
         while self._modules:
             module, own = self._modules.pop()

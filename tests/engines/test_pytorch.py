@@ -120,6 +120,14 @@ CASES = {
     "a part of a tensor with a history that is changed": (
         "h = w * 2; h[1:].mul_(3); h[:2][0].add_(w[1]); loss = (h * w).sum()"
     ),
+    "a forward that a checkpoint runs once more": (
+        "from torch.utils.checkpoint import checkpoint\n"
+        "loss = (checkpoint(lambda t: (t * 2).tanh(), w.exp(), use_reentrant=False) ** 2).sum()"
+    ),
+    "a forward that a checkpoint with a pass of its own runs once more": (
+        "from torch.utils.checkpoint import checkpoint\n"
+        "loss = (checkpoint(lambda t: (t * 2).tanh(), w.exp(), use_reentrant=True) ** 2).sum()"
+    ),
     "a custom Function that changes what it is given": (
         """class Scale(torch.autograd.Function):
     @staticmethod

@@ -124,6 +124,8 @@ class ThreadState(threading.local):
     """The node whose backward is running."""
     walk: Any = None
     """The backward pass that is running (a `Pass` of backward.py)."""
+    recomputing: bool = False
+    """Whether a checkpoint is running its forward once more."""
     unobserved: bool = False
     """Whether the observer passes over what this thread does."""
     saved_hooks: tuple[Any, ...] = ()

@@ -174,6 +174,6 @@ def instance_norm(
                 continue
             changes(running)
             each = moved._raw.reshape(n, c)
-            running._raw[...] = each.mean(0, np.result_type(each, np.float32)).astype(kind)
+            running._raw[...] = each.mean(0, np.result_type(each.dtype, np.float32)).astype(kind)
             bump(running)
     return views.view(out, input.shape)

@@ -194,6 +194,16 @@ class _Enough(Exception):
     """Ends a second run that has made all that is needed."""
 
 
+@contextmanager
+def _recomputing() -> Iterator[None]:
+    """Within the block, a forward runs once more."""
+    before, thread_state.recomputing = thread_state.recomputing, True
+    try:
+        yield
+    finally:
+        thread_state.recomputing = before
+
+
 class _Frame:
     """One checkpointed call: how to run it again, what it saved at first, what came of later runs."""
 
@@ -249,7 +259,8 @@ class _Frame:
                 raise refused(_Enough, "all is made")
             return tensor.detach()
 
-        with saved_tensors_hooks(pack, lambda tensor: tensor), enable_grad(), contextlib.suppress(_Enough):
+        hooks = saved_tensors_hooks(pack, lambda tensor: tensor)
+        with hooks, enable_grad(), _recomputing(), contextlib.suppress(_Enough):
             self.again()
         try:
             self._compare(kinds)
@@ -385,7 +396,7 @@ class CheckpointFunction(Function):
         for position, x in zip(ctx.positions, ctx.saved_tensors, strict=True):
             inputs[position] = x
         detached = detach_variable(tuple(inputs))
-        with _random_numbers_of(ctx.state), enable_grad(), ctx.region():
+        with _random_numbers_of(ctx.state), enable_grad(), ctx.region(), _recomputing():
             outputs = ctx.run_function(*detached)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         pairs = [(y, g) for y, g in zip(outputs, grads, strict=False) if isinstance(y, Tensor) and y.requires_grad]
