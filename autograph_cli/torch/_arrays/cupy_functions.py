@@ -29,7 +29,7 @@ class Functions:
     """CuPy as the kernels want it: NumPy's names with what NumPy does."""
 
     def __init__(self, cupy: Any) -> None:
-        self._cupy = self.library = cupy
+        self.cupy = cupy
         self._expected: list[tuple[Any, str]] = []
         self.lib = _Lib(cupy)
         self.linalg = _Linalg(cupy)
@@ -42,7 +42,7 @@ class Functions:
         self.logical_and = _Folding(cupy, cupy.logical_and, cupy.all)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._cupy, name)
+        found = getattr(self.cupy, name)
         setattr(self, name, found)
         return found
 
@@ -58,7 +58,7 @@ class Functions:
     def check(self) -> None:
         """RuntimeError where something that was expected does not hold."""
         expected, self._expected = self._expected, []
-        if expected and not bool(self._cupy.stack([holds for holds, _ in expected]).all()):
+        if expected and not bool(self.cupy.stack([holds for holds, _ in expected]).all()):
             sentence = next(sentence for holds, sentence in expected if not bool(holds))
             raise RuntimeError(f"CUDA error: device-side assert triggered: {sentence}")
 
@@ -69,15 +69,15 @@ class Functions:
 
     def where(self, condition: Array, *values: Any) -> Any:
         """CuPy's condition has to be an array."""
-        if not isinstance(condition, self._cupy.ndarray):
-            condition = self._cupy.full((), bool(condition))
-        return self._cupy.where(condition, *values)
+        if not isinstance(condition, self.cupy.ndarray):
+            condition = self.cupy.full((), bool(condition))
+        return self.cupy.where(condition, *values)
 
     def vecdot(self, a: Array, b: Array, axis: int = -1) -> Any:
         return (a.conj() * b).sum(axis)
 
     def empty_like(self, a: Array, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
-        return self._cupy.empty_like(a, dtype=dtype, order=order, shape=shape)
+        return self.cupy.empty_like(a, dtype=dtype, order=order, shape=shape)
 
 
 _SUMMED, _ORDERED = "iILQfdeFD", "iILQfd"

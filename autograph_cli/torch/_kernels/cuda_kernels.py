@@ -26,7 +26,7 @@ class CudaKernels(ConvolutionByPieces, Kernels):
     def __init__(self, xp: Any) -> None:
         super().__init__(xp)
         self._tables: dict[int, tuple[Any, Any]] = {}
-        self.fused = Fused(xp.library)
+        self.fused = Fused(xp.cupy)
         self.rules = Rules(self.fused)
 
     def placed(self, table: Any) -> Any:
