@@ -182,7 +182,7 @@ def saved(
         if item.__class__ is list:
             dtype, shape, storage, size, *copy = item
             if copy and position < len(edges):
-                edges[position : position + 1] = copy
+                (edges[position],) = copy
                 positions = edges, cls._item_results
             found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
         elif item is not None and (cls._operation is None or hasattr(cls, name)):

@@ -357,9 +357,11 @@ class PyTorch:
 
     def told(self, tensor: Any) -> Output | None:
         node = history(tensor)
-        note = None if node is None else node.metadata.get(MARK)
-        if note is None:
-            return self._held(tensor) if node is None else None
+        if node is None:
+            return self._held(tensor)
+        note = node.metadata.get(MARK)
+        if note is None or note.number not in self.known:
+            return None
         return (note.number, tensor.output_nr) if tensor.output_nr else int(note.number)
 
     def root(self, root: Any) -> Output | None:

@@ -92,29 +92,31 @@ _packing = threading.local()
 _top_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
 
 
-def is_packing() -> bool:
-    """Whether saved tensors are packed with hooks now."""
-    return bool(getattr(_packing, "depth", 0)) if _top_hooks is None else _top_hooks(False) is not None
+def packing() -> Any:
+    """The hooks that saved tensors are packed and unpacked with now; None where there are none."""
+    if _top_hooks is not None:
+        return _top_hooks(False)
+    return _packing.hooks[-1] if getattr(_packing, "hooks", None) else None
 
 
-def _count_packing() -> None:
-    """Count the hooks from now on: before 2.7, PyTorch does not tell."""
+def _follow_packing() -> None:
+    """Note the hooks from now on: before 2.7, PyTorch does not tell."""
     autograd: Any = torch._C._autograd
     push, pop = autograd._push_saved_tensors_default_hooks, autograd._pop_saved_tensors_default_hooks
 
-    def counted_push(*hooks: Any) -> None:
+    def noted_push(*hooks: Any) -> None:
         push(*hooks)
-        _packing.depth = getattr(_packing, "depth", 0) + 1
+        _packing.hooks = [*getattr(_packing, "hooks", ()), hooks]
 
-    def counted_pop() -> None:
+    def noted_pop() -> None:
         pop()
-        _packing.depth -= 1
+        _packing.hooks.pop()
 
-    autograd._push_saved_tensors_default_hooks, autograd._pop_saved_tensors_default_hooks = counted_push, counted_pop
+    autograd._push_saved_tensors_default_hooks, autograd._pop_saved_tensors_default_hooks = noted_push, noted_pop
 
 
 if _top_hooks is None:
-    _count_packing()
+    _follow_packing()
 _pass_number: Callable[[], int] = torch._C._current_graph_task_id
 _libraries: dict[str, Any] = {}
 """The registrations, which end with these objects."""
@@ -237,7 +239,7 @@ def is_recomputing() -> bool:
         return False
     if getattr(node, "_forward_cls", None) is CheckpointFunction:
         return True
-    hooks = torch._C._autograd._top_saved_tensors_default_hooks(True)
+    hooks = packing()
     return hooks is not None and getattr(hooks[0], "__qualname__", "").startswith("_recomputation_hook")
 
 

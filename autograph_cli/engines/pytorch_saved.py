@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from autograph_cli.engines.protocol import Output, Saved, Text
-from autograph_cli.engines.pytorch_private import is_packing
+from autograph_cli.engines.pytorch_private import packing
 from autograph_cli.graph import TensorType
 
 _PREFIX, _RAW = "_saved_", "_raw_saved_"
@@ -27,7 +27,7 @@ Looked = list[tuple[str, Any, Any, int, int, int, Output | None]]
 
 def look(node: Any, output_of: Callable[[Any], Output | None]) -> Looked | None:
     """What a node keeps; what a hook has packed stays packed."""
-    packed = is_packing()
+    packed = packing() is not None
     found: Looked = []
     if hasattr(node, "saved_tensors"):
         items = () if packed else _kept(node, "saved_tensors") or ()

@@ -136,7 +136,7 @@ class StepLog:
     def uses(self, output: Output) -> bool:
         """Whether something was computed from this output, or from what shares its memory."""
         for event in self.events[self.used_by :]:
-            for arg in event.args[event.key in self.sharing :]:
+            for arg in event.args[1:] if event.key in self.sharing else event.args:
                 used: Output | None = arg
                 while used is not None and used not in self.used:
                     self.used.add(used)

@@ -355,3 +355,15 @@ def test_a_pytorch_that_is_not_whole_or_too_old_is_refused_in_a_sentence(
     done = python("-c", code, "run", "--engine", "torch", "script.py")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert done.stderr.startswith("Error: This PyTorch cannot be recorded (") and said in done.stderr
+
+
+@needs_pytorch
+def test_a_checkpoint_is_known_where_pytorch_does_not_tell_its_hooks(python: Run, tmp_path: Path) -> None:
+    (tmp_path / "expr.py").write_text(
+        "import torch\nfrom torch.utils.checkpoint import checkpoint\nw = torch.ones(3, requires_grad=True)\n"
+        "y = checkpoint(lambda t: (t * 2).tanh(), w.exp(), use_reentrant=False)\n(y ** 2).sum().backward()\n"
+    )
+    main = "from autograph_cli.cli import main; main()"
+    older = f"import torch; del torch._C._autograd._top_saved_tensors_default_hooks; {main}"
+    told = [python("-c", code, "show", "--engine", "torch", "expr.py").stdout for code in (main, older)]
+    assert told[0] == told[1] and "\norder 1\n" not in told[0]

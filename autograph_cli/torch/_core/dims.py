@@ -75,11 +75,11 @@ def sizes(args: Any) -> tuple[int, ...]:
 
 def infer(size: Iterable[int], numel: int) -> tuple[int, ...]:
     """A shape with its -1 worked out from the number of elements."""
-    return _infer(tuple(size), numel)
+    return _infer(numel, *size)
 
 
-@functools.lru_cache(4096)
-def _infer(shape: tuple[int, ...], numel: int) -> tuple[int, ...]:
+@functools.lru_cache(4096, typed=True)  # a size that is no whole number is refused, though it equals one
+def _infer(numel: int, *shape: int) -> tuple[int, ...]:
     known, unknown = 1, None
     for i, n in enumerate(shape):
         if n == -1:

@@ -39,6 +39,16 @@ def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     return _run_in_full(op, args) if raws is None else _run_plain(op, args, raws)
 
 
+def _checked(op: Operation, args: tuple[Any, ...]) -> Tensor:
+    """The tensor that is about to be changed; raises PyTorch's error where that is not allowed."""
+    target: Tensor = args[0]
+    if op.derivatives:
+        check_inplace(*args)
+    else:
+        check_mode(target)
+    return target
+
+
 _PLAIN: set[type] = {np.ndarray}
 
 
@@ -60,11 +70,7 @@ def _plain(op: Operation, args: tuple[Any, ...]) -> list[Any] | None:
 
 def _run_plain(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> Tensor:
     """`run_inplace` where no mode is on, with such arguments."""
-    target: Tensor = args[0]
-    if op.derivatives:
-        check_inplace(*args)
-    else:
-        check_mode(target)
+    target = _checked(op, args)
     number = next_sequence_nr()
     edges = dispatch.edges_of(op, args) if not process_state.without_grad or thread_state.grad else ()
     wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[raws[0].dtype] >= dtypes.FLOATING
@@ -114,11 +120,7 @@ def _run_in_full(op: Operation, args: tuple[Any, ...]) -> Tensor:
         found: Tensor = dispatch.Transforms.inplace(op, args)
         if found is not NotImplemented:
             return found
-    target: Tensor = args[0]
-    if op.derivatives:
-        check_inplace(*args)
-    else:
-        check_mode(target)
+    target = _checked(op, args)
     number = next_sequence_nr()
     edges = dispatch.edges_of(op, args) if thread_state.records else ()
     begun = None if process_state.op_hook is None else _begun(op, args)

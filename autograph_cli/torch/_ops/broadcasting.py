@@ -94,7 +94,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 @composite(method=False)
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape to which tensors of these shapes are broadcast. RuntimeError if there is none."""
-    return Size(dims.broadcast(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
+    whole = [(s,) if isinstance(s, int) else s for s in shapes]
+    return Size(dims.broadcast(*(Size(+n for n in s) for s in whole)))  # + makes an int of a bool, of nothing else
 
 
 @composite(formula=True, function=False)

@@ -79,3 +79,21 @@ def _inside(run):
 def test_an_error_of_the_callers_own_code_is_left_alone():
     with pytest.raises(KeyError, match="mine"):
         torch.nn.functional.triplet_margin_with_distance_loss(X, X, X, distance_function=lambda a, b: {}["mine"])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n: torch.broadcast_shapes((n, 1), (1, 3)),
+        lambda n: torch.ones(6).unflatten(0, (n, 3)),
+        lambda n: torch.ones(6).view(n, 3),
+        lambda n: torch.ones(6).expand(n, 6),
+        lambda n: torch.nn.functional.max_pool2d(torch.ones(1, 1, 4, 4), (n, n)),
+        lambda n: torch.nn.functional.conv2d(torch.ones(1, 1, 4, 4), torch.ones(1, 1, 2, 2), stride=(n, n)),
+    ],
+    ids=["broadcast_shapes", "unflatten", "view", "expand", "max_pool2d", "conv2d"],
+)
+def test_a_float_is_refused_also_after_the_whole_number_that_it_equals(call):
+    call(2)
+    with pytest.raises((TypeError, AttributeError)):
+        call(2.0)
