@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# What is compiled when the package is installed.
+SOURCES := hatch_build.py $(shell find autograph_cli -name "*.pyx")
 DEMO ?= demo
 INSTALLED := $(VENV)/.installed
 # PyTorch is large, and only the comparison needs it: it has an environment of its own.
@@ -23,7 +25,7 @@ help:  ## say what can be made
 
 venv: $(INSTALLED)  ## create the environment and install autograph into it
 
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
@@ -99,7 +101,7 @@ bench-gpu: $(COMPARE)/.installed  ## time the engine beside PyTorch on a GPU, an
 bench-guard: venv  ## count what small steps do; fails where one does 5 % more than the committed figures
 	$(BIN)/python benchmarks/guard.py
 
-$(COMPARE)/.installed: pyproject.toml
+$(COMPARE)/.installed: pyproject.toml $(SOURCES)
 	$(PYTHON) -m venv $(COMPARE)
 	$(COMPARE)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
 	@touch $@

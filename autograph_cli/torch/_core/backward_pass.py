@@ -12,6 +12,7 @@ import numpy as np
 from .._arrays.backends import ELSEWHERE
 from .._arrays.lazy import Lazy
 from .._arrays.unusual import BY_OPERATIONS
+from .._compiled import compiled
 from . import anomalies, hooks as hooks_module
 from .device_dispatch import kernels
 from .flops import Counted
@@ -120,7 +121,7 @@ class Pass:
             self.given = [g._raw for g in grads]
             self.given_ids = set(map(id, self.given))
             for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
-                self._deliver(edge[0], edge[1], given)
+                self.deliver(edge[0], edge[1], given)
             self._walk(order)
             for callback in self.callbacks:  # which may add others
                 callback()
@@ -144,7 +145,6 @@ class Pass:
     def _collect(self, edges: list[Edge]) -> list[Node]:
         """Every node that can be reached, in the order in which they run; leaves are counted apart."""
         pending, leaves = self.pending, self.leaves
-        order: list[Node] = []
         stack: list[Node] = []
         for node, _ in edges:
             if node.__class__ is AccumulateGrad:
@@ -152,18 +152,7 @@ class Pass:
             elif node not in pending:
                 pending[node] = None
                 stack.append(node)
-        while stack:
-            node = stack.pop()
-            order.append(node)
-            for edge in node._edges:
-                if edge is not None:
-                    target = edge[0]
-                    if target.__class__ is AccumulateGrad:
-                        leaves[target] = leaves.get(target, 0) + 1
-                        continue
-                    if target not in pending:
-                        pending[target] = None
-                        stack.append(target)
+        order = collect(stack, pending, leaves)
         order.sort(key=_by_sequence, reverse=True)
         return when_ready(order) if process_state.disordered and not in_order(order) else order
 
@@ -177,94 +166,36 @@ class Pass:
         self.only = only
 
     def _walk(self, order: list[Node]) -> None:
-        pending, only, keep = self.pending, self.only, self.call.keeps_graph
-        captures, leaves, kernels = self.captures, self.leaves, self.kernels
-        ndarray = np.ndarray
-        recorded = self.recorded
-        f = operations if recorded else kernels
-        plain = not (recorded or thread_state.anomaly or _all_by_operations())
+        plain = not (self.recorded or thread_state.anomaly or _all_by_operations())
         # Whether nodes without hooks run in the straight way.
-        quick = not thread_state.anomaly if recorded else plain and not any(g.__class__ in _ASKING for g in self.given)
-        ran, watch = None if process_state.observer is None else self.call.ran, self.call.watch
-        sums: set[Node] = set()
-        """The nodes at which a sum waits, an array that nobody else holds."""
-        for node in order:
-            g = pending.pop(node)
-            if only is not None and (node in captures or node not in only):
-                if node is self.root and node not in captures and g is not None and node._extra is not None:
-                    self._before(node, node._extra, g, only_tensor_hooks=True)
-                leads_on = self._leads_on(node) or (node in captures and self.call.kind == "backward")
-                if node in captures:
-                    g = self._capture(node, g, leads_on)
-                if not leads_on:
-                    continue
-            if g is None and not node._takes_none:
-                self._run_undefined(node)
-                continue
-            if ran is not None:
-                ran.append(node)
-                thread_state.current = node
-                if watch is not None:
-                    watch(node, g)
-            extra = node._extra
-            if quick and (extra is None or extra.__class__ is Versions):
-                run: Any = node._run_recorded if recorded else node._run_raw
-                wanted = None if only is None else self._wanted_edges(node)
-                grads = run(f, g) if wanted is None else run(f, g, wanted)
-                if recorded:
-                    for edge, t in zip(node._edges, grads, strict=False):
-                        if t is not None and edge is not None:
-                            like, raw = edge[0]._output_meta, t._raw
-                            if raw.__class__ is not like and (
-                                raw.__class__ is not ndarray or (raw.shape, raw.dtype) != like
-                            ):
-                                grads = self._fitted(node, grads)  # all of them before any is added up
-                                break
-            else:
-                grads = self._run_watched(node, g) if thread_state.anomaly else self._run_node(node, g)
-            if not keep and (frees := node._frees):
-                if frees is not True:
-                    node._kept = frees(node._saved)
-                node._saved = None
-            for edge, g in zip(node._edges, grads, strict=False):
-                if edge is None:
-                    continue
-                target = edge[0]
-                if g is None:
-                    if target.__class__ is AccumulateGrad:
-                        self._deliver(target, 0, None)
-                    continue
-                if plain:
-                    like = target._output_meta
-                    if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
-                        if g.__class__ in _ASKING or g.__class__ in ELSEWHERE:
-                            quick = False  # the nodes that follow look at what they are given
-                            self.elsewhere = True
-                        like = like[edge[1]] if target._multiple else like
-                        if g.__class__ is not ndarray or (g.shape, g.dtype) != like:
-                            try:
-                                g = fit(g, like)
-                            except Misfit as misfit:
-                                raise invalid(node, grads, misfit) from None
-                if target._multiple:
-                    self._deliver(target, edge[1], g)
-                    continue
-                old = pending.get(target)
-                if old is None:
-                    pending[target] = g
-                elif target in sums:
-                    pending[target] += g
-                else:
-                    pending[target] = old + g
-                    if old.__class__ is ndarray:
-                        sums.add(target)
-                if target.__class__ is AccumulateGrad:
-                    leaves[target] -= 1
-                    if not leaves[target]:
-                        whole = pending.pop(target)
-                        own = whole is not g or getrefcount(g) <= ALONE
-                        shared = g is grads[-1] and edge is not node._edges[-1]
-                        self._finish_leaf(target, whole, shared, own)
+        quick = (
+            not thread_state.anomaly if self.recorded else plain and not any(g.__class__ in _ASKING for g in self.given)
+        )
+        walk(self, order, operations if self.recorded else self.kernels, plain, quick)
+
+    def passed(self, node: Node, g: Any) -> tuple[bool, Any]:
+        """Whether a node runs in a call with `inputs`, and the gradient it is given; keeps that of an input."""
+        assert self.only is not None
+        if node not in self.captures and node in self.only:
+            return True, g
+        if node is self.root and node not in self.captures and g is not None and node._extra is not None:
+            self._before(node, node._extra, g, only_tensor_hooks=True)
+        leads_on = self._leads_on(node) or (node in self.captures and self.call.kind == "backward")
+        if node in self.captures:
+            g = self._capture(node, g, leads_on)
+        return leads_on, g
+
+    def fitting(self, node: Node, grads: Any, edge: Edge, g: Any) -> Any:
+        """A gradient with the shape and dtype of what `edge` leads to."""
+        if g.__class__ in _ASKING or g.__class__ in ELSEWHERE:
+            self.elsewhere = True
+        like = output_meta_at(edge)
+        if g.__class__ is np.ndarray and (g.shape, g.dtype) == like:
+            return g
+        try:
+            return fit(g, like)
+        except Misfit as misfit:
+            raise invalid(node, grads, misfit) from None
 
     def will_run(self, node: Node) -> bool:
         """Whether `node` runs in this pass, as PyTorch tells it: the only root of a pass does not count."""
@@ -288,7 +219,7 @@ class Pass:
         assert self.only is not None
         return node in self.only or node in self.captures
 
-    def _run_undefined(self, node: Node) -> None:
+    def run_undefined(self, node: Node) -> None:
         """No gradient came: hooks hear so, what was saved is looked at and let go, and the leaves behind wait for one
         less."""
         extra = node._extra
@@ -305,9 +236,9 @@ class Pass:
             node._saved = None
         for edge in node._edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:
-                self._deliver(edge[0], 0, None)
+                self.deliver(edge[0], 0, None)
 
-    def _deliver(self, node: Node, number: int, g: Any) -> None:
+    def deliver(self, node: Node, number: int, g: Any) -> None:
         """Add a gradient to what waits at `node`."""
         if node.__class__ is AccumulateGrad:
             self._deliver_leaf(node, g)
@@ -329,7 +260,7 @@ class Pass:
         if self.leaves[leaf] == 0:
             g = self.pending.pop(leaf, None)
             if g is not None:
-                self._finish_leaf(leaf, g)
+                self.finish_leaf(leaf, g)
             else:
                 self._finish_undefined(leaf)
 
@@ -345,7 +276,7 @@ class Pass:
             if leaf._extra is not None and leaf._extra.hooks:
                 hooks_module.post_hooks(leaf._extra, (), (None,))
 
-    def _finish_leaf(self, leaf: Any, g: Any, shared: bool = False, own: bool = False) -> None:
+    def finish_leaf(self, leaf: Any, g: Any, shared: bool = False, own: bool = False) -> None:
         """Hand a leaf its gradient; `shared` says that others on the way got the same array, `own` that only the pass
         holds it."""
         if self.only is not None and leaf not in self.captures:
@@ -397,13 +328,14 @@ class Pass:
 
     # -- the careful way
 
-    def _run_watched(self, node: Node, g: Any) -> Any:
-        """`_run_node` in anomaly mode."""
+    def run_node(self, node: Node, g: Any) -> Any:
+        """Run a node with hooks, anomaly checks, or recorded."""
+        if not thread_state.anomaly:
+            return self._run_node(node, g)
         with anomalies.told(node):
             return self._run_node(node, g)
 
     def _run_node(self, node: Node, g: Any) -> Any:
-        """Run a node with hooks, anomaly checks, or recorded."""
         thread_state.current = node
         extra = node._extra
         if extra is not None and extra.runs_something:
@@ -419,9 +351,9 @@ class Pass:
             anomalies.check_nan(node, grads)
         if extra is not None and extra.hooks:
             grads = self._after(extra, grads, g)
-        return self._fitted(node, grads)
+        return self.fitted(node, grads)
 
-    def _fitted(self, node: Node, grads: Any) -> list[Any]:
+    def fitted(self, node: Node, grads: Any) -> list[Any]:
         """Gradients with the shapes and dtypes of what they belong to."""
         fitting = fit_recorded if self.recorded else fit
         try:
@@ -436,13 +368,13 @@ class Pass:
         """What a node's formulas give: on tensors, by operations, or on raw arrays."""
         run: Any = node._run_recorded if recorded else node._run_raw
         f = operations if recorded else self.kernels if not self.elsewhere else self._kernels_of(g)
-        edges = None if self.only is None else self._wanted_edges(node)
+        edges = None if self.only is None else self.wanted_edges(node)
         if node._saved.__class__ is PackedItems and node._operation is not None:
             with opened(node):
                 return run(f, g, edges)
         return run(f, g) if edges is None else run(f, g, edges)
 
-    def _wanted_edges(self, node: Node) -> tuple[Edge | None, ...] | None:
+    def wanted_edges(self, node: Node) -> tuple[Edge | None, ...] | None:
         """The edges that lead to one of the inputs: no other gradient is computed; None stands for all."""
         if node._operation is None and node.__class__ is not CopySlices:
             return None
@@ -500,3 +432,105 @@ class Pass:
 
     def _unwrap(self, g: Any) -> Any:
         return g if g is None or self.recorded else g._raw
+
+
+# ---------------------------------------------------------------- the loops over all nodes
+
+
+def _collect(stack: list[Node], pending: dict[Node, Any], leaves: dict[Node, int]) -> list[Node]:
+    """All nodes that can be reached from those of `stack`: each waits in `pending`, leaves are counted in `leaves`."""
+    order = []
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        for edge in node._edges:
+            if edge is not None:
+                target = edge[0]
+                if target.__class__ is AccumulateGrad:
+                    leaves[target] = leaves.get(target, 0) + 1
+                elif target not in pending:
+                    pending[target] = None
+                    stack.append(target)
+    return order
+
+
+def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> None:
+    """Run the nodes in order. `plain`: raw arrays flow that know their dtypes; `quick`: nodes without hooks run in the
+    straight way."""
+    pending, leaves, recorded, only, keep = run.pending, run.leaves, run.recorded, run.only, run.call.keeps_graph
+    ran, watch = None if process_state.observer is None else run.call.ran, run.call.watch
+    ndarray = np.ndarray
+    sums: set[Node] = set()
+    """The nodes at which a sum waits, an array that nobody else holds."""
+    for node in order:
+        g = pending.pop(node)
+        if only is not None:
+            runs, g = run.passed(node, g)
+            if not runs:
+                continue
+        if g is None and not node._takes_none:
+            run.run_undefined(node)
+            continue
+        if ran is not None:
+            ran.append(node)
+            thread_state.current = node
+            if watch is not None:
+                watch(node, g)
+        extra = node._extra
+        if quick and (extra is None or extra.__class__ is Versions):
+            gradients: Any = node._run_recorded if recorded else node._run_raw
+            wanted = None if only is None else run.wanted_edges(node)
+            grads = gradients(f, g) if wanted is None else gradients(f, g, wanted)
+            if recorded and not all(map(_fits_recorded, node._edges, grads)):
+                grads = run.fitted(node, grads)  # all of them before any is added up
+        else:
+            grads = run.run_node(node, g)
+        if not keep and (frees := node._frees):
+            if frees is not True:
+                node._kept = frees(node._saved)
+            node._saved = None
+        for edge, g in zip(node._edges, grads, strict=False):
+            if edge is None:
+                continue
+            target = edge[0]
+            if g is None:
+                if target.__class__ is AccumulateGrad:
+                    run.deliver(target, 0, None)
+                continue
+            if plain:
+                like = target._output_meta
+                if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
+                    g = run.fitting(node, grads, edge, g)
+                    quick = quick and not run.elsewhere  # the nodes that follow look at what they are given
+            if target._multiple:
+                run.deliver(target, edge[1], g)
+                continue
+            old = pending.get(target)
+            if old is None:
+                pending[target] = g
+            elif target in sums:
+                pending[target] += g
+            else:
+                pending[target] = old + g
+                if old.__class__ is ndarray:
+                    sums.add(target)
+            if target.__class__ is AccumulateGrad:
+                leaves[target] -= 1
+                if not leaves[target]:
+                    whole = pending.pop(target)
+                    own = whole is not g or getrefcount(g) <= ALONE
+                    shared = g is grads[-1] and edge is not node._edges[-1]
+                    run.finish_leaf(target, whole, shared, own)
+
+
+def _fits_recorded(edge: Edge | None, t: Any) -> bool:
+    """Whether a recorded gradient has the shape and dtype of what it goes to."""
+    if t is None or edge is None:
+        return True
+    like, raw = edge[0]._output_meta, t._raw
+    return raw.__class__ is like or (raw.__class__ is np.ndarray and (raw.shape, raw.dtype) == like)
+
+
+_fast: Any = compiled("_core.fast_tape")
+collect = _collect if _fast is None else _fast.collect
+walk = _walk if _fast is None else _fast.walk

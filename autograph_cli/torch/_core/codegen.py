@@ -19,15 +19,16 @@ import numpy as np
 from .._arrays.backends import device_of
 from .._arrays.lazy import Lazy
 from .._arrays.unusual import UNUSUAL
+from .._compiled import compiled as compiled_module
 from . import device_dispatch, dispatch
 from .backward_source import backward_source
 from .code_cache import COPIES, compiled
 from .dtypes import CATEGORY, FLOATING
 from .forward_source import bound_source, dispatched_source, forward_source, signature_text
 from .memory_format import settled, strides_of
-from .node import INFERENCE, Versions, edge_of, output_meta
+from .node import edge_of, output_meta
 from .overrides import unasked, unknown_operand
-from .saved_tensors import SavedList, SavedResult, freed, inference_saved, opened_raw, unpack
+from .saved_tensors import SavedList, SavedResult, expect, freed, opened_raw, unpack
 from .schema import REQUIRED
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, materialize, new
@@ -46,10 +47,10 @@ def install(op: Operation) -> None:
     casts = op.promotes or op.floating or op.view or op.moves
     source = forward_source if written and (simple or not casts) else dispatched_source
     late = _Signature(op).late
-    op.function = late(partial(source, op))
+    op.function = late(partial(source, op), quick=simple and not op.view)
     op.function.op = op
     if op.promotes and simple:
-        op.operator = late(partial(forward_source, op, operator=True), "operator")
+        op.operator = late(partial(forward_source, op, operator=True), "operator", quick=True)
     op.bind = late(partial(bound_source, op), "bind")
 
 
@@ -90,7 +91,7 @@ def _scope(op: Operation) -> dict[str, Any]:
         "next_sequence_nr": next_sequence_nr,
         "SavedResult": SavedResult,
         "SavedList": SavedList,
-        "expect": _expect,
+        "expect": expect,
         "make_view": make_view,
         "strides_of": strides_of,
         "device_of": device_of,
@@ -114,23 +115,17 @@ def _scope(op: Operation) -> dict[str, Any]:
     return scope
 
 
-def _expect(node: Any, index: int, tensor: Tensor) -> None:
-    """Remember that a tensor was saved at a version other than 0."""
-    if tensor._counter is INFERENCE:
-        raise inference_saved()
-    version = tensor._counter[0]
-    if version:
-        if node._extra is None:
-            node._extra = Versions({index: version})
-        else:
-            node._extra.versions[index] = version
-
-
 def _evaluate(source: str, scope: dict[str, Any], name: str, use: str = "") -> Any:
     exec(compiled(source, f"{name} {use}".strip()), scope)
     made = scope["run"]
     made.__name__ = made.__qualname__ = name
     return made
+
+
+@functools.cache
+def fast_tape() -> Any:
+    """The compiled tape (fast_tape.pyx), or None."""
+    return compiled_module("_core.fast_tape")
 
 
 class _Signature:
@@ -143,14 +138,20 @@ class _Signature:
         self.defaults = tuple([p.default for p in given if not p.keyword_only]) or None
         self.by_keyword = {p.name: p.default for p in given if p.keyword_only} | ({} if op.view else {"out": None})
 
-    def late(self, source: Callable[[], str], use: str = "") -> Any:
+    def late(self, source: Callable[..., str], use: str = "", quick: bool = False) -> Any:
         """A function that gets its code, and what that names, when it is first called: to write and to read that of
-        all operations would take a third of an import."""
+        all operations would take a third of an import. `quick`: plain tensors are for the compiled tape, if it is
+        there."""
         op, before = self.op, self.code
 
         def first() -> Any:
             scope.update(_scope(op))
-            made = _evaluate(source(), scope, op.identifier, use)
+            plain = fast_tape().forward_of(op, op.kernel_function) if quick and fast_tape() else None
+            if plain is None:
+                made = _evaluate(source(), scope, op.identifier, use)
+            else:
+                scope["plain"] = plain
+                made = _evaluate(source(plain=True), scope, op.identifier, use)
             for function in scope[COPIES]:
                 if function.__code__ is before:
                     function.__code__ = made.__code__

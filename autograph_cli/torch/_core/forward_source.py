@@ -46,15 +46,18 @@ def bound_source(op: Operation) -> str:
     return f"def run({signature_text(op)}):\n    return ({arguments_text(op)},)\n"
 
 
-def forward_source(op: Operation, operator: bool = False) -> str:
-    """The compiled forward; as an `operator` it answers NotImplemented to what is no operand."""
+def forward_source(op: Operation, operator: bool = False, plain: bool = False) -> str:
+    """The compiled forward; as an `operator` it answers NotImplemented to what is no operand.
+
+    `plain`: a function of that name is asked first, which runs the operation on plain tensors (see fast_tape.pyx).
+    """
     tensors = op.tensors
     every = [_argument(p) for p in op.schema.parameters]
     raws = {p.name: f"raw_{p.name}" for p in tensors}
     call = f"kernel({', '.join(raws.get(p.name, _argument(p)) for p in op.schema.parameters)})"
     lines = [
         f"def run({signature_text(op)}):",
-        *_dispatch(op, operator),
+        *_dispatch(op, operator, plain),
         "    try:",
         *_number_operand(op),
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
@@ -64,7 +67,7 @@ def forward_source(op: Operation, operator: bool = False) -> str:
         *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
         *(f"    edge{i} = {_fetch(p, '_edge')}" for i, p in enumerate(op.inputs)),
         *_casts(op, raws),
-        *_kernel_call(op, op.inline.format(**raws, kernel=call) if op.inline else call, list(raws.values())),
+        *_kernel_call(op, _signed(op, call) if op.sign else call, list(raws.values())),
         *_laid_out(op, raws),
         *(line for made, raw in _made(op) for line in _new(made, raw)),
     ]
@@ -78,6 +81,13 @@ def forward_source(op: Operation, operator: bool = False) -> str:
     if op.inputs:
         lines += _record(op, every)
     return "\n".join(lines) + "\n"
+
+
+def _signed(op: Operation, call: str) -> str:
+    """The kernel's call as an operator, for the shortest operations."""
+    first, second, *others = op.schema.parameters
+    plain = " and ".join(f"{_argument(p)} == default_{p.name}" for p in others)
+    return f"raw_{first.name} {op.sign} raw_{second.name}" + (f" if {plain} else {call}" if plain else "")
 
 
 def _made(op: Operation) -> list[tuple[str, str]]:
@@ -145,8 +155,9 @@ def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
     ]
 
 
-def _dispatch(op: Operation, operator: bool) -> list[str]:
-    lines = ["    if process_state.special:"]
+def _dispatch(op: Operation, operator: bool, plain: bool) -> list[str]:
+    asked = [f"    made = plain({arguments_text(op)})", "    if made is not None:", "        return made"]
+    lines = [*(asked if plain else ()), "    if process_state.special:"]
     if operator:
         lines += _unknown(op, ["input", "other"], operator)
     lines += [f"        return dispatch(OP, ({arguments_text(op)},))"]

@@ -112,8 +112,9 @@ class Traits:
     # Kernel
     opmath: bool = False
     """16-bit floats are computed as float32 and rounded once; what kernels do so among themselves is marked there."""
-    inline: str = ""
-    """The kernel as an expression in the arguments' names (`{self} * {other}`), for the shortest operations."""
+    sign: str = ""
+    """The operator, `+` or `*`, that does what the kernel does to two arrays while the arguments after them have their
+    defaults."""
 
 
 NAMES = frozenset(Traits.__annotations__)

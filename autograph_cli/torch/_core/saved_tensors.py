@@ -34,6 +34,18 @@ def inference_saved() -> RuntimeError:
     )
 
 
+def expect(node: Any, index: int, tensor: Tensor) -> None:
+    """Remember that a tensor was saved at a version other than 0."""
+    if tensor._counter is INFERENCE:
+        raise inference_saved()
+    version = tensor._counter[0]
+    if version:
+        if node._extra is None:
+            node._extra = Versions({index: version})
+        else:
+            node._extra.versions[index] = version
+
+
 class SavedResult:
     """An output saved by its own node: the array without the tensor, so that no cycle arises."""
 

@@ -1,0 +1,719 @@
+# cython: language_level=3, binding=False
+"""Plain operations and backward passes: what `forward_source.py`, `backward_source.py` and `backward_pass.py` do in Python.
+
+Tensors and nodes stay Python's classes with `__slots__`; the code here reads and writes their slots at the places that
+Python's descriptors of them name. What is not plain (modes, other arrays, casts, hooks, lists of tensors) is left to
+Python: `Forward.run` answers None then, and `walk` calls the methods of `Pass`.
+"""
+
+import inspect
+
+import numpy as np
+
+cimport numpy as cnp
+from cpython.number cimport PyNumber_Add, PyNumber_Multiply
+from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool
+from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
+
+cdef object Tensor, Node, AccumulateGrad, TensorMeta, SavedResult, Versions, LEAF, INFERENCE, process_state
+cdef object edge_of, expect, settled, strides_of, wrap_number, explain, opened_raw, freed, fit, Misfit, invalid
+cdef object thread_state, next_sequence_nr
+
+from .dispatch import explain
+from .gradients import Misfit, fit, invalid
+from .memory_format import settled, strides_of
+from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, edge_of
+from .saved_tensors import SavedResult, expect, freed, opened_raw
+from .state import next_sequence_nr, process_state, thread_state
+from .tensor import Tensor, TensorMeta
+from .wrapped_numbers import wrap_number
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    #include "structmember.h"
+    static Py_ssize_t slot_place(PyObject *descriptor) {
+        if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return -1;
+        return ((PyMemberDescrObject *)descriptor)->d_member->offset;
+    }
+    #define SLOT(o, place) (*(PyObject **)((char *)(o) + (place)))
+    static inline void put_slot(PyObject *o, Py_ssize_t place, PyObject *value) {
+        PyObject *old = SLOT(o, place);
+        Py_XINCREF(value);
+        SLOT(o, place) = value;
+        Py_XDECREF(old);
+    }
+    static inline PyObject *new_of(PyObject *type) { return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 0); }
+    static inline PyObject *type_of(PyObject *o) { return (PyObject *)Py_TYPE(o); }
+    """
+    Py_ssize_t slot_place(object descriptor)
+    PyObject *SLOT(PyObject *o, Py_ssize_t place)
+    void put_slot(PyObject *o, Py_ssize_t place, PyObject *value)
+    object new_of(PyObject *type)
+    PyObject *type_of(PyObject *o)
+    Py_ssize_t Py_REFCNT(PyObject *o)
+    bint PyTuple_CheckExact(PyObject *o)
+    PyObject *PyWeakref_GetObject(PyObject *reference)
+    object PyObject_Vectorcall(PyObject *callable, PyObject **args, size_t count, PyObject *names)
+    object PyObject_CallNoArgs(PyObject *callable)
+    PyObject *PyList_GET_ITEM(PyObject *o, Py_ssize_t i)
+    long PyLong_AsLong(PyObject *o) except? -1
+    bint PyLong_CheckExact(PyObject *o)
+    bint PyFloat_CheckExact(PyObject *o)
+
+
+cdef Py_ssize_t place(object cls, str name) except -1:
+    cdef Py_ssize_t found = slot_place(vars(cls)[name])
+    if found < 0:
+        raise ImportError(f"{cls.__name__}.{name} is no slot")
+    return found
+
+
+cdef Py_ssize_t RAW = place(Tensor, "_raw"), EDGE = place(Tensor, "_edge")
+cdef Py_ssize_t COUNTER = place(Tensor, "_counter"), META = place(Tensor, "_meta")
+cdef Py_ssize_t ACCUMULATOR = place(TensorMeta, "accumulator")
+cdef Py_ssize_t EDGES = place(Node, "_edges"), EXTRA = place(Node, "_extra"), LIKE = place(Node, "_output_meta")
+cdef Py_ssize_t SEQ = place(Node, "_seq"), SAVED = place(Node, "_saved"), KEPT = place(Node, "_kept")
+cdef Py_ssize_t SAVED_RAW = place(SavedResult, "_raw"), SAVED_COUNTER = place(SavedResult, "_counter")
+cdef Py_ssize_t SPECIAL = place(type(process_state), "special")
+cdef Py_ssize_t WITHOUT_GRAD = place(type(process_state), "without_grad")
+cdef Py_ssize_t OBSERVER = place(type(process_state), "observer")
+
+cdef object ZERO = 0
+cdef PyObject *ndarray = <PyObject *>cnp.ndarray
+cdef object FLOAT32 = np.float32, FLOAT64 = np.float64, ARRAY = np.ndarray
+cdef object DTYPE32 = np.dtype(np.float32), DTYPE64 = np.dtype(np.float64)
+
+cdef set seen_as_tensors = {Tensor}
+cdef set seen_as_others = set()
+
+
+cdef bint is_tensor(PyObject *x):
+    """Whether the class of `x` has the slots of a tensor, as `Tensor` and `Parameter`, and not something in their place."""
+    if type_of(x) == <PyObject *>Tensor:
+        return True
+    cdef object cls = <object>type_of(x)
+    if cls in seen_as_tensors:
+        return True
+    if not issubclass(cls, Tensor):
+        return False
+    if all(inspect.getattr_static(cls, name) is vars(Tensor)[name] for name in ("_raw", "_edge", "_counter", "_meta")):
+        seen_as_tensors.add(cls)
+        return True
+    return False
+
+
+cdef inline PyObject *dtype_of(PyObject *raw):
+    """The dtype of an array or of a NumPy scalar of 32 or 64 bits; NULL of anything else."""
+    cdef PyObject *kind = type_of(raw)
+    if kind == ndarray:
+        return <PyObject *>cnp.PyArray_DESCR(<cnp.ndarray>raw)
+    if kind == <PyObject *>FLOAT32:
+        return <PyObject *>DTYPE32
+    return <PyObject *>DTYPE64 if kind == <PyObject *>FLOAT64 else NULL
+
+
+cdef inline bint fits(PyObject *g, PyObject *like):
+    """Whether a raw gradient has the shape and dtype of `like` (see `output_meta`)."""
+    cdef PyObject *kind = type_of(g)
+    cdef PyObject *shape
+    cdef Py_ssize_t i
+    cdef cnp.npy_intp *dims
+    if kind == like:
+        return True
+    if kind != ndarray or not PyTuple_CheckExact(like):
+        return False
+    if <PyObject *>cnp.PyArray_DESCR(<cnp.ndarray>g) != PyTuple_GET_ITEM(<tuple>like, 1):
+        return False
+    shape = <PyObject *>PyTuple_GET_ITEM(<tuple>like, 0)
+    if PyTuple_GET_SIZE(<tuple>shape) != cnp.PyArray_NDIM(<cnp.ndarray>g):
+        return False
+    dims = cnp.PyArray_DIMS(<cnp.ndarray>g)
+    for i in range(cnp.PyArray_NDIM(<cnp.ndarray>g)):
+        if PyLong_AsLong(<PyObject *>PyTuple_GET_ITEM(<tuple>shape, i)) != dims[i]:
+            return False
+    return True
+
+# ---------------------------------------------------------------- edges
+
+
+cdef object edge_to(PyObject *tensor, PyObject *edge):
+    """`edge_of`, whose common cases are a tuple and a leaf that has its accumulator."""
+    cdef PyObject *meta
+    cdef PyObject *node
+    if edge == <PyObject *>None or PyTuple_CheckExact(edge):
+        return <object>edge
+    if edge == <PyObject *>LEAF:
+        meta = SLOT(tensor, META)
+        if meta != <PyObject *>None and SLOT(meta, ACCUMULATOR) != <PyObject *>None:
+            node = PyWeakref_GetObject(SLOT(meta, ACCUMULATOR))
+            if node != <PyObject *>None:
+                return (<object>node, ZERO)
+    return edge_of(<object>tensor)
+
+
+cdef object like_of(PyObject *raw, PyObject *edge):
+    """`output_meta` of a result: that of an operand, where it is the same."""
+    cdef PyObject *like
+    if type_of(raw) != ndarray:
+        return <object>type_of(raw)
+    if edge != NULL and edge != <PyObject *>None:
+        like = SLOT(<PyObject *>PyTuple_GET_ITEM(<tuple>edge, 0), LIKE)
+        if like != NULL and fits(raw, like):
+            return <object>like
+    return ((<object>raw).shape, (<object>raw).dtype)
+
+
+# ---------------------------------------------------------------- forward
+
+DEF MOST = 8
+DEF SAVES = 12
+
+cdef enum Cast:
+    AS_IT_IS, TOGETHER, FLOATING
+
+cdef enum Saving:
+    OF_RESULT, OF_TENSOR, OF_VALUE, OF_SIZES, OF_STRIDES, OF_DTYPE, OF_RESULT_SIZES, OF_RESULT_DTYPE
+
+cdef struct Operands:
+    PyObject *given[MOST]  # the arguments, with tensors in place of numbers
+    PyObject *raws[MOST]  # the same, with arrays in place of tensors; owned
+    PyObject *edges[MOST]  # of the inputs; owned
+
+
+cdef class Forward:
+    """An operation with one result on plain tensors: the result and its node, or None where something is not plain.
+
+    `tensors`: where they stand among the arguments, and whether each may be None. `inputs`: which of them have a
+    derivative. `saving`: for each saved thing (guard, kind, argument). `sign`: the operator that does the same as the
+    kernel where the arguments after the second have their `defaults`.
+    """
+
+    cdef object op, node, kernel, defaults
+    cdef int count, tensors, inputs, cast, saved
+    cdef int at[MOST]
+    cdef bint optional[MOST]
+    cdef int edge_at[MOST]
+    cdef int guards[SAVES]
+    cdef int kinds[SAVES]
+    cdef int froms[SAVES]
+    cdef bint counted[SAVES]
+    cdef char sign
+    cdef bint numbers, floating_numbers, elementwise, saves_result
+
+    def __init__(self, op, kernel, tensors, inputs, cast, saving, sign, defaults, numbers):
+        self.op, self.node, self.kernel, self.defaults = op, op.node, kernel, defaults
+        self.count, self.tensors, self.inputs, self.saved = len(op.schema.parameters), len(tensors), len(inputs), len(saving)
+        self.cast, self.sign = cast, ord(sign) if sign else 0
+        self.numbers, self.floating_numbers = numbers, op.promotes == "floating"
+        self.elementwise = op.elementwise
+        for i, (position, optional) in enumerate(tensors):
+            self.at[i], self.optional[i] = position, optional
+        for i, position in enumerate(inputs):
+            self.edge_at[i] = position
+        self.saves_result = False
+        for i, (guard, kind, argument) in enumerate(saving):
+            self.guards[i] = -1 if guard is None else guard
+            self.kinds[i], self.froms[i] = kind, -1 if argument is None else argument
+            self.saves_result |= kind == OF_RESULT
+
+    def run(self, *args):
+        """The result of the operation on these arguments; None where Python's code must look at them."""
+        cdef Operands x
+        cdef int i
+        if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO:
+            return None
+        for i in range(MOST):
+            x.given[i] = x.raws[i] = x.edges[i] = NULL
+        try:
+            return self.made(args, &x) if self.plain(args, &x) else None
+        finally:
+            for i in range(MOST):
+                Py_XDECREF(x.given[i])
+                Py_XDECREF(x.raws[i])
+                Py_XDECREF(x.edges[i])
+
+    cdef bint plain(self, tuple args, Operands *x) except -1:
+        """Whether the arguments are plain; takes them, and the arrays of the tensors."""
+        cdef int i, position
+        cdef PyObject *given
+        cdef PyObject *raw
+        cdef PyObject *kind
+        if PyTuple_GET_SIZE(args) != self.count:
+            return False
+        for i in range(self.count):
+            x.given[i] = x.raws[i] = <PyObject *>PyTuple_GET_ITEM(args, i)
+            Py_XINCREF(x.given[i])
+            Py_XINCREF(x.raws[i])
+        for i in range(self.tensors):
+            position = self.at[i]
+            given = x.given[position]
+            if self.optional[i] and given == <PyObject *>None:
+                continue
+            if not is_tensor(given):
+                if not (self.numbers and i == 1 and (PyFloat_CheckExact(given) or PyLong_CheckExact(given))):
+                    return False
+                wrapped = wrap_number(<object>given, <object>x.given[0], self.floating_numbers)
+                Py_INCREF(wrapped)
+                Py_XDECREF(given)
+                given = x.given[position] = <PyObject *>wrapped
+            raw = SLOT(given, RAW)
+            if raw == NULL or dtype_of(raw) == NULL:
+                return False
+            Py_XINCREF(raw)
+            Py_XDECREF(x.raws[position])
+            x.raws[position] = raw
+        return self.has_dtype(x)
+
+    cdef bint has_dtype(self, Operands *x):
+        """Whether the kernel takes the arrays without a cast."""
+        cdef PyObject *first
+        if self.cast == AS_IT_IS:
+            return True
+        first = dtype_of(x.raws[self.at[0]])
+        if self.cast == TOGETHER:
+            return first == dtype_of(x.raws[self.at[1]])
+        return first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64
+
+    cdef object computed(self, Operands *x):
+        """What the kernel makes of the arrays."""
+        cdef int i
+        cdef bint signed = self.sign != 0
+        for i in range(2, self.count):
+            signed = signed and x.given[i] == PyTuple_GET_ITEM(<tuple>self.defaults, i - 2)
+        try:
+            if signed:
+                if self.sign == c'*':
+                    return PyNumber_Multiply(<object>x.raws[0], <object>x.raws[1])
+                return PyNumber_Add(<object>x.raws[0], <object>x.raws[1])
+            return PyObject_Vectorcall(<PyObject *>self.kernel, x.raws, self.count, NULL)
+        except Exception:
+            explain(self.op, self.arguments(x), tuple([<object>x.raws[self.at[i]] for i in range(self.tensors)]))
+            raise
+
+    cdef tuple arguments(self, Operands *x):
+        cdef int i
+        return tuple([<object>x.given[i] for i in range(self.count)])
+
+    cdef object made(self, tuple args, Operands *x):
+        """The result, with its node where one is to be recorded."""
+        cdef int i
+        cdef PyObject *first
+        cdef PyObject *edge
+        cdef bint any_edge = False
+        raw = self.computed(x)
+        if self.elementwise and type_of(<PyObject *>raw) == ndarray and cnp.PyArray_NDIM(<cnp.ndarray>raw) > 1:
+            first = x.raws[self.at[0]]
+            if type_of(first) == ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>first):
+                raw = settled(raw, *[<object>x.raws[self.at[i]] for i in range(self.tensors)])
+        made = new_of(<PyObject *>Tensor)
+        put_slot(<PyObject *>made, RAW, <PyObject *>raw)
+        put_slot(<PyObject *>made, COUNTER, <PyObject *>None)
+        put_slot(<PyObject *>made, META, <PyObject *>None)
+        put_slot(<PyObject *>made, EDGE, <PyObject *>None)
+        for i in range(self.inputs):
+            edge = x.given[self.edge_at[i]]
+            edge = <PyObject *>None if edge == <PyObject *>None else SLOT(edge, EDGE)
+            any_edge = any_edge or edge != <PyObject *>None
+        if any_edge and (SLOT(<PyObject *>process_state, WITHOUT_GRAD) == <PyObject *>ZERO or thread_state.grad):
+            if self.record(made, raw, x):
+                return made
+        if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
+            process_state.observer.untracked(self.op.name, self.op, self.arguments(x), (made,))
+        return made
+
+    cdef bint record(self, object made, object raw, Operands *x) except -1:
+        """Give the result its node; False where no input has an edge after all."""
+        cdef int i
+        cdef PyObject *tensor
+        cdef bint any_edge = False
+        # As in PyTorch before the edges: the history of a view that is worked out anew has a later number.
+        number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
+        edges = PyTuple_New(self.inputs)
+        for i in range(self.inputs):
+            tensor = x.given[self.edge_at[i]]
+            edge = None if tensor == <PyObject *>None else edge_to(tensor, SLOT(tensor, EDGE))
+            any_edge = any_edge or edge is not None
+            Py_INCREF(edge)
+            PyTuple_SET_ITEM(edges, i, edge)
+        if not any_edge and not any([
+            <object>x.given[self.edge_at[i]] is not None and (<object>x.given[self.edge_at[i]]).requires_grad
+            for i in range(self.inputs)
+        ]):
+            return False
+        saved_result = None
+        if self.saves_result:
+            counter = [0]
+            put_slot(<PyObject *>made, COUNTER, <PyObject *>counter)
+            saved_result = new_of(<PyObject *>SavedResult)
+            put_slot(<PyObject *>saved_result, SAVED_RAW, <PyObject *>raw)
+            put_slot(<PyObject *>saved_result, SAVED_COUNTER, <PyObject *>counter)
+        node = new_of(<PyObject *>self.node)
+        put_slot(<PyObject *>node, EDGES, <PyObject *>edges)
+        put_slot(<PyObject *>node, EXTRA, <PyObject *>None)
+        put_slot(<PyObject *>node, SEQ, <PyObject *>number)
+        like = like_of(<PyObject *>raw, <PyObject *>PyTuple_GET_ITEM(edges, 0))
+        put_slot(<PyObject *>node, LIKE, <PyObject *>like)
+        self.save(node, edges, raw, saved_result, x)
+        edge = (node, ZERO)
+        put_slot(<PyObject *>made, EDGE, <PyObject *>edge)
+        if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
+            process_state.observer.created(node, self.arguments(x), (made,))
+        return True
+
+    cdef int save(self, object node, tuple edges, object raw, object saved_result, Operands *x) except -1:
+        """Keep with the node what its formulas name, and the versions of it that are not 0."""
+        cdef int i, kind, guard
+        cdef PyObject *given
+        saved = PyTuple_New(self.saved)
+        for i in range(self.saved):
+            kind, guard = self.kinds[i], self.guards[i]
+            given = x.given[self.froms[i]] if self.froms[i] >= 0 else NULL
+            wanted = guard < 0 or <PyObject *>PyTuple_GET_ITEM(edges, guard) != <PyObject *>None
+            if kind == OF_RESULT:
+                item = saved_result
+            elif kind == OF_TENSOR:
+                item = <object>given if wanted else None
+            elif kind == OF_VALUE:
+                item = <object>given
+            elif kind == OF_RESULT_SIZES:
+                item = raw.shape
+            elif kind == OF_RESULT_DTYPE:
+                item = raw.dtype
+            elif given == <PyObject *>None:
+                item = None
+            elif not wanted:
+                item = ()
+            elif kind == OF_SIZES:
+                item = (<object>SLOT(given, RAW)).shape
+            elif kind == OF_STRIDES:
+                item = strides_of(<object>SLOT(given, RAW))
+            else:
+                item = (<object>SLOT(given, RAW)).dtype
+            Py_INCREF(item)
+            PyTuple_SET_ITEM(saved, i, item)
+        put_slot(<PyObject *>node, SAVED, <PyObject *>saved)
+        for i in range(self.saved):
+            if self.kinds[i] == OF_TENSOR:
+                given = x.given[self.froms[i]]
+                if given != <PyObject *>None and changed(SLOT(given, COUNTER)):
+                    expect(node, i, <object>given)
+        return 0
+
+
+cdef inline bint changed(PyObject *counter):
+    """Whether a version must be looked at: it is not 0, or nobody counts."""
+    return counter != <PyObject *>None and (
+        counter == <PyObject *>INFERENCE or PyList_GET_ITEM(counter, 0) != <PyObject *>ZERO
+    )
+
+
+def forward_of(op, kernel):
+    """`Forward(...).run` of an operation, or None where its arguments are of another sort."""
+    parameters = op.schema.parameters
+    tensors = [(i, p.type == "Tensor?") for i, p in op.positions]
+    kinds = {"sizes": OF_SIZES, "strides": OF_STRIDES, "dtype": OF_DTYPE}
+    saving = []
+    for name, (guard, output, argument, what) in zip(op.saved_names, op.saving, strict=True):
+        if output is not None:
+            kind = OF_RESULT
+        elif what == "":
+            kind = OF_TENSOR if parameters[argument].is_tensor else OF_VALUE
+        elif argument is None:
+            kind = {"sizes": OF_RESULT_SIZES, "dtype": OF_RESULT_DTYPE}.get(what)
+        else:
+            kind = kinds.get(what)
+        if kind is None:
+            return None
+        saving.append((guard, kind, argument))
+    several = len(tensors) != 2 if op.promotes else op.floating and len(tensors) != 1
+    if several or not op.inputs or len(parameters) > MOST or len(saving) > SAVES or not op.has_derivative:
+        return None
+    cast = TOGETHER if op.promotes else FLOATING if op.floating else AS_IT_IS
+    defaults = tuple(p.default for p in parameters[2:])
+    numbers = bool(op.promotes and not op.strict)
+    inputs = [i for i, _ in op.input_positions]
+    return Forward(op, kernel, tensors, inputs, cast, saving, op.sign, defaults, numbers).run
+
+# ---------------------------------------------------------------- backward
+
+cdef enum Need:
+    GRAD, ONLY_GRAD, SAVED_TENSOR, SAVED_VALUE, WANTED
+
+
+cdef class Formula:
+    """A formula of an operation: the numbers of the inputs whose gradients it gives, and where its arguments come from."""
+
+    cdef object function
+    cdef tuple targets
+    cdef bint joint
+    cdef int count
+    cdef int kinds[MOST]
+    cdef int numbers[MOST]
+
+    def __init__(self, derivative, targets, needs):
+        self.function, self.joint, self.targets = derivative.formula, derivative.joint, tuple(targets)
+        self.count = len(needs)
+        for i, (kind, number) in enumerate(needs):
+            self.kinds[i], self.numbers[i] = kind, number
+
+    cdef object run(self, object node, object f, object grad, object saved, tuple edges):
+        """What the formula gives for a node."""
+        cdef int i
+        cdef PyObject *args[MOST + 1]
+        cdef list held = []
+        args[0] = <PyObject *>f
+        for i in range(self.count):
+            if self.kinds[i] == GRAD:
+                args[i + 1] = <PyObject *>grad
+                continue
+            if self.kinds[i] == SAVED_TENSOR:
+                item = opened(node, saved, self.numbers[i])
+            elif self.kinds[i] == SAVED_VALUE:
+                item = saved[self.numbers[i]]
+            elif self.kinds[i] == ONLY_GRAD:
+                item = grad[0]
+            else:
+                item = tuple([edges[j] is not None for j in self.targets])
+            held.append(item)
+            args[i + 1] = <PyObject *>item
+        return PyObject_Vectorcall(<PyObject *>self.function, args, self.count + 1, NULL)
+
+
+cdef object opened(object node, object saved, Py_ssize_t index):
+    """The array of a saved tensor, whose version is checked."""
+    cdef PyObject *item = <PyObject *>PyTuple_GET_ITEM(<tuple>saved, index)
+    cdef PyObject *raw
+    cdef PyObject *counter
+    cdef PyObject *extra
+    if item == <PyObject *>None:
+        return None
+    if type_of(item) == <PyObject *>SavedResult:
+        raw, counter = SLOT(item, SAVED_RAW), SLOT(item, SAVED_COUNTER)
+    elif is_tensor(item):
+        raw, counter = SLOT(item, RAW), SLOT(item, COUNTER)
+    else:
+        return (<object>item)._raw if (<object>item)._counter is None else opened_raw(node, index)
+    if counter == <PyObject *>None:
+        return <object>raw
+    if dtype_of(raw) != NULL:
+        extra = SLOT(<PyObject *>node, EXTRA)
+        if extra == <PyObject *>None:
+            if PyList_GET_ITEM(counter, 0) == <PyObject *>ZERO:
+                return <object>raw
+        elif type_of(extra) == <PyObject *>Versions:
+            if (<object>extra).versions.get(index, ZERO) == <object>PyList_GET_ITEM(counter, 0):
+                return <object>raw
+    return opened_raw(node, index)
+
+
+cdef class Facts:
+    """What `walk` asks of the class of an operation's nodes; without `formulas`, Python's code computes gradients."""
+
+    cdef object frees, raw
+    cdef bint takes_none, saves
+    cdef Py_ssize_t inputs
+    cdef tuple formulas
+
+    def __init__(self, cls):
+        self.frees, self.takes_none = cls._frees, cls._takes_none
+        op = cls._operation
+        self.formulas = () if "_run_raw" in vars(cls) and op.derivatives == () else formulas_of(op)
+        self.inputs, self.saves = len(op.inputs), bool(op.saved_names)
+
+    cdef object gradients(self, object node, object f, object grad, tuple edges):
+        """The gradients of the inputs, as `Node._run_raw` gives them."""
+        cdef Formula formula
+        cdef Py_ssize_t i
+        cdef bint wanted
+        cdef object saved = <object>SLOT(<PyObject *>node, SAVED)
+        if not self.formulas or (saved is not None and type(saved) is not tuple):
+            return node._run_raw(f, grad, edges)
+        if self.saves and saved is None:
+            raise freed()
+        grads = [None] * self.inputs
+        for formula in self.formulas:
+            wanted = False
+            for i in formula.targets:
+                wanted = wanted or <PyObject *>PyTuple_GET_ITEM(edges, i) != <PyObject *>None
+            if not wanted:
+                continue
+            found = formula.run(node, f, grad, saved, edges)
+            if formula.joint:
+                for i, one in zip(formula.targets, found, strict=True):
+                    grads[i] = one
+            else:
+                grads[formula.targets[0]] = found
+        return tuple(grads)
+
+
+cdef tuple formulas_of(op):
+    """The formulas of an operation, in the order in which `backward_source.py` writes them; none where they are given lists."""
+    if op.flattens or op.takes_lists or not op.has_derivative:
+        return ()
+    positions = {p.name: i for i, p in enumerate(op.inputs)}
+    made = []
+    for derivative in op.derivatives:
+        needs = []
+        for name in derivative.needs:
+            if name == "mask" and "mask" not in op.saved_names:
+                needs.append((WANTED, 0))
+            elif name in ("grad", "grads"):
+                needs.append((ONLY_GRAD if op.multiple and name == "grad" else GRAD, 0))
+            else:
+                needs.append((SAVED_TENSOR if op.is_tensor(name) else SAVED_VALUE, op.saved_names.index(name)))
+        if len(needs) > MOST:
+            return ()
+        made.append(Formula(derivative, [positions[name] for name in derivative.inputs], needs))
+    return tuple(made)
+
+
+cdef dict known_facts = {}
+
+
+cdef Facts facts_of(PyObject *node):
+    """The facts of an operation's node; None of any other."""
+    cdef PyObject *cls = type_of(node)
+    found = known_facts.get(<object>cls)
+    if found is None and (<object>cls)._operation is not None:
+        found = known_facts[<object>cls] = Facts(<object>cls)
+    return found
+
+
+def collect(list stack, dict pending, dict leaves):
+    """All nodes that can be reached from those of `stack`: each waits in `pending`, leaves are counted in `leaves`."""
+    cdef list order = []
+    cdef tuple edges
+    cdef PyObject *edge
+    cdef Py_ssize_t i
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        edges = <tuple>SLOT(<PyObject *>node, EDGES)
+        for i in range(PyTuple_GET_SIZE(edges)):
+            edge = <PyObject *>PyTuple_GET_ITEM(edges, i)
+            if edge == <PyObject *>None:
+                continue
+            target = <object>PyTuple_GET_ITEM(<tuple>edge, 0)
+            if type_of(<PyObject *>target) == <PyObject *>AccumulateGrad:
+                leaves[target] = leaves.get(target, ZERO) + 1
+            elif target not in pending:
+                pending[target] = None
+                stack.append(target)
+    return order
+
+
+cdef bint misfits(tuple edges, object grads) except -1:
+    """Whether a recorded gradient has not the shape and dtype of what it goes to."""
+    cdef Py_ssize_t i
+    cdef PyObject *edge
+    for i in range(min(PyTuple_GET_SIZE(edges), len(grads))):
+        edge = <PyObject *>PyTuple_GET_ITEM(edges, i)
+        t = grads[i]
+        if t is None or edge == <PyObject *>None:
+            continue
+        raw = SLOT(<PyObject *>t, RAW) if is_tensor(<PyObject *>t) else NULL
+        if raw == NULL or not fits(raw, SLOT(<PyObject *>PyTuple_GET_ITEM(<tuple>edge, 0), LIKE)):
+            return True
+    return False
+
+
+cdef object gradients(run, object node, Facts facts, object f, object g, tuple edges, bint recorded):
+    """What a node without hooks gives; `facts` are those of an operation."""
+    targets = <tuple>SLOT(<PyObject *>node, EDGES)
+    if recorded:
+        grads = node._run_recorded(f, g) if edges is targets else node._run_recorded(f, g, edges)
+        return run.fitted(node, grads) if misfits(targets, grads) else grads
+    if facts is not None:
+        return facts.gradients(node, f, g, edges)
+    return node._run_raw(f, g) if edges is targets else node._run_raw(f, g, edges)
+
+
+cdef int let_go(object node, Facts facts) except -1:
+    """Let go of what a node saved."""
+    frees = node._frees if facts is None else facts.frees
+    if frees:
+        if frees is not True:
+            node._kept = frees(node._saved)
+        put_slot(<PyObject *>node, SAVED, <PyObject *>None)
+    return 0
+
+
+def walk(run, list order, f, bint plain, bint quick):
+    """Run the nodes in order: `_walk` of backward_pass.py, which see."""
+    cdef dict pending = run.pending, leaves = run.leaves
+    cdef bint keep = run.call.keeps_graph, recorded = run.recorded, is_leaf
+    cdef set sums = set()
+    cdef tuple edges, targets, edge
+    cdef Facts facts
+    cdef PyObject *extra
+    cdef PyObject *like
+    cdef Py_ssize_t i, count
+    only, watch = run.only, run.call.watch
+    ran = None if process_state.observer is None else run.call.ran
+    for node in order:
+        g = pending.pop(node)
+        if only is not None:
+            runs, g = run.passed(node, g)
+            if not runs:
+                continue
+        facts = facts_of(<PyObject *>node)
+        if g is None and not (node._takes_none if facts is None else facts.takes_none):
+            run.run_undefined(node)
+            continue
+        if ran is not None:
+            ran.append(node)
+            thread_state.current = node
+            if watch is not None:
+                watch(node, g)
+        extra = SLOT(<PyObject *>node, EXTRA)
+        targets = <tuple>SLOT(<PyObject *>node, EDGES)
+        if quick and (extra == <PyObject *>None or type_of(extra) == <PyObject *>Versions):
+            edges = targets if only is None else run.wanted_edges(node) or targets
+            grads = gradients(run, node, facts, f, g, edges, recorded)
+        else:
+            grads = run.run_node(node, g)
+        if not keep:
+            let_go(node, facts)
+        count = min(PyTuple_GET_SIZE(targets), len(grads))
+        for i in range(count):
+            if <PyObject *>PyTuple_GET_ITEM(targets, i) == <PyObject *>None:
+                continue
+            edge = <tuple>PyTuple_GET_ITEM(targets, i)
+            target = <object>PyTuple_GET_ITEM(edge, 0)
+            is_leaf = type_of(<PyObject *>target) == <PyObject *>AccumulateGrad
+            g = grads[i]
+            if g is None:
+                if is_leaf:
+                    run.deliver(target, 0, None)
+                continue
+            like = SLOT(<PyObject *>target, LIKE)
+            if plain and not fits(<PyObject *>g, like):
+                g = run.fitting(node, grads, edge, g)
+                quick = quick and not run.elsewhere  # the nodes that follow look at what they are given
+            if type_of(like) == <PyObject *>list:
+                run.deliver(target, edge[1], g)
+                continue
+            old = pending.get(target)
+            if old is None:
+                pending[target] = g
+            elif target in sums:
+                old += g
+                pending[target] = old
+            else:
+                pending[target] = old + g
+                if type_of(<PyObject *>old) == ndarray:
+                    sums.add(target)
+            if is_leaf:
+                left = leaves[target] - 1
+                leaves[target] = left
+                if not left:
+                    old = None
+                    whole = pending.pop(target)
+                    # Held by `grads`, `g` and `whole`: only the pass has it.
+                    own = whole is not g or Py_REFCNT(<PyObject *>g) <= 3
+                    shared = g is grads[-1] and edge is not <object>PyTuple_GET_ITEM(targets, PyTuple_GET_SIZE(targets) - 1)
+                    run.finish_leaf(target, whole, shared, own)
+                    whole = None

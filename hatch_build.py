@@ -1,0 +1,54 @@
+"""Builds the compiled modules of the engine (`*.pyx`) with the wheel.
+
+Without a C compiler, or with AUTOGRAPH_PURE=1, the wheel has none, which is said: the engine then runs on Python alone.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCES = "autograph_cli/torch"
+
+
+class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]
+    """Adds the extension modules to a wheel, and to the checkout of an editable installation."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, and say what the wheel has and which Python and platform it is for."""
+        if self.target_name != "wheel" or os.environ.get("AUTOGRAPH_PURE"):
+            return
+        try:
+            made = compiled(Path(self.root))
+        except Exception as error:  # of setuptools, Cython or the compiler: whichever it is, Python's code is whole
+            self.app.display_warning(f"autograph runs without its compiled modules, slower: {error}")
+            return
+        build_data["artifacts"] += [f"/{path}" for path in made]
+        build_data.update(pure_python=False, infer_tag=True)
+
+
+def compiled(root: Path) -> list[str]:
+    """Build each `.pyx` in its folder; the paths of the modules, from the root."""
+    import numpy
+    from Cython.Build import cythonize
+    from setuptools import Distribution, Extension
+
+    os.chdir(root)
+    options = {"include_dirs": [numpy.get_include()], "extra_compile_args": FLAGS}
+    extensions = [
+        Extension(".".join(path.with_suffix("").parts), [str(path)], **options)
+        for path in sorted(Path(SOURCES).rglob("*.pyx"))
+    ]
+    distribution = Distribution({"ext_modules": cythonize(extensions, build_dir="build/cython")})
+    command = distribution.get_command_obj("build_ext")
+    command.inplace = True
+    command.ensure_finalized()
+    command.run()
+    return [command.get_ext_filename(extension.name) for extension in extensions]
+
+
+FLAGS = [] if os.name == "nt" else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
+"""Sums and products are rounded one by one, as NumPy's are."""
