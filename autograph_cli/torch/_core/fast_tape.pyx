@@ -10,6 +10,7 @@ import inspect
 
 import numpy as np
 
+cimport cython
 cimport numpy as cnp
 from cpython.number cimport PyNumber_Add, PyNumber_Multiply
 from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool
@@ -17,13 +18,13 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 
 cdef object Tensor, Node, AccumulateGrad, TensorMeta, SavedResult, Versions, LEAF, INFERENCE, process_state
-cdef object edge_of, expect, settled, strides_of, wrap_number, explain, opened_raw, freed, fit, Misfit, invalid
-cdef object thread_state, next_sequence_nr
+cdef object edge_of, expect, settled, strides_of, wrap_number, explain, opened_raw, freed, output_meta
+cdef object thread_state, next_sequence_nr, adding
 
 from .dispatch import explain
-from .gradients import Misfit, fit, invalid
+from .gradients import adding
 from .memory_format import settled, strides_of
-from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, edge_of
+from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, edge_of, output_meta
 from .saved_tensors import SavedResult, expect, freed, opened_raw
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, TensorMeta
@@ -56,6 +57,7 @@ cdef extern from *:
     Py_ssize_t Py_REFCNT(PyObject *o)
     bint PyTuple_CheckExact(PyObject *o)
     PyObject *PyWeakref_GetObject(PyObject *reference)
+    object PyWeakref_NewRef(object o, PyObject *callback)
     object PyObject_Vectorcall(PyObject *callable, PyObject **args, size_t count, PyObject *names)
     object PyObject_CallNoArgs(PyObject *callable)
     PyObject *PyList_GET_ITEM(PyObject *o, Py_ssize_t i)
@@ -74,14 +76,17 @@ cdef Py_ssize_t place(object cls, str name) except -1:
 cdef Py_ssize_t RAW = place(Tensor, "_raw"), EDGE = place(Tensor, "_edge")
 cdef Py_ssize_t COUNTER = place(Tensor, "_counter"), META = place(Tensor, "_meta")
 cdef Py_ssize_t ACCUMULATOR = place(TensorMeta, "accumulator")
+cdef Py_ssize_t ACCUMULATOR_EXTRA = place(TensorMeta, "accumulator_extra"), GRADIENT = place(TensorMeta, "grad")
+cdef Py_ssize_t HOOKS = place(TensorMeta, "hooks"), POST_HOOKS = place(TensorMeta, "post_hooks")
+cdef Py_ssize_t VARIABLE = place(AccumulateGrad, "variable")
 cdef Py_ssize_t EDGES = place(Node, "_edges"), EXTRA = place(Node, "_extra"), LIKE = place(Node, "_output_meta")
 cdef Py_ssize_t SEQ = place(Node, "_seq"), SAVED = place(Node, "_saved"), KEPT = place(Node, "_kept")
 cdef Py_ssize_t SAVED_RAW = place(SavedResult, "_raw"), SAVED_COUNTER = place(SavedResult, "_counter")
 cdef Py_ssize_t SPECIAL = place(type(process_state), "special")
 cdef Py_ssize_t WITHOUT_GRAD = place(type(process_state), "without_grad")
-cdef Py_ssize_t OBSERVER = place(type(process_state), "observer")
+cdef Py_ssize_t OBSERVER = place(type(process_state), "observer"), ANOMALY = place(type(process_state), "anomaly")
 
-cdef object ZERO = 0
+cdef object ZERO = 0, EMPTY = ()
 cdef PyObject *ndarray = <PyObject *>cnp.ndarray
 cdef object FLOAT32 = np.float32, FLOAT64 = np.float64, ARRAY = np.ndarray
 cdef object DTYPE32 = np.dtype(np.float32), DTYPE64 = np.dtype(np.float64)
@@ -140,18 +145,47 @@ cdef inline bint fits(PyObject *g, PyObject *like):
 
 
 cdef object edge_to(PyObject *tensor, PyObject *edge):
-    """`edge_of`, whose common cases are a tuple and a leaf that has its accumulator."""
+    """`edge_of`, whose common cases are a tuple and a leaf."""
     cdef PyObject *meta
     cdef PyObject *node
     if edge == <PyObject *>None or PyTuple_CheckExact(edge):
         return <object>edge
     if edge == <PyObject *>LEAF:
         meta = SLOT(tensor, META)
-        if meta != <PyObject *>None and SLOT(meta, ACCUMULATOR) != <PyObject *>None:
-            node = PyWeakref_GetObject(SLOT(meta, ACCUMULATOR))
-            if node != <PyObject *>None:
-                return (<object>node, ZERO)
+        if meta != <PyObject *>None:
+            if SLOT(meta, ACCUMULATOR) != <PyObject *>None:
+                node = PyWeakref_GetObject(SLOT(meta, ACCUMULATOR))
+                if node != <PyObject *>None:
+                    return (<object>node, ZERO)
+            if SLOT(<PyObject *>process_state, ANOMALY) == <PyObject *>False:
+                return (accumulator(tensor, meta), ZERO)
     return edge_of(<object>tensor)
+
+
+cdef object accumulator(PyObject *leaf, PyObject *meta):
+    """A new AccumulateGrad of a leaf that has none."""
+    node = new_of(<PyObject *>AccumulateGrad)
+    like = like_of(SLOT(leaf, RAW), NULL) if dtype_of(SLOT(leaf, RAW)) != NULL else output_meta(<object>SLOT(leaf, RAW))
+    number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
+    reference = PyWeakref_NewRef(node, NULL)
+    put_slot(<PyObject *>node, VARIABLE, leaf)
+    put_slot(<PyObject *>node, EDGES, <PyObject *>EMPTY)
+    put_slot(<PyObject *>node, SAVED, <PyObject *>EMPTY)
+    put_slot(<PyObject *>node, LIKE, <PyObject *>like)
+    put_slot(<PyObject *>node, SEQ, <PyObject *>number)
+    put_slot(<PyObject *>node, EXTRA, SLOT(meta, ACCUMULATOR_EXTRA))
+    put_slot(meta, ACCUMULATOR, <PyObject *>reference)
+    return node
+
+
+cdef object tensor_of(object raw):
+    """`make`: a tensor over an array, outside the graph."""
+    made = new_of(<PyObject *>Tensor)
+    put_slot(<PyObject *>made, RAW, <PyObject *>raw)
+    put_slot(<PyObject *>made, COUNTER, <PyObject *>None)
+    put_slot(<PyObject *>made, META, <PyObject *>None)
+    put_slot(<PyObject *>made, EDGE, <PyObject *>None)
+    return made
 
 
 cdef object like_of(PyObject *raw, PyObject *edge):
@@ -171,9 +205,6 @@ cdef object like_of(PyObject *raw, PyObject *edge):
 DEF MOST = 8
 DEF SAVES = 12
 
-cdef enum Cast:
-    AS_IT_IS, TOGETHER, FLOATING
-
 cdef enum Saving:
     OF_RESULT, OF_TENSOR, OF_VALUE, OF_SIZES, OF_STRIDES, OF_DTYPE, OF_RESULT_SIZES, OF_RESULT_DTYPE
 
@@ -183,16 +214,16 @@ cdef struct Operands:
     PyObject *edges[MOST]  # of the inputs; owned
 
 
+@cython.internal
 cdef class Forward:
     """An operation with one result on plain tensors: the result and its node, or None where something is not plain.
 
     `tensors`: where they stand among the arguments, and whether each may be None. `inputs`: which of them have a
-    derivative. `saving`: for each saved thing (guard, kind, argument). `sign`: the operator that does the same as the
-    kernel where the arguments after the second have their `defaults`.
+    derivative. `saving`: for each saved thing (guard, kind, argument).
     """
 
     cdef object op, node, kernel, defaults
-    cdef int count, tensors, inputs, cast, saved
+    cdef int count, tensors, inputs, saved
     cdef int at[MOST]
     cdef bint optional[MOST]
     cdef int edge_at[MOST]
@@ -201,13 +232,15 @@ cdef class Forward:
     cdef int froms[SAVES]
     cdef bint counted[SAVES]
     cdef char sign
-    cdef bint numbers, floating_numbers, elementwise, saves_result
+    cdef bint promotes, floating, numbers, floating_numbers, elementwise, saves_result
 
-    def __init__(self, op, kernel, tensors, inputs, cast, saving, sign, defaults, numbers):
-        self.op, self.node, self.kernel, self.defaults = op, op.node, kernel, defaults
+    def __init__(self, op, kernel, tensors, inputs, saving):
+        self.op, self.node, self.kernel = op, op.node, kernel
+        self.defaults = tuple([p.default for p in op.schema.parameters[2:]])
         self.count, self.tensors, self.inputs, self.saved = len(op.schema.parameters), len(tensors), len(inputs), len(saving)
-        self.cast, self.sign = cast, ord(sign) if sign else 0
-        self.numbers, self.floating_numbers = numbers, op.promotes == "floating"
+        self.sign = ord(op.sign) if op.sign else 0
+        self.promotes, self.floating = bool(op.promotes), op.floating
+        self.numbers, self.floating_numbers = op.promotes and not op.strict, op.promotes == "floating"
         self.elementwise = op.elementwise
         for i, (position, optional) in enumerate(tensors):
             self.at[i], self.optional[i] = position, optional
@@ -270,12 +303,12 @@ cdef class Forward:
     cdef bint has_dtype(self, Operands *x):
         """Whether the kernel takes the arrays without a cast."""
         cdef PyObject *first
-        if self.cast == AS_IT_IS:
+        if not self.promotes and not self.floating:
             return True
         first = dtype_of(x.raws[self.at[0]])
-        if self.cast == TOGETHER:
-            return first == dtype_of(x.raws[self.at[1]])
-        return first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64
+        if self.promotes and first != dtype_of(x.raws[self.at[1]]):
+            return False
+        return not self.floating or first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64
 
     cdef object computed(self, Operands *x):
         """What the kernel makes of the arrays."""
@@ -308,11 +341,7 @@ cdef class Forward:
             first = x.raws[self.at[0]]
             if type_of(first) == ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>first):
                 raw = settled(raw, *[<object>x.raws[self.at[i]] for i in range(self.tensors)])
-        made = new_of(<PyObject *>Tensor)
-        put_slot(<PyObject *>made, RAW, <PyObject *>raw)
-        put_slot(<PyObject *>made, COUNTER, <PyObject *>None)
-        put_slot(<PyObject *>made, META, <PyObject *>None)
-        put_slot(<PyObject *>made, EDGE, <PyObject *>None)
+        made = tensor_of(raw)
         for i in range(self.inputs):
             edge = x.given[self.edge_at[i]]
             edge = <PyObject *>None if edge == <PyObject *>None else SLOT(edge, EDGE)
@@ -428,14 +457,12 @@ def forward_of(op, kernel):
         if kind is None:
             return None
         saving.append((guard, kind, argument))
-    several = len(tensors) != 2 if op.promotes else op.floating and len(tensors) != 1
-    if several or not op.inputs or len(parameters) > MOST or len(saving) > SAVES or not op.has_derivative:
+    if op.promotes and len(tensors) != 2 or op.floating and not op.promotes and len(tensors) != 1:
         return None
-    cast = TOGETHER if op.promotes else FLOATING if op.floating else AS_IT_IS
-    defaults = tuple(p.default for p in parameters[2:])
-    numbers = bool(op.promotes and not op.strict)
-    inputs = [i for i, _ in op.input_positions]
-    return Forward(op, kernel, tensors, inputs, cast, saving, op.sign, defaults, numbers).run
+    if not op.inputs or len(parameters) > MOST or len(saving) > SAVES or not op.has_derivative:
+        return None
+    return Forward(op, kernel, tensors, [i for i, _ in op.input_positions], saving).run
+
 
 # ---------------------------------------------------------------- backward
 
@@ -443,6 +470,7 @@ cdef enum Need:
     GRAD, ONLY_GRAD, SAVED_TENSOR, SAVED_VALUE, WANTED
 
 
+@cython.internal
 cdef class Formula:
     """A formula of an operation: the numbers of the inputs whose gradients it gives, and where its arguments come from."""
 
@@ -509,6 +537,7 @@ cdef object opened(object node, object saved, Py_ssize_t index):
     return opened_raw(node, index)
 
 
+@cython.internal
 cdef class Facts:
     """What `walk` asks of the class of an operation's nodes; without `formulas`, Python's code computes gradients."""
 
@@ -641,10 +670,99 @@ cdef int let_go(object node, Facts facts) except -1:
     return 0
 
 
+cdef object summed(object g, PyObject *like):
+    """A gradient of rows added up, where `like` is one row of it; None where it is not so simple."""
+    cdef cnp.ndarray array, made
+    cdef cnp.npy_intp rows, columns
+    cdef PyObject *shape
+    if type_of(<PyObject *>g) != ndarray or not PyTuple_CheckExact(like):
+        return None
+    array = <cnp.ndarray>g
+    shape = <PyObject *>PyTuple_GET_ITEM(<tuple>like, 0)
+    if cnp.PyArray_NDIM(array) < 2 or PyTuple_GET_SIZE(<tuple>shape) != 1 or not cnp.PyArray_IS_C_CONTIGUOUS(array):
+        return None
+    columns = PyLong_AsLong(<PyObject *>PyTuple_GET_ITEM(<tuple>shape, 0))
+    if columns < 2 or cnp.PyArray_DIM(array, cnp.PyArray_NDIM(array) - 1) != columns or not cnp.PyArray_SIZE(array):
+        return None
+    if <PyObject *>cnp.PyArray_DESCR(array) != PyTuple_GET_ITEM(<tuple>like, 1):
+        return None
+    rows = cnp.PyArray_SIZE(array) // columns
+    if cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT:
+        made = cnp.PyArray_SimpleNew(1, &columns, cnp.NPY_FLOAT)
+        add_rows[float](<float *>cnp.PyArray_DATA(array), <float *>cnp.PyArray_DATA(made), rows, columns)
+    elif cnp.PyArray_TYPE(array) == cnp.NPY_DOUBLE:
+        made = cnp.PyArray_SimpleNew(1, &columns, cnp.NPY_DOUBLE)
+        add_rows[double](<double *>cnp.PyArray_DATA(array), <double *>cnp.PyArray_DATA(made), rows, columns)
+    else:
+        return None
+    return made
+
+
+cdef fused real:
+    float
+    double
+
+
+cdef void add_rows(real *table, real *total, cnp.npy_intp rows, cnp.npy_intp columns) noexcept nogil:
+    """One row after the other, as NumPy adds them up."""
+    cdef cnp.npy_intp i, j
+    for j in range(columns):
+        total[j] = table[j]
+    for i in range(1, rows):
+        for j in range(columns):
+            total[j] += table[i * columns + j]
+
+
+cdef bint accumulated(run, PyObject *leaf, object g, bint shared, bint own) except -1:
+    """Whether a gradient could be given to a leaf at once: no hooks, an array laid out as the leaf is."""
+    cdef PyObject *variable = SLOT(leaf, VARIABLE)
+    cdef PyObject *meta = SLOT(variable, META)
+    cdef PyObject *raw
+    cdef PyObject *have
+    if meta == <PyObject *>None or SLOT(variable, EDGE) != <PyObject *>LEAF or SLOT(leaf, EXTRA) != <PyObject *>None:
+        return False
+    if SLOT(meta, HOOKS) != <PyObject *>None or SLOT(meta, POST_HOOKS) != <PyObject *>None or shared:
+        return False
+    if not is_tensor(variable) or not fits(<PyObject *>g, SLOT(leaf, LIKE)) or id(g) in run.given_ids or adding.locked():
+        return False
+    raw, have = SLOT(variable, RAW), SLOT(meta, GRADIENT)
+    if type_of(<PyObject *>g) == ndarray:
+        if type_of(raw) != ndarray or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>raw):
+            return False
+        if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>g):
+            return False
+    if have != <PyObject *>None:
+        return added(have, g)
+    if type_of(<PyObject *>g) == ndarray and not (own and cnp.PyArray_BASE(<cnp.ndarray>g) == NULL):
+        g = cnp.PyArray_NewCopy(<cnp.ndarray>g, cnp.NPY_CORDER)
+    made = tensor_of(g)
+    put_slot(meta, GRADIENT, <PyObject *>made)
+    return True
+
+
+cdef bint added(PyObject *have, object g) except -1:
+    """Whether a gradient could be added to the one that is there."""
+    cdef PyObject *raw = SLOT(have, RAW) if type_of(have) == <PyObject *>Tensor else NULL
+    if raw == NULL or dtype_of(raw) == NULL:
+        return False
+    held = <object>raw
+    if type_of(raw) == ndarray:
+        held += g
+    else:
+        held = held + g
+        put_slot(have, RAW, <PyObject *>held)
+    if SLOT(have, COUNTER) == <PyObject *>None:
+        counter = [1]
+        put_slot(have, COUNTER, <PyObject *>counter)
+    else:
+        (<object>SLOT(have, COUNTER))[0] += 1
+    return True
+
+
 def walk(run, list order, f, bint plain, bint quick):
     """Run the nodes in order: `_walk` of backward_pass.py, which see."""
     cdef dict pending = run.pending, leaves = run.leaves
-    cdef bint keep = run.call.keeps_graph, recorded = run.recorded, is_leaf
+    cdef bint keep = run.call.keeps_graph, recorded = run.recorded, is_leaf, straight
     cdef set sums = set()
     cdef tuple edges, targets, edge
     cdef Facts facts
@@ -653,6 +771,7 @@ def walk(run, list order, f, bint plain, bint quick):
     cdef Py_ssize_t i, count
     only, watch = run.only, run.call.watch
     ran = None if process_state.observer is None else run.call.ran
+    straight = plain and only is None and ran is None
     for node in order:
         g = pending.pop(node)
         if only is not None:
@@ -691,8 +810,11 @@ def walk(run, list order, f, bint plain, bint quick):
                 continue
             like = SLOT(<PyObject *>target, LIKE)
             if plain and not fits(<PyObject *>g, like):
-                g = run.fitting(node, grads, edge, g)
-                quick = quick and not run.elsewhere  # the nodes that follow look at what they are given
+                fitted = summed(g, like)
+                if fitted is None:
+                    fitted = run.fitting(node, grads, edge, g)
+                    quick = quick and not run.elsewhere  # the nodes that follow look at what they are given
+                g, fitted = fitted, None
             if type_of(like) == <PyObject *>list:
                 run.deliver(target, edge[1], g)
                 continue
@@ -715,5 +837,6 @@ def walk(run, list order, f, bint plain, bint quick):
                     # Held by `grads`, `g` and `whole`: only the pass has it.
                     own = whole is not g or Py_REFCNT(<PyObject *>g) <= 3
                     shared = g is grads[-1] and edge is not <object>PyTuple_GET_ITEM(targets, PyTuple_GET_SIZE(targets) - 1)
-                    run.finish_leaf(target, whole, shared, own)
+                    if not (straight and accumulated(run, <PyObject *>target, whole, shared, own)):
+                        run.finish_leaf(target, whole, shared, own)
                     whole = None

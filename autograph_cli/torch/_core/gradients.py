@@ -19,7 +19,7 @@ from .op_namespace import operations
 from .tensor import Tensor, make
 from .views import is_dense
 
-_adding = threading.Lock()
+adding = threading.Lock()
 """Backward passes of several threads may share leaves."""
 
 
@@ -117,7 +117,7 @@ def accumulate(variable: Tensor, g: Any, held: bool = False, own: bool = False) 
     PyTorch keeps the gradient itself where nobody else holds it and its strides are right; else its copy counts as a
     change.
     """
-    with _adding:
+    with adding:
         meta = variable.meta()
         have = meta.grad
         if g.__class__ is Dispatched or (have is not None and have._raw.__class__ is Dispatched):
@@ -179,7 +179,7 @@ def _moved(a: Any, b: Any) -> bool:
 
 def accumulate_recorded(variable: Tensor, g: Tensor) -> None:
     """Add a recorded gradient to `.grad`, out of place; the first one is copied, as others may hold it."""
-    with _adding:
+    with adding:
         meta = variable.meta()
         had = meta.grad
         if had is not None:
