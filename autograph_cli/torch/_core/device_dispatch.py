@@ -62,6 +62,8 @@ def beside(raw: Any, like: Any) -> Any:
 
 def filled(like: Any, number: int) -> Any:
     """A raw array full of `number` that looks as `like` (see `output_meta`)."""
+    if isinstance(like, type):
+        return like(number)
     shape, dtype = shape_dtype(like)
     where = device_of_like(like)
     if where == META:

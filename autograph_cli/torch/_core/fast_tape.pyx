@@ -17,17 +17,18 @@ from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool
 from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 
-cdef object Tensor, Node, AccumulateGrad, TensorMeta, SavedResult, Versions, LEAF, INFERENCE, process_state
-cdef object edge_of, expect, settled, strides_of, wrap_number, explain, opened_raw, freed, output_meta
+cdef object Tensor, View, Node, AccumulateGrad, TensorMeta, SavedResult, Versions, LEAF, INFERENCE, process_state
+cdef object edge_of, expect, settled, strides_of, wrap_number, explain, opened_raw, freed, output_meta, make_view
 cdef object thread_state, next_sequence_nr, adding
 
 from .dispatch import explain
 from .gradients import adding
 from .memory_format import settled, strides_of
-from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, edge_of, output_meta
+from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, View, edge_of, output_meta
 from .saved_tensors import SavedResult, expect, freed, opened_raw
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, TensorMeta
+from .views import make_view
 from .wrapped_numbers import wrap_number
 
 cnp.import_array()
@@ -86,7 +87,10 @@ cdef Py_ssize_t SPECIAL = place(type(process_state), "special")
 cdef Py_ssize_t WITHOUT_GRAD = place(type(process_state), "without_grad")
 cdef Py_ssize_t OBSERVER = place(type(process_state), "observer"), ANOMALY = place(type(process_state), "anomaly")
 
-cdef object ZERO = 0, EMPTY = ()
+cdef Py_ssize_t VIEW_BASE = place(View, "base"), VIEW_EDGE = place(View, "edge"), VIEW_PATH = place(View, "path")
+cdef Py_ssize_t VIEW_VERSION = place(View, "version"), VIEW_CREATION = place(View, "creation")
+
+cdef object ZERO = 0, EMPTY = (), NO_REASON = ""
 cdef PyObject *ndarray = <PyObject *>cnp.ndarray
 cdef object FLOAT32 = np.float32, FLOAT64 = np.float64, ARRAY = np.ndarray
 cdef object DTYPE32 = np.dtype(np.float32), DTYPE64 = np.dtype(np.float64)
@@ -232,7 +236,7 @@ cdef class Forward:
     cdef int froms[SAVES]
     cdef bint counted[SAVES]
     cdef char sign
-    cdef bint promotes, floating, numbers, floating_numbers, elementwise, saves_result
+    cdef bint promotes, floating, numbers, floating_numbers, elementwise, view, saves_result
 
     def __init__(self, op, kernel, tensors, inputs, saving):
         self.op, self.node, self.kernel = op, op.node, kernel
@@ -241,7 +245,7 @@ cdef class Forward:
         self.sign = ord(op.sign) if op.sign else 0
         self.promotes, self.floating = bool(op.promotes), op.floating
         self.numbers, self.floating_numbers = op.promotes and not op.strict, op.promotes == "floating"
-        self.elementwise = op.elementwise
+        self.elementwise, self.view = op.elementwise, op.view
         for i, (position, optional) in enumerate(tensors):
             self.at[i], self.optional[i] = position, optional
         for i, position in enumerate(inputs):
@@ -298,7 +302,7 @@ cdef class Forward:
             Py_XINCREF(raw)
             Py_XDECREF(x.raws[position])
             x.raws[position] = raw
-        return self.has_dtype(x)
+        return self.has_dtype(x) if not self.view else type_of(x.raws[0]) == ndarray
 
     cdef bint has_dtype(self, Operands *x):
         """Whether the kernel takes the arrays without a cast."""
@@ -349,6 +353,8 @@ cdef class Forward:
         if any_edge and (SLOT(<PyObject *>process_state, WITHOUT_GRAD) == <PyObject *>ZERO or thread_state.grad):
             if self.record(made, raw, x):
                 return made
+        if self.view:
+            hang(made, x.given[0], None)
         if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
             process_state.observer.untracked(self.op.name, self.op, self.arguments(x), (made,))
         return made
@@ -388,6 +394,8 @@ cdef class Forward:
         self.save(node, edges, raw, saved_result, x)
         edge = (node, ZERO)
         put_slot(<PyObject *>made, EDGE, <PyObject *>edge)
+        if self.view:
+            hang(made, x.given[0], edge)
         if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
             process_state.observer.created(node, self.arguments(x), (made,))
         return True
@@ -432,6 +440,36 @@ cdef class Forward:
         return 0
 
 
+cdef int hang(object made, PyObject *source, object edge) except -1:
+    """`make_view`, whose common case is a view of what is no view or one of the memory as it is, with grad mode on."""
+    cdef PyObject *seen = SLOT(source, EDGE)
+    cdef PyObject *base = source
+    cdef PyObject *versions
+    cdef PyObject *creation = <PyObject *>NO_REASON
+    if type_of(seen) == <PyObject *>View:
+        base, creation = SLOT(seen, VIEW_BASE), SLOT(seen, VIEW_CREATION)
+        if SLOT(seen, VIEW_PATH) != <PyObject *>None:
+            make_view(made, <object>source, edge)
+            return 0
+    versions = SLOT(base, COUNTER)
+    if versions == <PyObject *>INFERENCE or SLOT(<PyObject *>process_state, WITHOUT_GRAD) != <PyObject *>ZERO:
+        make_view(made, <object>source, edge)
+        return 0
+    if versions == <PyObject *>None:
+        counter = [0]
+        put_slot(base, COUNTER, <PyObject *>counter)
+        versions = <PyObject *>counter
+    put_slot(<PyObject *>made, COUNTER, versions)
+    view = new_of(<PyObject *>View)
+    put_slot(<PyObject *>view, VIEW_BASE, base)
+    put_slot(<PyObject *>view, VIEW_EDGE, <PyObject *>edge)
+    put_slot(<PyObject *>view, VIEW_PATH, <PyObject *>None)
+    put_slot(<PyObject *>view, VIEW_VERSION, PyList_GET_ITEM(versions, 0))
+    put_slot(<PyObject *>view, VIEW_CREATION, creation)
+    put_slot(<PyObject *>made, EDGE, <PyObject *>view)
+    return 0
+
+
 cdef inline bint changed(PyObject *counter):
     """Whether a version must be looked at: it is not 0, or nobody counts."""
     return counter != <PyObject *>None and (
@@ -459,7 +497,7 @@ def forward_of(op, kernel):
         saving.append((guard, kind, argument))
     if op.promotes and len(tensors) != 2 or op.floating and not op.promotes and len(tensors) != 1:
         return None
-    if not op.inputs or len(parameters) > MOST or len(saving) > SAVES or not op.has_derivative:
+    if op.rereads or not op.inputs or len(parameters) > MOST or len(saving) > SAVES or not op.has_derivative:
         return None
     return Forward(op, kernel, tensors, [i for i, _ in op.input_positions], saving).run
 

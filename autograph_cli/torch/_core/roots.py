@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from .._arrays.dispatched import Dispatched
 from . import dtypes
@@ -67,7 +66,7 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
     if g is None:
         if isinstance(root, Tensor) and not root.requires_grad:
             return None
-        if np.prod(shape, dtype=int) != 1:
+        if math.prod(shape) != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
             raise RuntimeError(
