@@ -3,6 +3,7 @@ gradient."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,23 +21,28 @@ def backward_source(op: Operation, mode: str) -> str:
         for n in op.saved_names
         if sum(n in d.needs for d in op.derivatives) > 1 and op.is_tensor(n) and not _is_list(op, n)
     ]
-    derivatives = list(enumerate(op.derivatives))
-    if mode == "recorded" and len(derivatives) > 1 and op.has_derivative:
-        # In the order of their names, as in PyTorch: it tells in which order the nodes of the second derivative will
-        # run. A node without a derivative runs before all others there, so the formula that makes one comes last here.
-        derivatives.sort(key=lambda pair: (op.last in pair[1].inputs, ", ".join(pair[1].inputs)))
+    derivatives = recorded_order(op) if mode == "recorded" else op.derivatives
     for name in shared:
         before, expression = _open(op, mode, name)
         position = op.saved_names.index(name)
         lines += [f"    opened{position} = None", f"    if saved[{position}] is not None:"]
         lines += [f"        {line}" for line in (*before, f"opened{position} = {expression}")]
-    for number, derivative in derivatives:
-        lines += _formula(op, mode, number, derivative, shared)
+    for derivative in derivatives:
+        lines += _formula(op, mode, op.derivatives.index(derivative), derivative, shared)
     if op.flattens:
         lines.append("    return g0")
     else:
         lines.append(f"    return ({''.join(f'g{i}, ' for i in range(len(op.inputs)))})")
     return "\n".join(lines) + "\n"
+
+
+def recorded_order(op: Operation) -> Sequence[Derivative]:
+    """The derivatives in the order of their names, as in PyTorch: it tells in which order the nodes of the second
+    derivative will run. A node without a derivative runs before all others there, so the formula that makes one comes
+    last."""
+    if not op.has_derivative:
+        return op.derivatives
+    return sorted(op.derivatives, key=lambda d: (op.last in d.inputs, ", ".join(d.inputs)))
 
 
 def _is_list(op: Operation, name: str) -> bool:

@@ -18,14 +18,15 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 
 cdef object Tensor, View, Node, AccumulateGrad, TensorMeta, SavedResult, Versions, LEAF, INFERENCE, process_state
-cdef object edge_of, expect, settled, strides_of, wrap_number, explain, opened_raw, freed, output_meta, make_view
+cdef object edge_of, expect, settled, strides_of, wrap_number, explain, opened_raw, unpack, freed, output_meta, make_view
 cdef object thread_state, next_sequence_nr, adding
 
+from .backward_source import recorded_order
 from .dispatch import explain
 from .gradients import adding
 from .memory_format import settled, strides_of
 from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, View, edge_of, output_meta
-from .saved_tensors import SavedResult, expect, freed, opened_raw
+from .saved_tensors import SavedResult, expect, freed, opened_raw, unpack
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, TensorMeta
 from .views import make_view
@@ -98,7 +99,6 @@ cdef object DTYPE32 = np.dtype(np.float32), DTYPE64 = np.dtype(np.float64)
 cdef object add_up = np.add.reduce
 
 cdef set seen_as_tensors = {Tensor}
-cdef set seen_as_others = set()
 
 
 cdef bint is_tensor(PyObject *x):
@@ -527,8 +527,8 @@ cdef class Formula:
         for i, (kind, number) in enumerate(needs):
             self.kinds[i], self.numbers[i] = kind, number
 
-    cdef object run(self, object node, object f, object grad, object saved, tuple edges):
-        """What the formula gives for a node."""
+    cdef object run(self, Facts facts, object node, object f, object grad, object saved, tuple edges, bint recorded):
+        """What the formula gives for a node, on tensors if it is `recorded`."""
         cdef int i
         cdef PyObject *args[MOST + 1]
         cdef list held = []
@@ -538,7 +538,7 @@ cdef class Formula:
                 args[i + 1] = <PyObject *>grad
                 continue
             if self.kinds[i] == SAVED_TENSOR:
-                item = opened(node, saved, self.numbers[i])
+                item = unpacked(facts, node, saved, self.numbers[i]) if recorded else opened(node, saved, self.numbers[i])
             elif self.kinds[i] == SAVED_VALUE:
                 item = saved[self.numbers[i]]
             elif self.kinds[i] == ONLY_GRAD:
@@ -550,12 +550,24 @@ cdef class Formula:
         return PyObject_Vectorcall(<PyObject *>self.function, args, self.count + 1, NULL)
 
 
+cdef bint unchanged(object node, Py_ssize_t index, PyObject *counter) except -1:
+    """Whether a saved tensor has the version that it was saved at."""
+    cdef PyObject *extra
+    if counter == <PyObject *>None:
+        return True
+    extra = SLOT(<PyObject *>node, EXTRA)
+    if extra == <PyObject *>None:
+        return PyList_GET_ITEM(counter, 0) == <PyObject *>ZERO
+    if type_of(extra) != <PyObject *>Versions:
+        return False
+    return (<object>extra).versions.get(index, ZERO) == <object>PyList_GET_ITEM(counter, 0)
+
+
 cdef object opened(object node, object saved, Py_ssize_t index):
     """The array of a saved tensor, whose version is checked."""
     cdef PyObject *item = <PyObject *>PyTuple_GET_ITEM(<tuple>saved, index)
     cdef PyObject *raw
     cdef PyObject *counter
-    cdef PyObject *extra
     if item == <PyObject *>None:
         return None
     if type_of(item) == <PyObject *>SavedResult:
@@ -564,52 +576,73 @@ cdef object opened(object node, object saved, Py_ssize_t index):
         raw, counter = SLOT(item, RAW), SLOT(item, COUNTER)
     else:
         return (<object>item)._raw if (<object>item)._counter is None else opened_raw(node, index)
-    if counter == <PyObject *>None:
+    if counter == <PyObject *>None or dtype_of(raw) != NULL and unchanged(node, index, counter):
         return <object>raw
-    if dtype_of(raw) != NULL:
-        extra = SLOT(<PyObject *>node, EXTRA)
-        if extra == <PyObject *>None:
-            if PyList_GET_ITEM(counter, 0) == <PyObject *>ZERO:
-                return <object>raw
-        elif type_of(extra) == <PyObject *>Versions:
-            if (<object>extra).versions.get(index, ZERO) == <object>PyList_GET_ITEM(counter, 0):
-                return <object>raw
     return opened_raw(node, index)
+
+
+cdef object unpacked(Facts facts, object node, object saved, Py_ssize_t index):
+    """`unpack`, whose common cases are a result and a tensor that has the history it had."""
+    cdef PyObject *item = <PyObject *>PyTuple_GET_ITEM(<tuple>saved, index)
+    cdef PyObject *edge
+    cdef PyObject *then
+    if type_of(item) == <PyObject *>SavedResult:
+        if unchanged(node, index, SLOT(item, SAVED_COUNTER)):
+            made = tensor_of(<object>SLOT(item, SAVED_RAW))
+            put_slot(<PyObject *>made, COUNTER, SLOT(item, SAVED_COUNTER))
+            number = facts.results[index]
+            if number in facts.differentiable:
+                own = (node, number)
+                put_slot(<PyObject *>made, EDGE, <PyObject *>own)
+            return made
+    elif is_tensor(item) and unchanged(node, index, SLOT(item, COUNTER)):
+        edge = SLOT(item, EDGE)
+        if facts.edges[index] is None or edge == <PyObject *>LEAF:
+            return <object>item
+        then = <PyObject *>PyTuple_GET_ITEM(<tuple>SLOT(<PyObject *>node, EDGES), facts.edges[index])
+        if edge == then or PyTuple_CheckExact(edge) and PyTuple_CheckExact(then) and <object>edge == <object>then:
+            return <object>item
+    return unpack(node, index)
 
 
 @cython.internal
 cdef class Facts:
     """What `walk` asks of the class of an operation's nodes; without `formulas`, Python's code computes gradients."""
 
-    cdef object frees, raw
+    cdef object frees
     cdef bint takes_none, saves
     cdef Py_ssize_t inputs
-    cdef tuple formulas
+    cdef tuple formulas, in_recorded_order
+    cdef tuple edges, results
+    """For each saved thing, the number of the input or of the result that it is."""
+    cdef object differentiable
 
     def __init__(self, cls):
-        self.frees, self.takes_none = cls._frees, cls._takes_none
         op = cls._operation
-        self.formulas = () if "_run_raw" in vars(cls) and op.derivatives == () else formulas_of(op)
+        self.frees, self.takes_none, self.differentiable = cls._frees, cls._takes_none, cls._differentiable
+        self.edges, self.results = cls._item_edges, cls._item_results
         self.inputs, self.saves = len(op.inputs), bool(op.saved_names)
+        self.formulas = formulas_of(op, op.derivatives)
+        self.in_recorded_order = formulas_of(op, recorded_order(op))
 
-    cdef object gradients(self, object node, object f, object grad, tuple edges):
-        """The gradients of the inputs, as `Node._run_raw` gives them."""
+    cdef object gradients(self, object node, object f, object grad, tuple edges, bint recorded):
+        """The gradients of the inputs, as `Node._run_raw` or `Node._run_recorded` gives them."""
         cdef Formula formula
         cdef Py_ssize_t i
         cdef bint wanted
         cdef object saved = <object>SLOT(<PyObject *>node, SAVED)
         if not self.formulas or (saved is not None and type(saved) is not tuple):
-            return node._run_raw(f, grad, edges)
+            return node._run_recorded(f, grad, edges) if recorded else node._run_raw(f, grad, edges)
         if self.saves and saved is None:
             raise freed()
         grads = [None] * self.inputs
-        for formula in self.formulas:
+        for formula in self.in_recorded_order if recorded else self.formulas:
             wanted = False
             for i in formula.targets:
                 wanted = wanted or <PyObject *>PyTuple_GET_ITEM(edges, i) != <PyObject *>None
             if not wanted:
                 continue
-            found = formula.run(node, f, grad, saved, edges)
+            found = formula.run(self, node, f, grad, saved, edges, recorded)
             if formula.joint:
                 for i, one in zip(formula.targets, found, strict=True):
                     grads[i] = one
@@ -618,13 +651,13 @@ cdef class Facts:
         return tuple(grads)
 
 
-cdef tuple formulas_of(op):
-    """The formulas of an operation, in the order in which `backward_source.py` writes them; none where they are given lists."""
+cdef tuple formulas_of(op, derivatives):
+    """The formulas of an operation; none where they are given lists."""
     if op.flattens or op.takes_lists or not op.has_derivative:
         return ()
     positions = {p.name: i for i, p in enumerate(op.inputs)}
     made = []
-    for derivative in op.derivatives:
+    for derivative in derivatives:
         needs = []
         for name in derivative.needs:
             if name == "mask" and "mask" not in op.saved_names:
@@ -692,12 +725,12 @@ cdef bint misfits(tuple edges, object grads) except -1:
 cdef object gradients(run, object node, Facts facts, object f, object g, tuple edges, bint recorded):
     """What a node without hooks gives; `facts` are those of an operation."""
     targets = <tuple>SLOT(<PyObject *>node, EDGES)
-    if recorded:
-        grads = node._run_recorded(f, g) if edges is targets else node._run_recorded(f, g, edges)
-        return run.fitted(node, grads) if misfits(targets, grads) else grads
     if facts is not None:
-        return facts.gradients(node, f, g, edges)
-    return node._run_raw(f, g) if edges is targets else node._run_raw(f, g, edges)
+        grads = facts.gradients(node, f, g, edges, recorded)
+    else:
+        compute = node._run_recorded if recorded else node._run_raw
+        grads = compute(f, g) if edges is targets else compute(f, g, edges)
+    return run.fitted(node, grads) if recorded and misfits(targets, grads) else grads
 
 
 cdef int let_go(object node, Facts facts) except -1:
