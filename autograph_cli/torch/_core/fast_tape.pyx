@@ -151,7 +151,7 @@ cdef inline bint fits(PyObject *g, PyObject *like):
 
 
 cdef object edge_to(PyObject *tensor, PyObject *edge):
-    """`edge_of`, whose common cases are a tuple and a leaf."""
+    """`edge_of`, whose common cases are a tuple, a leaf and a view as it was made."""
     cdef PyObject *meta
     cdef PyObject *node
     if edge == <PyObject *>None or PyTuple_CheckExact(edge):
@@ -163,8 +163,11 @@ cdef object edge_to(PyObject *tensor, PyObject *edge):
                 node = PyWeakref_GetObject(SLOT(meta, ACCUMULATOR))
                 if node != <PyObject *>None:
                     return (<object>node, ZERO)
-            if SLOT(<PyObject *>process_state, ANOMALY) == <PyObject *>False:
+            if not <object>SLOT(<PyObject *>process_state, ANOMALY):
                 return (accumulator(tensor, meta), ZERO)
+    elif type_of(edge) == <PyObject *>View and PyTuple_CheckExact(SLOT(edge, VIEW_EDGE)):
+        if SLOT(edge, VIEW_VERSION) == PyList_GET_ITEM(SLOT(tensor, COUNTER), 0):
+            return <object>SLOT(edge, VIEW_EDGE)
     return edge_of(<object>tensor)
 
 
