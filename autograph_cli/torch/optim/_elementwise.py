@@ -17,7 +17,7 @@ from .._arrays.sparse import Coo
 from .._core.overlapping import may_repeat, rows
 from .._core.registry import functions
 from .._core.state import process_state, thread_state
-from .._core.tensor import Tensor, make, materialize
+from .._core.tensor import Tensor, counter, make, materialize
 from .._core.views import bump, changes, check_own_memory
 from .._kernels.inplace import updates
 from ._recorded import recorded
@@ -80,15 +80,20 @@ class Elementwise(Optimizer):
         if differentiable and group.get("foreach"):
             raise AssertionError("_foreach ops don't support autograd")
         run = self._on_tensors if differentiable else self._on_arrays
+        stateless = not (names or self.counts_steps)
+        numbers = self.numbers(group, {}, 0.0) if stateless else ()
+        arrays: list[Tensor] = []
         for p in group["params"]:
             meta = p._meta
             if meta is None or meta.grad is None:
                 continue
             if meta.grad._raw.__class__ is Coo and self.sparse_text is not None:
                 raise RuntimeError(self.sparse_text.format(type(self).__name__))
-            state = self._state_of(p, group, names) if names or self.counts_steps else {}
-            numbers = self.numbers(group, state, count(state) if self.counts_steps else 0.0)
-            run(group, p, meta.grad, [state[name] for name in names], numbers)
+            if not stateless:
+                state = self._state_of(p, group, names)
+                numbers = self.numbers(group, state, count(state) if self.counts_steps else 0.0)
+                arrays = [state[name] for name in names]
+            run(group, p, meta.grad, arrays, numbers)
 
     # -- state
 
@@ -137,17 +142,21 @@ class Elementwise(Optimizer):
 
     def _on_arrays(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
         changes(p)
-        raw, g = p._raw, resolved(grad._raw)
-        check_own_memory(raw)
+        raw, g = p._raw, grad._raw
+        in_order = raw.__class__ is np.ndarray and raw.flags.c_contiguous
+        if g.__class__ is not np.ndarray:
+            g = resolved(g)
+            if g.__class__ is Coo:
+                g = self.take_rows(g, group)
+        if not in_order:
+            check_own_memory(raw)
         f = updates(raw)
-        if g.__class__ is Coo:
-            g = self.take_rows(g, group)
         if group["maximize"]:
             g = -g
         if raw.dtype == f.dtype and raw.ndim:
             arrays = tuple([materialize(t) for t in state])
-            in_parts = (raw.size > 2 * BLOCK and f.rules is None) or may_repeat(raw)
-            rule = getattr(f.rules, self.kernel, self.rule)
+            in_parts = (raw.size > 2 * BLOCK and f.rules is None) or (not in_order and may_repeat(raw))
+            rule = self.rule if f.rules is None else getattr(f.rules, self.kernel, self.rule)
             for part in _blocks((raw, g, *arrays)) if in_parts else ((raw, g, *arrays),):
                 rule(f, part[0], part[1], part[2:], numbers)
         else:
@@ -155,8 +164,7 @@ class Elementwise(Optimizer):
             self.rule(f, opened[0], f.opened(g), tuple(opened[1:]), numbers)
             for t, changed in zip((p, *state), opened, strict=True):
                 t._raw = f.closed(t._raw, changed)
-        for _ in range(self.writes(group)):
-            bump(p)
+        counter(p)[0] += self.writes(group)
         for t in state:
             if t._counter is not None:
                 bump(t)
@@ -201,10 +209,10 @@ def start_counting(state: dict[str, Any], group: dict[str, Any] | None = None) -
 
 def count(state: dict[str, Any]) -> float:
     """Count one step in the state; the number reached."""
-    counter = state["step"]
-    counter._raw = raw = counter._raw.dtype.type(counter._raw + 1)
-    if counter._counter is not None:
-        bump(counter)
+    steps = state["step"]
+    steps._raw = raw = steps._raw.dtype.type(steps._raw + 1)
+    if steps._counter is not None:
+        bump(steps)
     return float(raw)
 
 
