@@ -21,6 +21,8 @@ Site = tuple[CodeType, int]
 """A position in compiled code: the code and the offset of the instruction."""
 
 _OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
+COMPILED = os.path.join("autograph_cli", "torch", "")
+"""How tracebacks name the files of compiled modules: from the root of the project on."""
 _LIBRARY = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib"))
 _PACKAGES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("purelib", "platlib"))
 _RUNNER = os.path.join(_OURS, "record", "runner.py")
@@ -63,7 +65,7 @@ def _classify(filename: str) -> int:
         return PASS
     if filename == _RUNNER or (filename.endswith(_NOTEBOOK) and filename.startswith(_PACKAGES)):
         return RUNNER
-    if filename.startswith((*_engines, _OURS, "<autograph ", "<frozen ", "<__array_function__")):
+    if filename.startswith((*_engines, _OURS, COMPILED, "<autograph ", "<frozen ", "<__array_function__")):
         return ENGINE
     return ENGINE if filename.startswith(_LIBRARY) and not filename.startswith(_PACKAGES) else USER
 

@@ -9,7 +9,7 @@ from types import TracebackType
 
 import autograph_cli
 from autograph_cli.graph import Source
-from autograph_cli.record.source_locations import USER, Sources, kind_of
+from autograph_cli.record.source_locations import COMPILED, USER, Sources, kind_of
 
 OURS = os.path.join(os.path.dirname(autograph_cli.__file__), "")
 FROZEN = ("<frozen importlib", "<frozen runpy")
@@ -70,7 +70,7 @@ def trim(error: BaseException) -> None:
 def _own(traceback: TracebackType | None) -> TracebackType | None:
     frames = []
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith((OURS, *FROZEN)):
+        if not traceback.tb_frame.f_code.co_filename.startswith((OURS, COMPILED, *FROZEN)):
             frames.append(traceback)
         traceback = traceback.tb_next
     kept: TracebackType | None = None

@@ -10,6 +10,9 @@ import importlib
 import os
 from types import ModuleType
 
+FILES = os.path.join("autograph_cli", "torch", "")
+"""How tracebacks begin the names of their files, which they know from the root of the project on."""
+
 
 def compiled(name: str) -> ModuleType | None:
     """The compiled module of this name within the engine, as `_core.fast_tape`; None without it."""

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._compiled import FILES
 from .class_names import type_name
 from .errors import is_refusal
 from .overrides import unasked
@@ -434,7 +435,7 @@ def _internal(error: Exception) -> bool:
     if trace is None:
         return False
     file = trace.tb_frame.f_code.co_filename
-    return file != __file__ and (file.startswith((_ENGINE, "<")) or "numpy" in file)
+    return file != __file__ and (file.startswith((_ENGINE, FILES, "<")) or "numpy" in file)
 
 
 def parameters_of(run: Any) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from .._compiled import FILES
 from ._slots import ENDED, HERE, RAISED, Slots, files_of_mpi, new_file
 from ._transport import Mpi, mpi
 
@@ -178,7 +179,7 @@ def fail(error: BaseException) -> None:
     trace, where = error.__traceback__, ""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if not name.startswith(_PACKAGE):
+        if not name.startswith((_PACKAGE, FILES)):
             where = f" at {os.path.basename(name)}:{trace.tb_lineno}"
         trace = trace.tb_next
     _here.failed = True

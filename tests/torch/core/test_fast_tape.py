@@ -1,0 +1,76 @@
+"""The compiled tape does what Python's code does."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograph_cli import torch
+from autograph_cli.torch._core.codegen import fast_tape
+from autograph_cli.torch._core.operation import table
+from tests.torch.core.plain_programs import observed
+
+ROOT = Path(__file__).parents[3]
+pytestmark = [
+    pytest.mark.skipif(fast_tape() is None, reason="the compiled modules are not built, or AUTOGRAPH_PURE is set"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+def test_programs_print_and_record_the_same_without_it() -> None:
+    asked = [sys.executable, "-W", "ignore", "-m", "tests.torch.core.plain_programs"]
+    done = subprocess.run(asked, cwd=ROOT, env=os.environ | {"AUTOGRAPH_PURE": "1"}, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    pure, here = json.loads(done.stdout), observed()
+    assert here.keys() == pure.keys()
+    for name, seen in here.items():
+        assert seen == pure[name], name
+
+
+@pytest.mark.parametrize(
+    "name", ["add", "mul", "div", "sin", "exp", "mm", "addmm", "t", "view", "relu", "pow_Tensor_Scalar"]
+)
+def test_it_runs_common_operations(name: str) -> None:
+    assert fast_tape().forward_of(table[name], table[name].kernel_function) is not None
+
+
+def test_what_is_not_plain_is_left_to_python() -> None:
+    op = table["mul"]
+    run = fast_tape().forward_of(op, op.kernel_function)
+    x = torch.ones(3, requires_grad=True)
+    assert run(x, x) is not None
+    assert run(x, 2) is not None
+    for other in (True, "a", None, torch.ones(3, dtype=torch.float64), torch.ones(3, device="meta"), [1]):
+        assert run(x, other) is None
+
+
+def _turn(x: Any, w: Any, y: Any) -> None:
+    h = torch.tanh(x @ w.T + 1) * 2
+    with torch.no_grad():
+        h.detach() * h
+    with pytest.raises(RuntimeError):
+        x * torch.ones(7)
+    loss = ((h.view(-1)[1:] - y) ** 2).mean() + torch.nn.functional.linear(x, w).relu().sum()
+    (slope,) = torch.autograd.grad(loss, x, create_graph=True)
+    (slope.norm() + loss).backward()
+    w.grad = x.grad = None
+
+
+def test_it_keeps_nothing() -> None:
+    x, w = torch.randn(4, 3, requires_grad=True), torch.nn.Parameter(torch.randn(2, 3))
+    y = torch.randn(7)
+    for _ in range(20):
+        _turn(x, w, y)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(200):
+        _turn(x, w, y)
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 100
