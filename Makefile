@@ -18,7 +18,7 @@ MPIEXEC ?=
 .DEFAULT_GOAL := help
 SITE_ENV ?= build/venv-docs
 
-.PHONY: docs man package release help venv demo pictures gallery snapshots test test-gpu test-pythons lint bench bench-gpu bench-guard conformance conformance-update clean
+.PHONY: docs man package release help venv demo pictures gallery snapshots test test-pure test-gpu test-pythons lint bench bench-gpu bench-guard conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -70,6 +70,9 @@ release: package  ## tag the version of autograph_cli/__init__.py, with its note
 test: venv  ## run all tests, on all cores; SEED=7 shuffles them
 	AUTOGRAPH_SHUFFLE=$(SEED) $(BIN)/python -m pytest -q -n auto --dist worksteal
 
+test-pure: venv  ## run the tests without the compiled modules
+	AUTOGRAPH_PURE=1 $(MAKE) --no-print-directory test
+
 test-gpu: venv  ## run the tests of the device cuda on a GPU; CUDA=cuda13 for a driver of CUDA 13
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(CUDA)]'
 	AUTOGRAPH_GPU=1 $(BIN)/python -m pytest -q -m strict_array tests/strict_array
@@ -100,6 +103,7 @@ bench-gpu: $(COMPARE)/.installed  ## time the engine beside PyTorch on a GPU, an
 
 bench-guard: venv  ## count what small steps do; fails where one does 5 % more than the committed figures
 	$(BIN)/python benchmarks/guard.py
+	AUTOGRAPH_PURE=1 $(BIN)/python benchmarks/guard.py
 
 $(COMPARE)/.installed: pyproject.toml $(SOURCES)
 	$(PYTHON) -m venv $(COMPARE)

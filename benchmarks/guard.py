@@ -23,12 +23,13 @@ from rows import ROWS
 
 import autograph_cli
 from autograph_cli import torch
+from autograph_cli.torch._core.codegen import fast_tape
 
 FIGURES = Path(__file__).with_name("guard.json")
 PACKAGE = str(Path(autograph_cli.__file__).parent)
 COUNTED = ("chain_0d", "chain_16", "mlp_sgd", "gradient_penalty", "block_plain", "block_functional")
 ALLOWED = 1.05
-VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}" + (", compiled" if fast_tape() else "")
 
 
 def counted(turn: Callable[[], Any]) -> tuple[Counter[CodeType], Counter[CodeType]]:

@@ -8,15 +8,19 @@ import shutil
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import click
 
+import autograph_cli
 from autograph_cli import __version__
 from autograph_cli.cli.printing import say
 
 NEEDED = ("numpy", "ml_dtypes", "click", "rich", "graphviz", "graphviz-pure")
 OPTIONAL = ("torch",)
 SYSTEM_LAYOUT = ("dot",)
+TAPE = Path(autograph_cli.__file__).parent / "torch" / "_core" / "fast_tape"
+"""Where the compiled tape is, without the ending that names Python and platform; its source ends with `.pyx`."""
 
 
 @click.command
@@ -54,7 +58,9 @@ def sections() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _engines() -> Iterator[tuple[str, str]]:
-    yield "builtin", f"NumPy {_version('numpy')}, serves import torch"
+    found = not os.environ.get("AUTOGRAPH_PURE") and any(TAPE.parent.glob(f"{TAPE.name}.*[!x]"))
+    compiled = "compiled" if found else "without compiled modules"
+    yield "builtin", f"NumPy {_version('numpy')}, {compiled}, serves import torch"
     installed = _version("torch")
     folders = [os.path.dirname(sys.executable), os.environ.get("PATH", "")]
     started, mpi = shutil.which("mpiexec", path=os.pathsep.join(folders)), _version("mpi4py")
