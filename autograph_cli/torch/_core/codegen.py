@@ -47,7 +47,7 @@ def install(op: Operation) -> None:
     casts = op.promotes or op.floating or op.view or op.moves
     source = forward_source if written and (simple or not casts) else dispatched_source
     late = _Signature(op).late
-    op.function = late(partial(source, op), quick=simple)
+    op.function = late(partial(source, op), quick=True)
     op.function.op = op
     if op.promotes and simple:
         op.operator = late(partial(forward_source, op, operator=True), "operator", quick=True)

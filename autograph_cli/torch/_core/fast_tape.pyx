@@ -19,7 +19,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTu
 
 cdef object Tensor, View, Node, AccumulateGrad, TensorMeta, SavedResult, Versions, LEAF, INFERENCE, process_state
 cdef object edge_of, expect, settled, strides_of, wrap_number, explain, opened_raw, unpack, freed, output_meta, make_view
-cdef object thread_state, next_sequence_nr, adding
+cdef object thread_state, next_sequence_nr, adding, CATEGORY, FLOATING, MULTIPLE, NO_GRAD
 
 from .backward_source import recorded_order
 from .dispatch import explain
@@ -29,7 +29,8 @@ from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, View, edge_of
 from .saved_tensors import SavedResult, expect, freed, opened_raw, unpack
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, TensorMeta
-from .views import make_view
+from .dtypes import CATEGORY, FLOATING
+from .views import MULTIPLE, NO_GRAD, make_view
 from .wrapped_numbers import wrap_number
 
 cnp.import_array()
@@ -225,7 +226,7 @@ cdef struct Operands:
 
 @cython.internal
 cdef class Forward:
-    """An operation with one result on plain tensors: the result and its node, or None where something is not plain.
+    """An operation on plain tensors: its results and their node, or None where something is not plain.
 
     `tensors`: where they stand among the arguments, and whether each may be None. `inputs`: which of them have a
     derivative. `saving`: for each saved thing (guard, kind, argument).
@@ -241,7 +242,7 @@ cdef class Forward:
     cdef int froms[SAVES]
     cdef bint counted[SAVES]
     cdef char sign
-    cdef bint promotes, floating, numbers, floating_numbers, elementwise, view, saves_result
+    cdef bint promotes, floating, numbers, floating_numbers, elementwise, view, multiple
 
     def __init__(self, op, kernel, tensors, inputs, saving):
         self.op, self.node, self.kernel = op, op.node, kernel
@@ -250,16 +251,14 @@ cdef class Forward:
         self.sign = ord(op.sign) if op.sign else 0
         self.promotes, self.floating = bool(op.promotes), op.floating
         self.numbers, self.floating_numbers = op.promotes and not op.strict, op.promotes == "floating"
-        self.elementwise, self.view = op.elementwise, op.view
+        self.elementwise, self.view, self.multiple = op.elementwise, op.view, op.multiple
         for i, (position, optional) in enumerate(tensors):
             self.at[i], self.optional[i] = position, optional
         for i, position in enumerate(inputs):
             self.edge_at[i] = position
-        self.saves_result = False
         for i, (guard, kind, argument) in enumerate(saving):
             self.guards[i] = -1 if guard is None else guard
             self.kinds[i], self.froms[i] = kind, -1 if argument is None else argument
-            self.saves_result |= kind == OF_RESULT
 
     def run(self, *args):
         """The result of the operation on these arguments; None where Python's code must look at them."""
@@ -270,7 +269,7 @@ cdef class Forward:
         for i in range(MOST):
             x.given[i] = x.raws[i] = x.edges[i] = NULL
         try:
-            return self.made(args, &x) if self.plain(args, &x) else None
+            return self.made(&x) if self.plain(args, &x) else None
         finally:
             for i in range(MOST):
                 Py_XDECREF(x.given[i])
@@ -339,33 +338,40 @@ cdef class Forward:
         cdef int i
         return tuple([<object>x.given[i] for i in range(self.count)])
 
-    cdef object made(self, tuple args, Operands *x):
-        """The result, with its node where one is to be recorded."""
+    cdef object made(self, Operands *x):
+        """The result, or all of them in a tuple, with a node where one is to be recorded."""
         cdef int i
         cdef PyObject *first
         cdef PyObject *edge
         cdef bint any_edge = False
-        raw = self.computed(x)
-        if self.elementwise and type_of(<PyObject *>raw) == ndarray and cnp.PyArray_NDIM(<cnp.ndarray>raw) > 1:
-            first = x.raws[self.at[0]]
-            if type_of(first) == ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>first):
-                raw = settled(raw, *[<object>x.raws[self.at[i]] for i in range(self.tensors)])
-        made = tensor_of(raw)
+        node = None
+        found = self.computed(x)
+        if self.multiple:
+            outputs = tuple([tensor_of(raw) for raw in found])
+        else:
+            if self.elementwise and type_of(<PyObject *>found) == ndarray and cnp.PyArray_NDIM(<cnp.ndarray>found) > 1:
+                first = x.raws[self.at[0]]
+                if type_of(first) == ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>first):
+                    found = settled(found, *[<object>x.raws[self.at[i]] for i in range(self.tensors)])
+            outputs = (tensor_of(found),)
         for i in range(self.inputs):
             edge = x.given[self.edge_at[i]]
             edge = <PyObject *>None if edge == <PyObject *>None else SLOT(edge, EDGE)
             any_edge = any_edge or edge != <PyObject *>None
         if any_edge and (SLOT(<PyObject *>process_state, WITHOUT_GRAD) == <PyObject *>ZERO or thread_state.grad):
-            if self.record(made, raw, x):
-                return made
+            node = self.record(outputs, x)
         if self.view:
-            hang(made, x.given[0], None)
+            for made in outputs:
+                hang(made, x.given[0], self.multiple)
         if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
-            process_state.observer.untracked(self.op.name, self.op, self.arguments(x), (made,))
-        return made
+            if node is None:
+                process_state.observer.untracked(self.op.name, self.op, self.arguments(x), outputs)
+            else:
+                process_state.observer.created(node, self.arguments(x), outputs)
+        return outputs if self.multiple else outputs[0]
 
-    cdef bint record(self, object made, object raw, Operands *x) except -1:
-        """Give the result its node; False where no input has an edge after all."""
+    cdef object record(self, tuple outputs, Operands *x):
+        """Give the results their node; None where no input has an edge after all."""
         cdef int i
         cdef PyObject *tensor
         cdef bint any_edge = False
@@ -382,48 +388,50 @@ cdef class Forward:
             <object>x.given[self.edge_at[i]] is not None and (<object>x.given[self.edge_at[i]]).requires_grad
             for i in range(self.inputs)
         ]):
-            return False
-        saved_result = None
-        if self.saves_result:
-            counter = [0]
-            put_slot(<PyObject *>made, COUNTER, <PyObject *>counter)
-            saved_result = new_of(<PyObject *>SavedResult)
-            put_slot(<PyObject *>saved_result, SAVED_RAW, <PyObject *>raw)
-            put_slot(<PyObject *>saved_result, SAVED_COUNTER, <PyObject *>counter)
+            return None
         node = new_of(<PyObject *>self.node)
         put_slot(<PyObject *>node, EDGES, <PyObject *>edges)
         put_slot(<PyObject *>node, EXTRA, <PyObject *>None)
         put_slot(<PyObject *>node, SEQ, <PyObject *>number)
-        like = like_of(<PyObject *>raw, <PyObject *>PyTuple_GET_ITEM(edges, 0))
+        if self.multiple:
+            like = [like_of(SLOT(<PyObject *>made, RAW), NULL) for made in outputs]
+        else:
+            like = like_of(SLOT(<PyObject *>outputs[0], RAW), <PyObject *>PyTuple_GET_ITEM(edges, 0))
         put_slot(<PyObject *>node, LIKE, <PyObject *>like)
-        self.save(node, edges, raw, saved_result, x)
-        edge = (node, ZERO)
-        put_slot(<PyObject *>made, EDGE, <PyObject *>edge)
-        if self.view:
-            hang(made, x.given[0], edge)
-        if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
-            process_state.observer.created(node, self.arguments(x), (made,))
-        return True
+        self.save(node, edges, outputs, x)
+        for i in range(len(outputs)):
+            made = outputs[i]
+            if not self.multiple or self.differentiable(i, SLOT(<PyObject *>made, RAW)):
+                edge = (node, i)
+                put_slot(<PyObject *>made, EDGE, <PyObject *>edge)
+        return node
 
-    cdef int save(self, object node, tuple edges, object raw, object saved_result, Operands *x) except -1:
+    cdef bint differentiable(self, int i, PyObject *raw) except -1:
+        """Whether an output of several can have a gradient, by its name and its dtype."""
+        names = self.op.schema.outputs
+        if self.op.nondifferentiable and names[i if i < len(names) else 0] in self.op.nondifferentiable:
+            return False
+        return CATEGORY[(<object>raw).dtype] >= FLOATING
+
+    cdef int save(self, object node, tuple edges, tuple outputs, Operands *x) except -1:
         """Keep with the node what its formulas name, and the versions of it that are not 0."""
         cdef int i, kind, guard
         cdef PyObject *given
         saved = PyTuple_New(self.saved)
         for i in range(self.saved):
             kind, guard = self.kinds[i], self.guards[i]
-            given = x.given[self.froms[i]] if self.froms[i] >= 0 else NULL
+            given = x.given[self.froms[i]] if self.froms[i] >= 0 and kind != OF_RESULT else NULL
             wanted = guard < 0 or <PyObject *>PyTuple_GET_ITEM(edges, guard) != <PyObject *>None
             if kind == OF_RESULT:
-                item = saved_result
+                item = saved_result(<PyObject *>outputs[self.froms[i]])
             elif kind == OF_TENSOR:
                 item = <object>given if wanted else None
             elif kind == OF_VALUE:
                 item = <object>given
             elif kind == OF_RESULT_SIZES:
-                item = raw.shape
+                item = (<object>SLOT(<PyObject *>outputs[0], RAW)).shape
             elif kind == OF_RESULT_DTYPE:
-                item = raw.dtype
+                item = (<object>SLOT(<PyObject *>outputs[0], RAW)).dtype
             elif given == <PyObject *>None:
                 item = None
             elif not wanted:
@@ -445,8 +453,20 @@ cdef class Forward:
         return 0
 
 
-cdef int hang(object made, PyObject *source, object edge) except -1:
+cdef object saved_result(PyObject *made):
+    """A result as its own node saves it."""
+    if SLOT(made, COUNTER) == <PyObject *>None:
+        counter = [0]
+        put_slot(made, COUNTER, <PyObject *>counter)
+    item = new_of(<PyObject *>SavedResult)
+    put_slot(<PyObject *>item, SAVED_RAW, SLOT(made, RAW))
+    put_slot(<PyObject *>item, SAVED_COUNTER, SLOT(made, COUNTER))
+    return item
+
+
+cdef int hang(object made, PyObject *source, bint multiple) except -1:
     """`make_view`, whose common case is a view of what is no view or one of the memory as it is, with grad mode on."""
+    edge = <object>SLOT(<PyObject *>made, EDGE)
     cdef PyObject *seen = SLOT(source, EDGE)
     cdef PyObject *base = source
     cdef PyObject *versions
@@ -454,11 +474,13 @@ cdef int hang(object made, PyObject *source, object edge) except -1:
     if type_of(seen) == <PyObject *>View:
         base, creation = SLOT(seen, VIEW_BASE), SLOT(seen, VIEW_CREATION)
         if SLOT(seen, VIEW_PATH) != <PyObject *>None:
-            make_view(made, <object>source, edge)
+            make_view(made, <object>source, edge, multiple)
             return 0
+    if multiple:
+        creation = <PyObject *>(NO_GRAD if edge is None else MULTIPLE)
     versions = SLOT(base, COUNTER)
     if versions == <PyObject *>INFERENCE or SLOT(<PyObject *>process_state, WITHOUT_GRAD) != <PyObject *>ZERO:
-        make_view(made, <object>source, edge)
+        make_view(made, <object>source, edge, multiple)
         return 0
     if versions == <PyObject *>None:
         counter = [0]
@@ -490,7 +512,7 @@ def forward_of(op, kernel):
     saving = []
     for name, (guard, output, argument, what) in zip(op.saved_names, op.saving, strict=True):
         if output is not None:
-            kind = OF_RESULT
+            kind, argument = OF_RESULT, output
         elif what == "":
             kind = OF_TENSOR if parameters[argument].is_tensor else OF_VALUE
         elif argument is None:
@@ -502,7 +524,7 @@ def forward_of(op, kernel):
         saving.append((guard, kind, argument))
     if op.promotes and len(tensors) != 2 or op.floating and not op.promotes and len(tensors) != 1:
         return None
-    if op.rereads or not op.inputs or len(parameters) > MOST or len(saving) > SAVES or not op.has_derivative:
+    if op.takes_lists or op.moves or op.rereads or op.output_mask is not None or not op.inputs or len(parameters) > MOST or len(saving) > SAVES or not op.has_derivative:
         return None
     return Forward(op, kernel, tensors, [i for i, _ in op.input_positions], saving).run
 
@@ -887,15 +909,21 @@ def walk(run, list order, f, bint plain, bint quick):
                     run.deliver(target, 0, None)
                 continue
             like = SLOT(<PyObject *>target, LIKE)
+            if type_of(like) == <PyObject *>list:
+                if plain and not fits(<PyObject *>g, <PyObject *>(<list>like)[edge[1]]):
+                    g = run.fitting(node, grads, edge, g)
+                    quick = quick and not run.elsewhere
+                waiting = pending[target]
+                if waiting is None:
+                    waiting = pending[target] = [None] * len(<list>like)
+                waiting[edge[1]] = g if waiting[edge[1]] is None else waiting[edge[1]] + g
+                continue
             if plain and not fits(<PyObject *>g, like):
                 fitted = summed(g, like)
                 if fitted is None:
                     fitted = run.fitting(node, grads, edge, g)
                     quick = quick and not run.elsewhere  # the nodes that follow look at what they are given
                 g, fitted = fitted, None
-            if type_of(like) == <PyObject *>list:
-                run.deliver(target, edge[1], g)
-                continue
             old = pending.get(target)
             if old is None:
                 pending[target] = g

@@ -34,10 +34,11 @@ def arguments_text(op: Operation) -> str:
     return ", ".join(_argument(p) for p in op.schema.parameters)
 
 
-def dispatched_source(op: Operation) -> str:
+def dispatched_source(op: Operation, plain: bool = False) -> str:
     lines = [f"def run({signature_text(op)}):"]
     if not op.view:
         lines += ["    if out is not None:", f"        return write_out(OP, ({arguments_text(op)},), out)"]
+    lines += _plain(op) if plain else []
     return "\n".join([*lines, f"    return dispatch(OP, ({arguments_text(op)},))", ""])
 
 
@@ -155,9 +156,12 @@ def _kernel_call(op: Operation, call: str, raws: list[str]) -> list[str]:
     ]
 
 
+def _plain(op: Operation) -> list[str]:
+    return [f"    made = plain({arguments_text(op)})", "    if made is not None:", "        return made"]
+
+
 def _dispatch(op: Operation, operator: bool, plain: bool) -> list[str]:
-    asked = [f"    made = plain({arguments_text(op)})", "    if made is not None:", "        return made"]
-    lines = [*(asked if plain else ()), "    if process_state.special:"]
+    lines = [*(_plain(op) if plain else ()), "    if process_state.special:"]
     if operator:
         lines += _unknown(op, ["input", "other"], operator)
     lines += [f"        return dispatch(OP, ({arguments_text(op)},))"]
