@@ -44,7 +44,6 @@ COMPUTES: dict[str, tuple[int, str]] = {
     "_core/gradients.py": (1, "one array, to count its references"),
     "_core/overlapping.py": (1, BRANCH),
     "_core/philox.py": (3, "the bytes of a state"),
-    "_core/roots.py": (1, SIZES),
     "_core/saved_attributes.py": (1, BRANCH),
     "_core/shared_memory.py": (2, "memory that processes share, of the CPU"),
     "_core/stream.py": (7, DRAWN),
@@ -86,7 +85,7 @@ COMPUTES: dict[str, tuple[int, str]] = {
 NUMBER = "numbers of NumPy are Python's kind of number"
 QUICK = "a quick path for the CPU, beside one for all"
 CLASSES: dict[str, tuple[int, str]] = {
-    "_core/backward_pass.py": (2, QUICK),
+    "_core/backward_pass.py": (4, QUICK),
     "_core/codegen.py": (1, QUICK),
     "_core/device_dispatch.py": (4, QUICK),
     "_core/dispatch.py": (4, NUMBER),
