@@ -111,7 +111,7 @@ class Pass:
         self.order = order = self._collect(edges)
         self.root = edges[0][0] if len(edges) == 1 else None
         if self.call.inputs is not None:
-            self._restrict(order)
+            self.only = leading(order, self.captures)
         self.kernels = kernels(*(g._raw for g in grads)) if grads else kernels()
         if self.call.counted is not None:
             self.kernels = Counted(self.kernels, self.call.counted)
@@ -156,15 +156,6 @@ class Pass:
         order.sort(key=_by_sequence, reverse=True)
         return when_ready(order) if process_state.disordered and not in_order(order) else order
 
-    def _restrict(self, order: list[Node]) -> None:
-        """Find the nodes that lead to one of the inputs."""
-        only: set[Node] = set()
-        captures = self.captures
-        for node in reversed(order):
-            if node in captures or any(e is not None and (e[0] in only or e[0] in captures) for e in node._edges):
-                only.add(node)
-        self.only = only
-
     def _walk(self, order: list[Node]) -> None:
         plain = not (self.recorded or thread_state.anomaly or _all_by_operations())
         # Whether nodes without hooks run in the straight way.
@@ -174,10 +165,8 @@ class Pass:
         walk(self, order, operations if self.recorded else self.kernels, plain, quick)
 
     def passed(self, node: Node, g: Any) -> tuple[bool, Any]:
-        """Whether a node runs in a call with `inputs`, and the gradient it is given; keeps that of an input."""
-        assert self.only is not None
-        if node not in self.captures and node in self.only:
-            return True, g
+        """Whether a node that is an input, or leads to none, runs in a call with `inputs`, and the gradient it is given;
+        keeps that of an input."""
         if node is self.root and node not in self.captures and g is not None and node._extra is not None:
             self._before(node, node._extra, g, only_tensor_hooks=True)
         leads_on = self._leads_on(node) or (node in self.captures and self.call.kind == "backward")
@@ -454,17 +443,27 @@ def _collect(stack: list[Node], pending: dict[Node, Any], leaves: dict[Node, int
     return order
 
 
+def _leading(order: list[Node], captures: dict[Node, Any]) -> set[Node]:
+    """The nodes that lead to one of those of `captures`, out of all in the order in which they run."""
+    found: set[Node] = set()
+    for node in reversed(order):
+        if node in captures or any(e is not None and (e[0] in found or e[0] in captures) for e in node._edges):
+            found.add(node)
+    return found
+
+
 def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> None:
     """Run the nodes in order. `plain`: raw arrays flow that know their dtypes; `quick`: nodes without hooks run in the
     straight way."""
-    pending, leaves, recorded, only, keep = run.pending, run.leaves, run.recorded, run.only, run.call.keeps_graph
+    pending, leaves, captures, only = run.pending, run.leaves, run.captures, run.only
+    recorded, keep = run.recorded, run.call.keeps_graph
     ran, watch = None if process_state.observer is None else run.call.ran, run.call.watch
     ndarray = np.ndarray
     sums: set[Node] = set()
     """The nodes at which a sum waits, an array that nobody else holds."""
     for node in order:
         g = pending.pop(node)
-        if only is not None:
+        if only is not None and (node not in only or node in captures):
             runs, g = run.passed(node, g)
             if not runs:
                 continue
@@ -533,4 +532,5 @@ def _fits_recorded(edge: Edge | None, t: Any) -> bool:
 
 _fast: Any = compiled("_core.fast_tape")
 collect = _collect if _fast is None else _fast.collect
+leading = _leading if _fast is None else _fast.leading
 walk = _walk if _fast is None else _fast.walk

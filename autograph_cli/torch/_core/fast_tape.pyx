@@ -18,7 +18,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 
 cdef object Tensor, View, Node, AccumulateGrad, TensorMeta, SavedResult, Versions, LEAF, INFERENCE, process_state
-cdef object edge_of, expect, settled, strides_of, wrap_number, explain, opened_raw, unpack, freed, output_meta, make_view
+cdef object edge_of, expect, settled, strides_of, wrap_number, explain, opened_raw, unpack, freed, output_meta, make_view, check_versions
 cdef object thread_state, next_sequence_nr, adding, CATEGORY, FLOATING, MULTIPLE, NO_GRAD
 
 from .backward_source import recorded_order
@@ -26,7 +26,7 @@ from .dispatch import explain
 from .gradients import adding
 from .memory_format import settled, strides_of
 from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, View, edge_of, output_meta
-from .saved_tensors import SavedResult, expect, freed, opened_raw, unpack
+from .saved_tensors import SavedResult, check_versions, expect, freed, opened_raw, unpack
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, TensorMeta
 from .dtypes import CATEGORY, FLOATING
@@ -732,6 +732,65 @@ def collect(list stack, dict pending, dict leaves):
     return order
 
 
+def leading(list order, captures):
+    """The nodes that lead to one of those of `captures`, out of all in the order in which they run."""
+    cdef set found = set()
+    cdef tuple edges
+    cdef PyObject *edge
+    cdef Py_ssize_t i
+    for node in reversed(order):
+        if node in captures:
+            found.add(node)
+            continue
+        edges = <tuple>SLOT(<PyObject *>node, EDGES)
+        for i in range(PyTuple_GET_SIZE(edges)):
+            edge = <PyObject *>PyTuple_GET_ITEM(edges, i)
+            if edge == <PyObject *>None:
+                continue
+            target = <object>PyTuple_GET_ITEM(<tuple>edge, 0)
+            if target in found or target in captures:
+                found.add(node)
+                break
+    return found
+
+
+cdef tuple wanted_edges(run, object node, Facts facts, tuple edges, set only, dict captures):
+    """The edges that lead to one of the inputs (see `Pass.wanted_edges`)."""
+    cdef Py_ssize_t i
+    cdef bint fewer = False
+    if facts is None:
+        return run.wanted_edges(node) or edges
+    wanted = []
+    for i in range(PyTuple_GET_SIZE(edges)):
+        edge = <object>PyTuple_GET_ITEM(edges, i)
+        if edge is not None and (<tuple>edge)[0] not in only and (<tuple>edge)[0] not in captures:
+            edge, fewer = None, True
+        wanted.append(edge)
+    if not fewer:
+        return edges
+    if not all_unchanged(node):
+        check_versions(node)  # of what the others need, too
+    return tuple(wanted)
+
+
+cdef bint all_unchanged(object node) except -1:
+    """Whether all that a node saved are plain things at the versions that they were saved at."""
+    cdef Py_ssize_t i
+    cdef PyObject *item
+    cdef PyObject *saved = SLOT(<PyObject *>node, SAVED)
+    if not PyTuple_CheckExact(saved):
+        return False
+    for i in range(PyTuple_GET_SIZE(<tuple>saved)):
+        item = <PyObject *>PyTuple_GET_ITEM(<tuple>saved, i)
+        if type_of(item) == <PyObject *>SavedResult:
+            if not unchanged(node, i, SLOT(item, SAVED_COUNTER)):
+                return False
+        elif item != <PyObject *>None and not PyTuple_CheckExact(item):
+            if not is_tensor(item) or not unchanged(node, i, SLOT(item, COUNTER)):
+                return False
+    return True
+
+
 cdef bint misfits(tuple edges, object grads) except -1:
     """Whether a recorded gradient has not the shape and dtype of what it goes to."""
     cdef Py_ssize_t i
@@ -861,7 +920,8 @@ cdef bint added(PyObject *have, object g) except -1:
 
 def walk(run, list order, f, bint plain, bint quick):
     """Run the nodes in order: `_walk` of backward_pass.py, which see."""
-    cdef dict pending = run.pending, leaves = run.leaves
+    cdef dict pending = run.pending, leaves = run.leaves, captures = run.captures
+    cdef set only = run.only
     cdef bint keep = run.call.keeps_graph, recorded = run.recorded, is_leaf, straight
     cdef set sums = set()
     cdef tuple edges, targets, edge
@@ -869,12 +929,12 @@ def walk(run, list order, f, bint plain, bint quick):
     cdef PyObject *extra
     cdef PyObject *like
     cdef Py_ssize_t i, count
-    only, watch = run.only, run.call.watch
+    watch = run.call.watch
     ran = None if process_state.observer is None else run.call.ran
     straight = plain and only is None and ran is None
     for node in order:
         g = pending.pop(node)
-        if only is not None:
+        if only is not None and (node not in only or node in captures):
             runs, g = run.passed(node, g)
             if not runs:
                 continue
@@ -890,7 +950,9 @@ def walk(run, list order, f, bint plain, bint quick):
         extra = SLOT(<PyObject *>node, EXTRA)
         targets = <tuple>SLOT(<PyObject *>node, EDGES)
         if quick and (extra == <PyObject *>None or type_of(extra) == <PyObject *>Versions):
-            edges = targets if only is None else run.wanted_edges(node) or targets
+            edges = targets
+            if only is not None:
+                edges = wanted_edges(run, node, facts, targets, only, captures)
             grads = gradients(run, node, facts, f, g, edges, recorded)
         else:
             grads = run.run_node(node, g)
