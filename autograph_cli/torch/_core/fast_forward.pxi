@@ -1,0 +1,315 @@
+# Operations on plain tensors: a part of fast_tape.pyx.
+
+DEF MOST = 8
+DEF SAVES = 12
+
+cdef enum Saving:
+    OF_RESULT, OF_TENSOR, OF_VALUE, OF_SIZES, OF_STRIDES, OF_DTYPE, OF_RESULT_SIZES, OF_RESULT_DTYPE
+
+cdef struct Operands:
+    PyObject *given[MOST]  # the arguments, with tensors in place of numbers; owned
+    PyObject *raws[MOST]  # the same, with arrays in place of tensors; owned
+
+
+@cython.internal
+cdef class Forward:
+    """An operation on plain tensors: its results and their node, or None where something is not plain.
+
+    `tensors`: where they stand among the arguments, and whether each may be None. `inputs`: which of them have a
+    derivative. `saving`: for each saved thing (guard, kind, argument).
+    """
+
+    cdef object op, node, kernel, defaults
+    cdef int count, tensors, inputs, saved
+    cdef int at[MOST]
+    cdef bint optional[MOST]
+    cdef int edge_at[MOST]
+    cdef int guards[SAVES]
+    cdef int kinds[SAVES]
+    cdef int froms[SAVES]
+    cdef bint counted[SAVES]
+    cdef char sign
+    cdef bint promotes, floating, numbers, floating_numbers, elementwise, view, multiple
+
+    def __init__(self, op, kernel, tensors, inputs, saving):
+        self.op, self.node, self.kernel = op, op.node, kernel
+        self.defaults = tuple([p.default for p in op.schema.parameters[2:]])
+        self.count, self.tensors, self.inputs, self.saved = len(op.schema.parameters), len(tensors), len(inputs), len(saving)
+        self.sign = ord(op.sign) if op.sign else 0
+        self.promotes, self.floating = bool(op.promotes), op.floating
+        self.numbers, self.floating_numbers = op.promotes and not op.strict, op.promotes == "floating"
+        self.elementwise, self.view, self.multiple = op.elementwise, op.view, op.multiple
+        for i, (position, optional) in enumerate(tensors):
+            self.at[i], self.optional[i] = position, optional
+        for i, position in enumerate(inputs):
+            self.edge_at[i] = position
+        for i, (guard, kind, argument) in enumerate(saving):
+            self.guards[i] = -1 if guard is None else guard
+            self.kinds[i], self.froms[i] = kind, -1 if argument is None else argument
+
+    def run(self, *args):
+        """The result of the operation on these arguments; None where Python's code must look at them."""
+        cdef Operands x
+        cdef int i
+        if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO:
+            return None
+        for i in range(MOST):
+            x.given[i] = x.raws[i] = NULL
+        try:
+            return self.made(&x) if self.plain(args, &x) else None
+        finally:
+            for i in range(MOST):
+                Py_XDECREF(x.given[i])
+                Py_XDECREF(x.raws[i])
+
+    cdef bint plain(self, tuple args, Operands *x) except -1:
+        """Whether the arguments are plain; takes them, and the arrays of the tensors."""
+        cdef int i, position
+        cdef PyObject *given
+        cdef PyObject *raw
+        cdef PyObject *kind
+        if PyTuple_GET_SIZE(args) != self.count:
+            return False
+        for i in range(self.count):
+            x.given[i] = x.raws[i] = <PyObject *>PyTuple_GET_ITEM(args, i)
+            Py_XINCREF(x.given[i])
+            Py_XINCREF(x.raws[i])
+        for i in range(self.tensors):
+            position = self.at[i]
+            given = x.given[position]
+            if self.optional[i] and given == <PyObject *>None:
+                continue
+            if not is_tensor(given):
+                if not (self.numbers and i == 1 and (PyFloat_CheckExact(given) or PyLong_CheckExact(given))):
+                    return False
+                wrapped = wrap_number(<object>given, <object>x.given[0], self.floating_numbers)
+                Py_INCREF(wrapped)
+                Py_XDECREF(given)
+                given = x.given[position] = <PyObject *>wrapped
+            raw = SLOT(given, RAW)
+            if raw == NULL or dtype_of(raw) == NULL:
+                return False
+            Py_XINCREF(raw)
+            Py_XDECREF(x.raws[position])
+            x.raws[position] = raw
+        return self.has_dtype(x) if not self.view else type_of(x.raws[0]) == ndarray
+
+    cdef bint has_dtype(self, Operands *x):
+        """Whether the kernel takes the arrays without a cast."""
+        cdef PyObject *first
+        if not self.promotes and not self.floating:
+            return True
+        first = dtype_of(x.raws[self.at[0]])
+        if self.promotes and first != dtype_of(x.raws[self.at[1]]):
+            return False
+        return not self.floating or first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64
+
+    cdef object computed(self, Operands *x):
+        """What the kernel makes of the arrays."""
+        cdef int i
+        cdef bint signed = self.sign != 0
+        for i in range(2, self.count):
+            signed = signed and x.given[i] == PyTuple_GET_ITEM(<tuple>self.defaults, i - 2)
+        try:
+            if signed:
+                if self.sign == c'*':
+                    return PyNumber_Multiply(<object>x.raws[0], <object>x.raws[1])
+                return PyNumber_Add(<object>x.raws[0], <object>x.raws[1])
+            return PyObject_Vectorcall(<PyObject *>self.kernel, x.raws, self.count, NULL)
+        except Exception:
+            explain(self.op, self.arguments(x), tuple([<object>x.raws[self.at[i]] for i in range(self.tensors)]))
+            raise
+
+    cdef tuple arguments(self, Operands *x):
+        cdef int i
+        return tuple([<object>x.given[i] for i in range(self.count)])
+
+    cdef object made(self, Operands *x):
+        """The result, or all of them in a tuple, with a node where one is to be recorded."""
+        cdef int i
+        cdef PyObject *first
+        cdef PyObject *edge
+        cdef bint any_edge = False
+        node = None
+        found = self.computed(x)
+        if self.multiple:
+            outputs = tuple([tensor_of(raw) for raw in found])
+        else:
+            if self.elementwise and type_of(<PyObject *>found) == ndarray and cnp.PyArray_NDIM(<cnp.ndarray>found) > 1:
+                first = x.raws[self.at[0]]
+                if type_of(first) == ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>first):
+                    found = settled(found, *[<object>x.raws[self.at[i]] for i in range(self.tensors)])
+            outputs = (tensor_of(found),)
+        for i in range(self.inputs):
+            edge = x.given[self.edge_at[i]]
+            edge = <PyObject *>None if edge == <PyObject *>None else SLOT(edge, EDGE)
+            any_edge = any_edge or edge != <PyObject *>None
+        if any_edge and (SLOT(<PyObject *>process_state, WITHOUT_GRAD) == <PyObject *>ZERO or thread_state.grad):
+            node = self.record(outputs, x)
+        if self.view:
+            for made in outputs:
+                hang(made, x.given[0], self.multiple)
+        if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
+            if node is None:
+                process_state.observer.untracked(self.op.name, self.op, self.arguments(x), outputs)
+            else:
+                process_state.observer.created(node, self.arguments(x), outputs)
+        return outputs if self.multiple else outputs[0]
+
+    cdef object record(self, tuple outputs, Operands *x):
+        """Give the results their node; None where no input has an edge after all."""
+        cdef int i
+        cdef PyObject *tensor
+        cdef bint any_edge = False
+        # As in PyTorch before the edges: the history of a view that is worked out anew has a later number.
+        number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
+        edges = PyTuple_New(self.inputs)
+        for i in range(self.inputs):
+            tensor = x.given[self.edge_at[i]]
+            edge = None if tensor == <PyObject *>None else edge_to(tensor, SLOT(tensor, EDGE))
+            any_edge = any_edge or edge is not None
+            Py_INCREF(edge)
+            PyTuple_SET_ITEM(edges, i, edge)
+        if not any_edge and not any([
+            <object>x.given[self.edge_at[i]] is not None and (<object>x.given[self.edge_at[i]]).requires_grad
+            for i in range(self.inputs)
+        ]):
+            return None
+        node = new_of(<PyObject *>self.node)
+        put_slot(<PyObject *>node, EDGES, <PyObject *>edges)
+        put_slot(<PyObject *>node, EXTRA, <PyObject *>None)
+        put_slot(<PyObject *>node, SEQ, <PyObject *>number)
+        if self.multiple:
+            like = [like_of(SLOT(<PyObject *>made, RAW), NULL) for made in outputs]
+        else:
+            like = like_of(SLOT(<PyObject *>outputs[0], RAW), <PyObject *>PyTuple_GET_ITEM(edges, 0))
+        put_slot(<PyObject *>node, LIKE, <PyObject *>like)
+        self.save(node, edges, outputs, x)
+        for i in range(len(outputs)):
+            made = outputs[i]
+            if not self.multiple or self.differentiable(i, SLOT(<PyObject *>made, RAW)):
+                edge = (node, i)
+                put_slot(<PyObject *>made, EDGE, <PyObject *>edge)
+        return node
+
+    cdef bint differentiable(self, int i, PyObject *raw) except -1:
+        """Whether an output of several can have a gradient, by its name and its dtype."""
+        names = self.op.schema.outputs
+        if self.op.nondifferentiable and names[i if i < len(names) else 0] in self.op.nondifferentiable:
+            return False
+        return CATEGORY[(<object>raw).dtype] >= FLOATING
+
+    cdef int save(self, object node, tuple edges, tuple outputs, Operands *x) except -1:
+        """Keep with the node what its formulas name, and the versions of it that are not 0."""
+        cdef int i, kind, guard
+        cdef PyObject *given
+        saved = PyTuple_New(self.saved)
+        for i in range(self.saved):
+            kind, guard = self.kinds[i], self.guards[i]
+            given = x.given[self.froms[i]] if self.froms[i] >= 0 and kind != OF_RESULT else NULL
+            wanted = guard < 0 or <PyObject *>PyTuple_GET_ITEM(edges, guard) != <PyObject *>None
+            if kind == OF_RESULT:
+                item = saved_result(<PyObject *>outputs[self.froms[i]])
+            elif kind == OF_TENSOR:
+                item = <object>given if wanted else None
+            elif kind == OF_VALUE:
+                item = <object>given
+            elif kind == OF_RESULT_SIZES:
+                item = (<object>SLOT(<PyObject *>outputs[0], RAW)).shape
+            elif kind == OF_RESULT_DTYPE:
+                item = (<object>SLOT(<PyObject *>outputs[0], RAW)).dtype
+            elif given == <PyObject *>None:
+                item = None
+            elif not wanted:
+                item = ()
+            elif kind == OF_SIZES:
+                item = (<object>SLOT(given, RAW)).shape
+            elif kind == OF_STRIDES:
+                item = strides_of(<object>SLOT(given, RAW))
+            else:
+                item = (<object>SLOT(given, RAW)).dtype
+            Py_INCREF(item)
+            PyTuple_SET_ITEM(saved, i, item)
+        put_slot(<PyObject *>node, SAVED, <PyObject *>saved)
+        for i in range(self.saved):
+            if self.kinds[i] == OF_TENSOR:
+                given = x.given[self.froms[i]]
+                if given != <PyObject *>None and changed(SLOT(given, COUNTER)):
+                    expect(node, i, <object>given)
+        return 0
+
+
+cdef object saved_result(PyObject *made):
+    """A result as its own node saves it."""
+    if SLOT(made, COUNTER) == <PyObject *>None:
+        counter = [0]
+        put_slot(made, COUNTER, <PyObject *>counter)
+    item = new_of(<PyObject *>SavedResult)
+    put_slot(<PyObject *>item, SAVED_RAW, SLOT(made, RAW))
+    put_slot(<PyObject *>item, SAVED_COUNTER, SLOT(made, COUNTER))
+    return item
+
+
+cdef int hang(object made, PyObject *source, bint multiple) except -1:
+    """`make_view`, whose common case is a view of what is no view or one of the memory as it is, with grad mode on."""
+    edge = <object>SLOT(<PyObject *>made, EDGE)
+    cdef PyObject *seen = SLOT(source, EDGE)
+    cdef PyObject *base = source
+    cdef PyObject *versions
+    cdef PyObject *creation = <PyObject *>NO_REASON
+    if type_of(seen) == <PyObject *>View:
+        base, creation = SLOT(seen, VIEW_BASE), SLOT(seen, VIEW_CREATION)
+        if SLOT(seen, VIEW_PATH) != <PyObject *>None:
+            make_view(made, <object>source, edge, multiple)
+            return 0
+    if multiple:
+        creation = <PyObject *>(NO_GRAD if edge is None else MULTIPLE)
+    versions = SLOT(base, COUNTER)
+    if versions == <PyObject *>INFERENCE or SLOT(<PyObject *>process_state, WITHOUT_GRAD) != <PyObject *>ZERO:
+        make_view(made, <object>source, edge, multiple)
+        return 0
+    if versions == <PyObject *>None:
+        counter = [0]
+        put_slot(base, COUNTER, <PyObject *>counter)
+        versions = <PyObject *>counter
+    put_slot(<PyObject *>made, COUNTER, versions)
+    view = new_of(<PyObject *>View)
+    put_slot(<PyObject *>view, VIEW_BASE, base)
+    put_slot(<PyObject *>view, VIEW_EDGE, <PyObject *>edge)
+    put_slot(<PyObject *>view, VIEW_PATH, <PyObject *>None)
+    put_slot(<PyObject *>view, VIEW_VERSION, PyList_GET_ITEM(versions, 0))
+    put_slot(<PyObject *>view, VIEW_CREATION, creation)
+    put_slot(<PyObject *>made, EDGE, <PyObject *>view)
+    return 0
+
+
+cdef inline bint changed(PyObject *counter):
+    """Whether a version must be looked at: it is not 0, or nobody counts."""
+    return counter != <PyObject *>None and (
+        counter == <PyObject *>INFERENCE or PyList_GET_ITEM(counter, 0) != <PyObject *>ZERO
+    )
+
+
+def forward_of(op, kernel):
+    """`Forward(...).run` of an operation, or None where its arguments are of another sort."""
+    parameters = op.schema.parameters
+    tensors = [(i, p.type == "Tensor?") for i, p in op.positions]
+    kinds = {"sizes": OF_SIZES, "strides": OF_STRIDES, "dtype": OF_DTYPE}
+    saving = []
+    for name, (guard, output, argument, what) in zip(op.saved_names, op.saving, strict=True):
+        if output is not None:
+            kind, argument = OF_RESULT, output
+        elif what == "":
+            kind = OF_TENSOR if parameters[argument].is_tensor else OF_VALUE
+        elif argument is None:
+            kind = {"sizes": OF_RESULT_SIZES, "dtype": OF_RESULT_DTYPE}.get(what)
+        else:
+            kind = kinds.get(what)
+        if kind is None:
+            return None
+        saving.append((guard, kind, argument))
+    if op.promotes and len(tensors) != 2 or op.floating and not op.promotes and len(tensors) != 1:
+        return None
+    if op.takes_lists or op.moves or op.rereads or op.output_mask is not None or not op.inputs or len(parameters) > MOST or len(saving) > SAVES or not op.has_derivative:
+        return None
+    return Forward(op, kernel, tensors, [i for i, _ in op.input_positions], saving).run
