@@ -130,12 +130,12 @@ cdef object summed(object g, PyObject *like):
     if cnp.PyArray_NDIM(array) < 2 or PyTuple_GET_SIZE(<tuple>shape) != 1 or not cnp.PyArray_IS_C_CONTIGUOUS(array):
         return None
     columns = PyLong_AsLong(<PyObject *>PyTuple_GET_ITEM(<tuple>shape, 0))
-    if columns == 1 and cnp.PyArray_NDIM(array) == 2 and cnp.PyArray_SIZE(array):
-        return add_up(g, ZERO)  # in pairs
-    if columns < 2 or cnp.PyArray_DIM(array, cnp.PyArray_NDIM(array) - 1) != columns or not cnp.PyArray_SIZE(array):
+    if cnp.PyArray_DIM(array, cnp.PyArray_NDIM(array) - 1) != columns or not cnp.PyArray_SIZE(array):
         return None
     if <PyObject *>cnp.PyArray_DESCR(array) != PyTuple_GET_ITEM(<tuple>like, 1):
         return None
+    if columns == 1:
+        return add_up(g, ZERO) if cnp.PyArray_NDIM(array) == 2 else None  # in pairs
     rows = cnp.PyArray_SIZE(array) // columns
     if cnp.PyArray_TYPE(array) == cnp.NPY_FLOAT:
         made = cnp.PyArray_SimpleNew(1, &columns, cnp.NPY_FLOAT)

@@ -39,6 +39,10 @@ STATEMENTS = (
     "b = torch.zeros(1, requires_grad=True); (torch.randn(33, 1) * b).sum().backward(); print(b.grad)",
     "b = torch.zeros(4, requires_grad=True); (torch.randn(3, 5, 4) * b).exp().sum().backward(); print(b.grad)",
     "b = torch.zeros(4, requires_grad=True); (torch.randn(0, 4) * b).sum().backward(); print(b.grad)",
+    "for s in [(1,), (1, 1), (3, 1), (3, 4), (2, 3, 4), (1, 4), (2, 1, 1), (5,), ()]:\n"
+    "  for t in [(1,), (4,), (1, 1), (3, 1), (1, 4), (2, 1, 4), ()]:\n"
+    "    try: b = torch.randn(t, requires_grad=True); (torch.randn(s) * b).exp().sum().backward(); print(s, t, b.grad)\n"
+    "    except RuntimeError as e: print(e)",
     "b = torch.zeros(5, 1, requires_grad=True); (torch.randn(5, 4) * b).sum().backward(); print(b.grad)",
     "b = torch.zeros(4, dtype=torch.float64, requires_grad=True); (torch.randn(5, 4) * b).sum().backward(); print(b.grad)",
     # Numbers, dtypes, layouts
