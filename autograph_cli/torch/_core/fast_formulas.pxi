@@ -126,7 +126,9 @@ cdef class Facts:
         cdef bint wanted
         cdef object saved = <object>SLOT(<PyObject *>node, SAVED)
         if not self.formulas or (saved is not None and type(saved) is not tuple):
-            return node._run_recorded(f, grad, edges) if recorded else node._run_raw(f, grad, edges)
+            compute = node._run_recorded if recorded else node._run_raw
+            own = <PyObject *>edges == SLOT(<PyObject *>node, EDGES)
+            return compute(f, grad) if own else compute(f, grad, edges)
         if self.saves and saved is None:
             raise freed()
         grads = [None] * self.inputs
