@@ -55,13 +55,15 @@ man: $(SITE_ENV)/.installed  ## write the man pages in build/man
 	@mkdir -p build/man
 	$(SITE_ENV)/bin/python packaging/man.py build/man
 
-package: $(SITE_ENV)/.installed  ## build the wheel and the source archive, install the wheel into an empty environment and try it
-	rm -rf dist build/empty
+package: $(SITE_ENV)/.installed  ## build the source archive and two wheels, compiled and for any platform, and try both in empty environments
+	rm -rf dist build/empty build/empty-pure
 	$(SITE_ENV)/bin/python -m build --outdir dist .
-	$(PYTHON) -m venv build/empty
-	build/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	build/empty/bin/autograph --version
-	cd build && empty/bin/autograph render ../samples/first.py --double-backward -o empty/first.svg
+	AUTOGRAPH_PURE=1 $(SITE_ENV)/bin/python -m build --wheel --outdir dist .
+	for kind in cp:empty py3:empty-pure; do \
+	  $(PYTHON) -m venv build/$${kind#*:}; \
+	  build/$${kind#*:}/bin/python -m pip install --quiet --disable-pip-version-check dist/*-$${kind%:*}*.whl || exit 1; \
+	  (cd build && $${kind#*:}/bin/autograph info && $${kind#*:}/bin/autograph render ../samples/first.py --double-backward -o $${kind#*:}/first.svg) || exit 1; \
+	done
 
 release: package  ## tag the version of autograph_cli/__init__.py, with its notes from CHANGELOG.md
 	$(PYTHON) packaging/notes.py > build/notes.md
