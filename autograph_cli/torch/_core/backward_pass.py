@@ -165,8 +165,8 @@ class Pass:
         walk(self, order, operations if self.recorded else self.kernels, plain, quick)
 
     def passed(self, node: Node, g: Any) -> tuple[bool, Any]:
-        """Whether a node that is an input, or leads to none, runs in a call with `inputs`, and the gradient it is given;
-        keeps that of an input."""
+        """Whether a node that is an input, or leads to none, runs in a call with `inputs`, and what it is given; keeps
+        the gradient of an input."""
         if node is self.root and node not in self.captures and g is not None and node._extra is not None:
             self._before(node, node._extra, g, only_tensor_hooks=True)
         leads_on = self._leads_on(node) or (node in self.captures and self.call.kind == "backward")
