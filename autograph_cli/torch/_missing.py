@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import sys
 from collections.abc import Callable, Iterable
@@ -91,6 +90,8 @@ def advice(name: str, known: Iterable[str]) -> str:
     if last.startswith("_"):
         return ""
     near = {other.lower(): other for other in known if _comparable(other, last)}
+    import difflib  # with what it imports the longest of all this, and needed for a name that is missing only
+
     found = difflib.get_close_matches(last.lower(), near, 1, _ALIKE)
     return f"did you mean {namespace}.{near[found[0]]}?" if found else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 __all__ = ["TorchVersion"]
-_FORM = re.compile(r"v?(\d+(?:\.\d+)*)(?:[-_.]?((?:a|b|rc|alpha|beta|dev|pre)\d*))?(?:\+(\S*))?$")
+_FORM = r"v?(\d+(?:\.\d+)*)(?:[-_.]?((?:a|b|rc|alpha|beta|dev|pre)\d*))?(?:\+(\S*))?$"
 
 
 def _key(version: Any) -> Any:
@@ -16,7 +16,7 @@ def _key(version: Any) -> Any:
     text = ".".join(map(str, version)) if isinstance(version, (tuple, list)) else version
     if not isinstance(text, str):
         return None
-    found = _FORM.match(text)
+    found = re.match(_FORM, text)
     if found is None:
         return None
     release = found[1]

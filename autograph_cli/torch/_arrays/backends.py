@@ -99,6 +99,12 @@ class WithoutMemory(Backend):
     """The device `meta`."""
 
     type = "meta"
+    make_kernels: Any = None
+    """Makes its kernels, which a process without such arrays does not load (see _kernels/meta_kernels.py)."""
+
+    @functools.cached_property
+    def kernels(self) -> Any:
+        return self.make_kernels()
 
     def device(self, raw: Array) -> device:
         return META

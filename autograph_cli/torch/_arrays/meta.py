@@ -232,6 +232,8 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
         return _METHODS[method](ufunc, inputs, out, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        from .meta_functions import functions  # which a process without such arrays does not need
+
         rule = functions.get(function)
         if rule is None:
             raise NotImplementedError(f"numpy.{function.__name__} is {NO_FUNCTION}")
@@ -250,10 +252,6 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 
     def nonzero(self) -> Any:
         raise NotImplementedError(NO_COUNT)
-
-
-functions: dict[Any, Callable[..., Any]] = {}
-"""What stands for a NumPy function that is given an array without memory."""
 
 
 def _method(name: str) -> Callable[..., Any]:

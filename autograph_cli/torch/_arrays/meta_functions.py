@@ -12,9 +12,11 @@ import numpy as np
 
 from . import Array
 from .geometry import reduced_shape
-from .meta import NO_COUNT, NO_DATA, Meta, enlarged, filled, functions, miniature, shape_of
+from .meta import NO_COUNT, NO_DATA, Meta, enlarged, filled, miniature, shape_of
 
 Rule = Callable[..., Any]
+functions: dict[Any, Rule] = {}
+"""What stands for a NumPy function that is given an array without memory."""
 
 
 def stands_for(*names: Any) -> Callable[[Rule], Rule]:

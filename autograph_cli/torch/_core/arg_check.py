@@ -121,15 +121,15 @@ BARE = frozenset(
 )
 """Operations that nothing stands before, as before those that are quick: their own code finds wrong arguments (see
 `looks_itself`)."""
-_WRONG_KIND = re.compile(
+_WRONG_KIND = (
     r"object has no attribute|not supported between|unsupported operand|is not iterable|not subscriptable|has no len"
 )
 _PYTHONS = (TypeError, AttributeError, IndexError)
 """What Python raises where an argument is not what a function makes of it."""
-_OUR_NAMES = re.compile(r"\b_[a-z]|'ndim'|ufunc|numpy|array")
+_OUR_NAMES = r"\b_[a-z]|'ndim'|ufunc|numpy|array"
 """Names that say nothing to who called a function."""
-_OUR_TYPES = re.compile(r"'(dtype|device|layout|memory_format)'")
-_UNFIT = re.compile(r"([\w.<>]+)\(\)( (?:got an unexpected|got multiple|missing \d|takes ).*)")
+_OUR_TYPES = r"'(dtype|device|layout|memory_format)'"
+_UNFIT = r"([\w.<>]+)\(\)( (?:got an unexpected|got multiple|missing \d|takes ).*)"
 """How Python refuses a call whose arguments do not go with the parameters."""
 PUBLIC = __name__.partition("._core")[0]
 """The module of `torch`, as a script's functions name it."""
@@ -303,7 +303,7 @@ class Check:
             handed = hands(*args, **kwargs) if hands is not None else None
         except TypeError as error:
             if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-                raise type(error)(_OUR_TYPES.sub(r"'torch.\1'", str(error))) from None
+                raise type(error)(re.sub(_OUR_TYPES, r"'torch.\1'", str(error))) from None
             return False  # The arguments do not go with its parameters: the function itself says so.
         if handed is None:
             return hands is None
@@ -371,7 +371,7 @@ class Check:
             raise wrong from None
         if (
             type(error) is TypeError
-            and (unfit := _UNFIT.match(str(error)))
+            and (unfit := re.match(_UNFIT, str(error)))
             and unfit[1] == innermost(self.run).__qualname__
         ):
             prefix = "Tensor." if self.space == "Tensor" and self.parser is None else ""
@@ -381,9 +381,9 @@ class Check:
 
     def _of_python(self, error: Exception) -> Exception | None:
         """What Python says of an argument in a function that PyTorch has in Python: it leaves that one too."""
-        if not self._in_python or not isinstance(error, _PYTHONS) or _OUR_NAMES.search(str(error)):
+        if not self._in_python or not isinstance(error, _PYTHONS) or re.search(_OUR_NAMES, str(error)):
             return None
-        return type(error)(_OUR_TYPES.sub(r"'torch.\1'", str(error)))
+        return type(error)(re.sub(_OUR_TYPES, r"'torch.\1'", str(error)))
 
     def _no_tensor(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TypeError | None:
         """The error for the first argument that has to be a tensor by its annotation, and is none."""
@@ -406,7 +406,7 @@ class Check:
         if isinstance(error, IndexError) and "out of bounds" in str(error):
             return IndexError("index out of range in self")
         given = ", ".join(f"Tensor{list(x.shape)}" if isinstance(x, Tensor) else type_name(x) for x in args)
-        kind = TypeError if _WRONG_KIND.search(str(error)) else RuntimeError
+        kind = TypeError if re.search(_WRONG_KIND, str(error)) else RuntimeError
         return kind(f"{self.name}(): cannot be computed for ({given}): {error}")
 
 

@@ -20,16 +20,16 @@ from .._arrays.backends import device_of
 from .._arrays.lazy import Lazy
 from .._arrays.unusual import UNUSUAL
 from .._compiled import compiled as compiled_module
-from . import device_dispatch, dispatch
+from . import dispatch
 from .backward_source import backward_source
 from .code_cache import COPIES, compiled
 from .dtypes import CATEGORY, FLOATING
-from .forward_source import bound_source, dispatched_source, forward_source, signature_text
+from .forward_source import bound_source, dispatched_source, forward_source
 from .memory_format import settled, strides_of
 from .node import edge_of, output_meta
 from .overrides import unasked, unknown_operand
 from .saved_tensors import SavedList, SavedResult, expect, freed, opened_raw, unpack
-from .schema import REQUIRED
+from .schema import REQUIRED, Parameter
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, materialize, new
 from .views import make_view
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 
 
 def install(op: Operation) -> None:
-    """Give `op` its kernel and its function."""
-    op.kernel_function = device_dispatch.bound(op, device_dispatch.kernels())
+    """Give `op` its function."""
     written = not op.list_result and op.has_derivative
     simple = written and not op.multiple and not op.takes_lists and not op.moves
     casts = op.promotes or op.floating or op.view or op.moves
@@ -51,7 +50,12 @@ def install(op: Operation) -> None:
     op.function.op = op
     if op.promotes and simple:
         op.operator = late(partial(forward_source, op, operator=True), "operator", quick=True)
-    op.bind = late(partial(bound_source, op), "bind")
+
+
+def binder(op: Operation) -> Callable[..., tuple[Any, ...]]:
+    """What gives all arguments of `op` in order, of a call with some of them left out or given by name."""
+    bind: Callable[..., tuple[Any, ...]] = _Signature(op).late(partial(bound_source, op), "bind")
+    return bind
 
 
 def backwards(op: Operation) -> dict[str, Any]:
@@ -133,10 +137,7 @@ class _Signature:
 
     def __init__(self, op: Operation) -> None:
         self.op = op
-        self.code = _first_code(signature_text(op))
-        given = [p for p in op.schema.parameters if p.default is not REQUIRED]
-        self.defaults = tuple([p.default for p in given if not p.keyword_only]) or None
-        self.by_keyword = {p.name: p.default for p in given if p.keyword_only} | ({} if op.view else {"out": None})
+        self.code, self.defaults, self.by_keyword = _taking(op.schema.parameters, not op.view)
 
     def late(self, source: Callable[..., str], use: str = "", quick: bool = False) -> Any:
         """A function that gets its code, and what that names, when it is first called: to write and to read that of
@@ -165,12 +166,28 @@ class _Signature:
         return late
 
 
+_UNTIL_CALLED = next(
+    x
+    for x in compiled("def run():\n    return first()(**locals())\n", "until it is called").co_consts
+    if isinstance(x, CodeType)
+)
+"""The code that a function has until it is called, but for its parameters."""
+
+
 @functools.cache
-def _first_code(signature: str) -> CodeType:
-    """The code that a function with this signature has until it is called."""
-    names = [part.partition("=")[0] for part in signature.split(", ") if part != "*"]
-    source = f"def run({signature}):\n    return first()({', '.join(f'{name}={name}' for name in names)})\n"
-    return next(x for x in compiled(source, f"({signature})").co_consts if isinstance(x, CodeType))
+def _taking(parameters: tuple[Parameter, ...], out: bool) -> tuple[CodeType, tuple[Any, ...] | None, dict[str, Any]]:
+    """That code with its parameters, and their defaults: those by position, those by keyword."""
+    positional = [p for p in parameters if not p.keyword_only]
+    names = *("input" if p.name == "self" else p.name for p in parameters), *(("out",) if out else ())
+    code = _UNTIL_CALLED.replace(
+        co_varnames=names,
+        co_nlocals=len(names),
+        co_argcount=len(positional),
+        co_kwonlyargcount=len(names) - len(positional),
+    )
+    given = [p for p in parameters if p.default is not REQUIRED]
+    by_keyword = {p.name: p.default for p in given if p.keyword_only} | ({"out": None} if out else {})
+    return code, tuple([p.default for p in given if not p.keyword_only]) or None, by_keyword
 
 
 class _Late:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._arrays import Array
 
 
-@dataclass(frozen=True)
-class PrintOptions:
+class PrintOptions(NamedTuple):
     """What `set_printoptions` sets, under PyTorch's names and with its defaults."""
 
     precision: int = 4
@@ -156,8 +154,7 @@ def format_scalar(data: Array | np.generic, spec: str) -> str:
     return format(array.item() if array.dtype.kind in "biufc" else float(array), spec)
 
 
-@dataclass(frozen=True)
-class _Style:
+class _Style(NamedTuple):
     """How one kind of element is written, and the columns it is given."""
 
     width: int
@@ -167,8 +164,7 @@ class _Style:
         return self.write(value).rjust(self.width)
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(NamedTuple):
     """What the brackets need to know besides the elements."""
 
     cell: Callable[[Any], str]

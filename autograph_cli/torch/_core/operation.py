@@ -14,14 +14,15 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from . import docstrings, op_traits, saved_attributes, schema as schemas
-from .codegen import backwards, install
+from .._arrays.backends import NUMPY
+from . import device_dispatch, docstrings, op_traits, saved_attributes, schema as schemas
+from .codegen import backwards, binder, install
 from .errors import refused
 from .formula_text import text_of
 from .node import Node
 from .op_namespace import operations as operations, table as table
 from .op_traits import Traits
-from .schema import Schema
+from .schema import Parameter, Schema
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -69,13 +70,9 @@ class OperationFunction(Protocol):
 class Operation(Traits):
     """One operation's record."""
 
-    kernel_function: Callable[..., Any]
     function: OperationFunction
     operator: Callable[..., Any]
     """The function as an operator of Tensor, which returns NotImplemented for operands that it does not know."""
-    bind: Callable[..., tuple[Any, ...]]
-    """All arguments in order, of a call with some of them left out or given by name."""
-
     def __init__(
         self,
         schema: Schema,
@@ -95,43 +92,88 @@ class Operation(Traits):
         if self.linear is None:
             self.linear = self.view
         self.multiple = len(schema.outputs) > 1 or self.list_result
-        self.elementwise = (
-            (self.promotes or self.floating or self.pointwise)
-            and not (self.multiple or self.view or self.memory_format not in ("", "own"))
-            and not any(p.type.startswith("MemoryFormat") for p in schema.parameters)
-        )
+        self.node_name = node_name
+
+    @at_first_use
+    def bind(self) -> Callable[..., tuple[Any, ...]]:
+        """All arguments in order, of a call with some of them left out or given by name."""
+        return binder(self)
+
+    @at_first_use
+    def kernel_function(self) -> Callable[..., Any]:
+        """The kernel on NumPy's arrays; AttributeError where there is none of that name."""
+        return device_dispatch.bound(self, NUMPY.kernels)
+
+    @at_first_use
+    def elementwise(self) -> bool:
         """Whether the result is laid out in memory as PyTorch's iterator over tensors has it."""
-        self.tensors = tuple(p for p in schema.parameters if p.is_tensor or p.is_list)
-        with_gradient = {name for d in derivatives for name in d.inputs}
-        unknown = with_gradient - {p.name for p in self.tensors}
+        return (
+            bool(self.promotes or self.floating or self.pointwise)
+            and not (self.multiple or self.view or self.memory_format not in ("", "own"))
+            and not any(p.type.startswith("MemoryFormat") for p in self.schema.parameters)
+        )
+
+    @at_first_use
+    def positions(self) -> tuple[tuple[int, Parameter], ...]:
+        """Where the tensor arguments stand."""
+        return tuple((i, p) for i, p in enumerate(self.schema.parameters) if p.is_tensor or p.is_list)
+
+    @at_first_use
+    def input_positions(self) -> tuple[tuple[int, Parameter], ...]:
+        """Where those stand that have a derivative; ValueError where another argument is given one."""
+        given = {name for d in self.derivatives for name in d.inputs}
+        unknown = given - {p.name for p in self.tensors}
         if unknown:
             raise refused(
                 ValueError,
                 f"{self.identifier}: derivative of {', '.join(sorted(unknown))}, which is no tensor argument",
             )
-        self.inputs = tuple(p for p in self.tensors if p.name in with_gradient)
-        self.positions = tuple((i, p) for i, p in enumerate(schema.parameters) if p.is_tensor or p.is_list)
-        self.input_positions = tuple((i, p) for i, p in self.positions if p.name in with_gradient)
-        """Where the tensor arguments stand, and those of them that have a derivative."""
-        names = [p.name for p in schema.parameters]
-        self.output_mask = names.index("output_mask") if "output_mask" in names else None
+        return tuple((i, p) for i, p in self.positions if p.name in given)
+
+    @at_first_use
+    def tensors(self) -> tuple[Parameter, ...]:
+        """The tensor arguments."""
+        return tuple(p for _, p in self.positions)
+
+    @at_first_use
+    def inputs(self) -> tuple[Parameter, ...]:
+        """The tensor arguments that have a derivative."""
+        return tuple(p for _, p in self.input_positions)
+
+    @at_first_use
+    def output_mask(self) -> int | None:
         """Where the argument stands that says which outputs are asked for; the kernel leaves the others empty."""
-        self.takes_lists = any(p.is_list for p in self.tensors)
-        self.flattens = any(p.is_list for p in self.inputs)
-        self.saved_names = self._saved_names()
-        self.required_edges = {name: self._required_edge(name) for name in self.saved_names}
+        return next((i for i, p in enumerate(self.schema.parameters) if p.name == "output_mask"), None)
+
+    @at_first_use
+    def takes_lists(self) -> bool:
+        """Whether an argument is a list of tensors."""
+        return any(p.is_list for p in self.tensors)
+
+    @at_first_use
+    def flattens(self) -> bool:
+        """Whether such a list has derivatives."""
+        return any(p.is_list for p in self.inputs)
+
+    @at_first_use
+    def required_edges(self) -> dict[str, int | None]:
         """For each saved thing the edge without which it is not saved; None: it is saved whatever is wanted, as PyTorch
         does it."""
-        self.saving = tuple(map(self._origin, self.saved_names))
+        return {name: self._required_edge(name) for name in self.saved_names}
+
+    @at_first_use
+    def saving(self) -> tuple[tuple[int | None, int | None, int | None, str], ...]:
         """For each saved thing its guard and where it comes from: (guard, output, argument, property)."""
-        self._node_name = node_name
+        return tuple(map(self._origin, self.saved_names))
 
     @at_first_use
     def node(self) -> type[Node]:
         """The class of the nodes that it leaves."""
-        return self._node_type(self._node_name)
+        return self._node_type(self.node_name)
 
-    def _saved_names(self) -> tuple[str, ...]:
+    @at_first_use
+    def saved_names(self) -> tuple[str, ...]:
+        """What the formulas name and the node keeps; ValueError for a name that says nothing."""
         special = {"grad", "grads", "mask"} - {p.name for p in self.schema.parameters}
         names: list[str] = []
         for derivative in self.derivatives:

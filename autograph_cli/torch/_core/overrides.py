@@ -139,10 +139,13 @@ def _copied(function: FunctionType) -> FunctionType:
     return made
 
 
-def overridable(functions: Mapping[str, Any]) -> dict[str, Any]:
-    """Public functions that are not those which the engine itself calls, nor those of another part of the namespace."""
+def overridable(functions: Mapping[str, Any], looking: Mapping[str, Any]) -> dict[str, Any]:
+    """Public functions that are not those which the engine itself calls, nor those of another part of the namespace:
+    those that look at their arguments (`arg_check.guard`), and copies of the others."""
     shown = ((name, run) for name, run in functions.items() if not name.startswith("_") or name.startswith("__"))
-    return {name: _copied(run) if isinstance(run, FunctionType) else run for name, run in shown}
+    return {
+        name: looking.get(name) or (_copied(run) if isinstance(run, FunctionType) else run) for name, run in shown
+    }
 
 
 def _by_keyword(

@@ -10,8 +10,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,8 +62,7 @@ TAKE_NUMBERS = frozenset(
 """Functions that take a number where the signature says Tensor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of a signature; `size` is 1 or more where one number may stand for a list."""
 
     kind: str
@@ -83,8 +81,7 @@ class Parameter:
         return f"{self.shown} {self.name}{end}"
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """The parameters of one way to call a function; a `hidden` one is taken, but not told of."""
 
     parameters: tuple[Parameter, ...]
@@ -416,11 +413,11 @@ def _listed() -> dict[str, dict[str, list[str]]]:
     return found
 
 
-_PARAMETER = re.compile(r"(?P<kind>[^?\[ ]+)(?:\[(?P<size>\d+)\])?(?P<none>\??) (?P<name>\w+)(?:=(?P<default>.+))?$")
+_PARAMETER = r"(?P<kind>[^?\[ ]+)(?:\[(?P<size>\d+)\])?(?P<none>\??) (?P<name>\w+)(?:=(?P<default>.+))?$"
 
 
 def _parameter(text: str, keyword_only: bool) -> Parameter:
-    match = _PARAMETER.match(text)
+    match = re.match(_PARAMETER, text)
     if match is None:
         raise refused(ValueError, f"not a parameter: {text!r}")
     default = match["default"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import refused
 
@@ -13,25 +12,22 @@ REQUIRED: Any = object()
 _LITERALS = {"None": None, "True": True, "False": False, "Mean": 1, "inf": float("inf")}
 
 
-@dataclass(frozen=True, slots=True)
 class Parameter:
     """One argument: its name, type (`Tensor`, `Tensor?`, `Tensor[]`, `int[]`, ...), default."""
 
-    name: str
-    type: str
-    default: Any = REQUIRED
-    keyword_only: bool = False
-    is_tensor: bool = field(init=False)
-    is_list: bool = field(init=False)
-    """Whether it is a tensor, or a list of tensors."""
+    __slots__ = ("default", "is_list", "is_tensor", "keyword_only", "name", "type")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "is_tensor", self.type in ("Tensor", "Tensor?"))
-        object.__setattr__(self, "is_list", self.type.startswith(("Tensor[", "Tensor?[")))
+    def __init__(self, name: str, type: str, default: Any, keyword_only: bool) -> None:
+        self.name = name
+        self.type = type
+        self.default = default
+        self.keyword_only = keyword_only
+        self.is_tensor = type in ("Tensor", "Tensor?")
+        self.is_list = type.startswith(("Tensor[", "Tensor?["))
+        """Whether it is a tensor, or a list of tensors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(NamedTuple):
     """A parsed schema; `outputs` are the names of the results."""
 
     name: str
@@ -52,13 +48,20 @@ def parse(text: str) -> Schema:
     match = _HEAD.match(text)
     if match is None:
         raise refused(ValueError, f"not an operator schema: {text!r}")
-    parameters, keyword_only = [], False
-    for part in filter(None, (p.strip() for p in _COMMA.split(match["args"]))):
+    parameters = _parameters(match["args"])
+    return Schema(match["name"], match["overload"] or "", parameters, _outputs(match["out"] or "Tensor"))
+
+
+@functools.cache
+def _parameters(text: str) -> tuple[Parameter, ...]:
+    """One tuple for all operations that take the same."""
+    found, keyword_only = [], False
+    for part in filter(None, map(str.strip, _COMMA.split(text))):
         if part == "*":
             keyword_only = True
-            continue
-        parameters.append(_parameter(part, keyword_only))
-    return Schema(match["name"], match["overload"] or "", tuple(parameters), _outputs(match["out"] or "Tensor"))
+        else:
+            found.append(_parameter(part, keyword_only))
+    return tuple(found)
 
 
 _COMMA = re.compile(r",\s*(?![^\[]*\])")

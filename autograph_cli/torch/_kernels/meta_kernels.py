@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import (
-    Array,
-    meta_functions,  # noqa: F401  (the rules are found by NumPy's own dispatch)
-)
+from .._arrays import Array
 from .._arrays.geometry import c_strides
 from .._arrays.meta import NO_COUNT, NO_DATA, Meta, enlarged, miniature, shape_of
 from .._core.state import thread_state

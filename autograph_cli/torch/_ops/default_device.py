@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -71,7 +70,6 @@ def placed_by_default(make_new: Maker) -> Maker:
         named.pop("device", None)
         return _made_on(place, make_new, args, named)
 
-    vars(run)["__signature__"] = inspect.signature(make_new)
     return run
 
 
@@ -97,7 +95,6 @@ def placed_like_first(make_new: Maker) -> Maker:
             return make_new(*args, **named)
         return _made_on(place, make_new, args, named)
 
-    vars(run)["__signature__"] = inspect.signature(make_new)
     return run
 
 

@@ -16,6 +16,6 @@ def named_result(name: str, *fields: str) -> Any:
         lines = ",\n".join(f"{field}={getattr(self, field)!r}" for field in fields)
         return f"torch.return_types.{name}(\n{lines})"
 
-    members = {"__slots__": (), "__repr__": show, "__module__": "torch.return_types"}
-    made: Any = type(name, (collections.namedtuple(name, fields),), members)
+    made: Any = collections.namedtuple(name, fields, module="torch.return_types")
+    made.__repr__ = show
     return TYPES.setdefault(name, made)

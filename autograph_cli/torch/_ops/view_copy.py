@@ -78,7 +78,7 @@ def _copier(run: Any) -> Callable[..., Any]:
     return operation(
         f"{view.name}_copy{overload}({parameters})",
         copy_of_view(view.kernel),
-        node=f"{view.node.__name__}_copy",
+        node=f"{view.node_name}_copy",
         list_result=view.list_result,
         saved=view.saved,
         batch=_BATCHED.get(run, view.batch),

@@ -199,7 +199,7 @@ native_channel_shuffle = channel_shuffle
 softplus = _softplus
 
 
-globals().update(_overrides.overridable(globals()) | _delegates.guard(globals()))
+globals().update(_overrides.overridable(globals(), _delegates.guard(globals())))
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,8 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._core import schema
-from autograph_cli.torch._core.operation import camel, operation, table
+from autograph_cli.torch._core.node import Node
+from autograph_cli.torch._core.operation import Derivative, Operation, camel, operation, table
 from autograph_cli.torch._core.state import process_state
 from tests.torch.ops.record_expressions import cases, observe
 
@@ -78,12 +79,6 @@ def test_node_names_follow_the_operation(name, node):
     [
         ("mul(Tensor self, Tensor other)", {}, "defined twice"),
         ("wrong1(Tensor self)", {"other": lambda f, grad: grad}, "no argument 'other'"),
-        (
-            "wrong2(Tensor self)",
-            {"self": lambda f, grad, strange: grad},
-            "names 'strange', which is no argument and no output",
-        ),
-        ("wrong3(Tensor self, int n)", {"n": lambda f, grad: grad}, "derivative of n, which is no tensor argument"),
     ],
 )
 def test_a_wrong_definition_is_refused(schema_text, formulas, message):
@@ -91,6 +86,30 @@ def test_a_wrong_definition_is_refused(schema_text, formulas, message):
     with pytest.raises(ValueError, match=message):
         operation(schema_text, lambda f, *args: args[0], **formulas)
     assert set(table) == before
+
+
+@pytest.mark.parametrize(
+    "schema_text, name, formula, message",
+    [
+        (
+            "wrong2(Tensor self)",
+            "self",
+            lambda f, grad, strange: grad,
+            "names 'strange', which is no argument and no output",
+        ),
+        ("wrong3(Tensor self, int n)", "n", lambda f, grad: grad, "derivative of n, which is no tensor argument"),
+    ],
+)
+def test_a_wrong_formula_is_refused_when_the_record_is_first_used(schema_text, name, formula, message):
+    record = Operation(schema.parse(schema_text), "neg", "Wrong", (Derivative((name,), formula, False),), {})
+    with pytest.raises(ValueError, match=message):
+        assert record.node
+
+
+def test_every_record_can_be_used():
+    for op in table.values():
+        assert issubclass(op.node, Node) and len(op.saving) == len(op.saved_names)
+        assert callable(op.kernel_function) and callable(op.bind)
 
 
 @pytest.mark.parametrize(
