@@ -36,7 +36,6 @@ from . import (
     version as version,
 )
 from ._core import interpret as _interpret, layout as _layout, shared_memory as _shared_memory
-from ._functorch.vmap import vmap as vmap
 from ._namespace import (
     Size as Size,
     Tensor as Tensor,
@@ -152,6 +151,7 @@ _DEFINED_IN = {
     "compile": "compiler",
     "load": "serialization",
     "save": "serialization",
+    "vmap": "_functorch.vmap",
 }
 """Names that stand in such a part too."""
 
@@ -168,6 +168,7 @@ if TYPE_CHECKING:
         signal as signal,
         utils as utils,
     )
+    from ._functorch.vmap import vmap as vmap
     from ._saving.archive import PyTorchFileReader as PyTorchFileReader
     from .cuda import OutOfMemoryError as OutOfMemoryError
     from .serialization import load as load, save as save

@@ -109,6 +109,7 @@ _OPERATIONS = (
     "storage",
     "misc",
     "random",
+    "generators",
     "recurrent",
     "packing",
     "weight_norm",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import importlib.util
 import marshal
 import os
@@ -24,7 +25,7 @@ _HEAD = b"autograph codes" + importlib.util.MAGIC_NUMBER
 def compiled(source: str, name: str) -> CodeType:
     """The code of `source`, as `compile` makes it; `name` tells it from others in tracebacks and in the cache."""
     digest = importlib.util.source_hash(source.encode())
-    kept = _codes.get(name)
+    kept = _codes().get(name)
     if kept is not None and kept[0] == digest:
         known: CodeType = marshal.loads(kept[1])
         return known
@@ -32,12 +33,18 @@ def compiled(source: str, name: str) -> CodeType:
     code = compile(source, os.path.join(_FOLDER, f"<operation {name}>"), "exec")
     if not _fresh:
         atexit.register(_write)
-    _fresh[name] = _codes[name] = (digest, marshal.dumps(code))
+    _fresh[name] = _codes()[name] = (digest, marshal.dumps(code))
     return code
 
 
 def _file() -> str:
     return importlib.util.cache_from_source(os.path.join(_FOLDER, "operations.py"))
+
+
+@functools.cache
+def _codes() -> dict[str, tuple[bytes, bytes]]:
+    """The digest of its source and the code, by name: as bytes, for a program needs few of them."""
+    return _read()
 
 
 def _read() -> dict[str, tuple[bytes, bytes]]:
@@ -63,7 +70,5 @@ def _write() -> None:
             file.write(_HEAD + marshal.dumps((_FOLDER, _read() | _fresh)))
 
 
-_codes = _read()
-"""The digest of its source and the code, by name: as bytes, for a program needs few of them."""
 _fresh: dict[str, tuple[bytes, bytes]] = {}
 """Those of them that this process compiled."""

@@ -38,6 +38,9 @@ from .wrapped_numbers import wrap_number
 if TYPE_CHECKING:
     from .operation import Operation
 
+    first: Callable[[], Callable[..., Any]]
+    """What gives a function its code, in its own globals."""
+
 
 def install(op: Operation) -> None:
     """Give `op` its function."""
@@ -166,12 +169,9 @@ class _Signature:
         return late
 
 
-_UNTIL_CALLED = next(
-    x
-    for x in compiled("def run():\n    return first()(**locals())\n", "until it is called").co_consts
-    if isinstance(x, CodeType)
-)
-"""The code that a function has until it is called, but for its parameters."""
+# The code that a function has until it is called, but for its parameters. (What stood here as text, it would say.)
+def _until_called() -> Any:
+    return first()(**locals())
 
 
 @functools.cache
@@ -179,7 +179,7 @@ def _taking(parameters: tuple[Parameter, ...], out: bool) -> tuple[CodeType, tup
     """That code with its parameters, and their defaults: those by position, those by keyword."""
     positional = [p for p in parameters if not p.keyword_only]
     names = *("input" if p.name == "self" else p.name for p in parameters), *(("out",) if out else ())
-    code = _UNTIL_CALLED.replace(
+    code = _until_called.__code__.replace(
         co_varnames=names,
         co_nlocals=len(names),
         co_argcount=len(positional),

@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _missing
 from .._core.backward import backward, grad
-from . import (
-    anomaly_mode,
-    batched_function,  # noqa: F401  (how vmap takes a Function)
-    forward_ad,
-    function,
-    grad_mode,
-    graph,
-    variable,
-)
+from . import anomaly_mode, forward_ad, function, grad_mode, graph, variable
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .grad_mode import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from .._core.batching import value_of
-from .._core.interpreter_stack import BatchLevel, interprets, running
+from .._core.interpreter_stack import BatchLevel, running
 from .._core.tensor import Tensor
 from .._core.transforms import batched
 from ..utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
@@ -20,7 +20,6 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-@interprets(BatchLevel, "function")
 def apply(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
     """What `cls.apply(*args)` gives for each sample; RuntimeError for a Function that cannot be batched."""
     name, own = cls.__name__, cls.vmap is not Function.vmap

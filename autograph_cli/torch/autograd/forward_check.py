@@ -13,15 +13,10 @@ from .._core.reverse import split
 from .._core.tensor import Tensor, make
 from .._core.transforms import dual
 from .._functorch.vmap import vmap
-from .small_steps import Directions, GradcheckError, as_tuple, mismatch, unit_steps
+from .small_steps import BATCHED, Directions, GradcheckError, as_tuple, mismatch, unit_steps
 
 if TYPE_CHECKING:
     from .gradcheck import _Check
-
-BATCHED = (
-    "a batch of gradients (or tangents), computed at once by vmap, differs from the same computed one by one. To leave "
-    "this check out: check_batched_grad=False (check_batched_forward_grad=False)."
-)
 
 
 def run(check: _Check, batched: bool) -> None:

@@ -11,7 +11,7 @@ from .._arrays.lazy import resolved
 from .._core import dtypes
 from .._core.device_dispatch import filled
 from .._core.gradients import output_meta_at
-from .._core.interpreter_stack import BatchLevel, belongs_here, below, in_function
+from .._core.interpreter_stack import BatchLevel, belongs_here, below, in_function, interprets
 from .._core.node import Node, NodeType, edge_of, shape_dtype
 from .._core.saved_tensors import SavedTensor, freed, unpack
 from .._core.state import next_sequence_nr, process_state, thread_state
@@ -429,3 +429,10 @@ def without_rule(cls: Any) -> RuntimeError:
         f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
         f"vmap staticmethod or set generate_vmap_rule=True. {NOTES}"
     )
+
+
+@interprets(BatchLevel, "function")
+def _batched(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
+    from .batched_function import apply  # with the trees of its results, which few scripts need
+
+    return apply(level, cls, args)

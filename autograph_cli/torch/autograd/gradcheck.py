@@ -16,8 +16,17 @@ from .._core.size import Size
 from .._core.state import next_sequence_nr, thread_state
 from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
-from . import forward_check
-from .small_steps import Directions, GradcheckError, as_tuple, holds_complex, mismatch, moved, put_back, unit_steps
+from .small_steps import (
+    BATCHED,
+    Directions,
+    GradcheckError,
+    as_tuple,
+    holds_complex,
+    mismatch,
+    moved,
+    put_back,
+    unit_steps,
+)
 
 Function = Callable[..., Any]
 
@@ -68,6 +77,8 @@ def gradcheck(
     try:
         check.run(check_backward_ad, check_undefined_grad, check_batched_grad)
         if check_forward_ad:
+            from . import forward_check  # with vmap, which few scripts need
+
             forward_check.run(check, check_batched_forward_grad)
     except GradcheckError:
         if raise_exception:
@@ -333,7 +344,7 @@ class _Check:
                 if g is not None and not np.allclose(
                     on_host(g._raw), np.stack([on_host(row[j]._raw) for row in single]), self.rtol, self.atol
                 ):
-                    raise GradcheckError(f"For output {i} and input {j}: {forward_check.BATCHED}")
+                    raise GradcheckError(f"For output {i} and input {j}: {BATCHED}")
 
     def _check_scales_with_gradient(self, outputs: tuple[Tensor, ...]) -> None:
         zeros = [_beside(np.zeros(o._raw.shape, o._raw.dtype)[()], o) for o in outputs]

@@ -12,6 +12,11 @@ from .._arrays.cuda import moved as on_device
 from .._core import dtypes
 from .._core.tensor import Tensor, make
 
+BATCHED = (
+    "a batch of gradients (or tangents), computed at once by vmap, differs from the same computed one by one. To leave "
+    "this check out: check_batched_grad=False (check_batched_forward_grad=False)."
+)
+
 
 class GradcheckError(RuntimeError):
     """Raised by `gradcheck` and `gradgradcheck`."""

@@ -73,7 +73,6 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
 def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
     """A public window from `shape(M, sym, row, **parameters)`, where `row(start, end)` is a row of M numbers."""
     name = shape.__name__.lstrip("_")
-    signature = inspect.signature(shape)
 
     def run(M: int, *args: Any, **named: Any) -> Tensor:
         if args:
@@ -86,7 +85,7 @@ def _window(shape: Callable[..., Any]) -> Callable[..., Tensor]:
         given = {k: named.pop(k, default) for k, default in _PLACED.items()}
         sym, dtype, layout = named.pop("sym", True), given["dtype"], given["layout"]
         try:
-            signature.bind(M, sym, None, **named)
+            inspect.signature(shape).bind(M, sym, None, **named)
         except TypeError as error:
             raise refused(TypeError, f"{name}() {error}") from None
         dtype = dtypes.FROM_NUMPY[process_state.default_dtype] if dtype is None else dtype

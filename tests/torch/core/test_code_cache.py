@@ -38,7 +38,8 @@ def test_a_damaged_file_is_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_code_of_another_source_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     from autograph_cli.torch._core import code_cache
 
-    monkeypatch.setattr(code_cache, "_codes", {})
+    codes: dict[str, tuple[bytes, bytes]] = {}
+    monkeypatch.setattr(code_cache, "_codes", lambda: codes)
     monkeypatch.setattr(code_cache, "_fresh", {"kept": ()})
     one = code_cache.compiled("answer = 1", "name")
     assert code_cache.compiled("answer = 1", "name") == one
