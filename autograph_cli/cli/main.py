@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import io
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 
 class Commands(click.Group):
     """Shows what a person did wrong as one sentence, and ends as a signal would on Ctrl-C."""
+
+    imported: Callable[[], None] = staticmethod(lambda: None)
+    """Called when the file of a command is imported, before the command runs."""
 
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
         run: Any = super().main
@@ -61,6 +63,8 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            import difflib  # only for a name that is no command
+
             near = difflib.get_close_matches(args[0], _COMMANDS, 1)
             meant = f"run {args[0]}" if args[0].endswith(".py") else "".join(near)
             if not meant:
@@ -77,6 +81,7 @@ class Commands(click.Group):
         file = {"open": "browse"}.get(cmd_name, cmd_name)  # `open` is a function of Python's own
         command: click.Command = getattr(importlib.import_module(f"autograph_cli.cli.{file}"), file)
         command.short_help = _COMMANDS[cmd_name]
+        self.imported()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -20,14 +20,13 @@ from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.ranks import alike, words as rank_words
 from autograph_cli.record import rank_faults, rank_store, store
+from autograph_cli.record.placement import FOLDER, PARENT, Placement
 from autograph_cli.record.rank_faults import Fault, State
-from autograph_cli.record.ranks import FOLDER, PARENT, STOP, Placement
+from autograph_cli.record.ranks import STOP
 from autograph_cli.testing.sweeps import environment
 
 OVER = "over"
 """The file by which rank 0 tells the others that all is written."""
-TIMEOUT = 1800.0
-"""So many seconds a rank may stand still: as long as PyTorch waits in a collective."""
 _EVERY = 0.05
 _TO_SAVE = 60.0
 """So many seconds a rank that is told to stop may take to write its part, which it must have begun within a few."""

@@ -8,23 +8,24 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from autograph_cli import engines
-from autograph_cli.cli import completion, lacking, live, ranks as ranks_, tuning
+from autograph_cli.cli import completion, lacking, live, tuning
 from autograph_cli.cli.options import RECORDABLE, WATCHABLE, RecordType, StepsType, WatchType, engine_of, engine_option
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
-from autograph_cli.findings import explain
-from autograph_cli.findings.formats import brief
-from autograph_cli.findings.read import scripts_of
 from autograph_cli.graph import Trace
 from autograph_cli.record import runner, store
-from autograph_cli.record.ranks import PARENT, Member, Placement
+from autograph_cli.record.placement import PARENT, TIMEOUT, Placement
 from autograph_cli.record.steps import Selection
+
+if TYPE_CHECKING:
+    from autograph_cli.record.ranks import Member
+    from autograph_cli.record.recorder import Recorder
 
 FAILURES = ("AG0",)
 """The findings that explain an exception."""
@@ -70,7 +71,7 @@ FAILURES = ("AG0",)
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
-    default=ranks_.TIMEOUT,
+    default=TIMEOUT,
     show_default=True,
     metavar="SECONDS",
     help="With several ranks: how long one may stand still before all are stopped.",
@@ -132,16 +133,17 @@ def run(
     engine = engine_of(engine)
     # Relative to where the command was given: the script may go elsewhere.
     output = None if output is None else folder / output
-    place = Placement.here()
-    about = ranks_.Wanted(output, quiet, timeout)
-    if ranks is not None and ranks > 1 and place is None:
-        runner.read(target)  # so that what is not there is told once
-        return ranks_.launch(ranks, _options(), about, torch=engines.chosen(engine) == "torch")
-    shared = None
-    if place is not None:
+    place, shared = Placement.here(), None
+    if place is not None or (ranks or 1) > 1:
+        from autograph_cli.cli.ranks import Wanted, launch, split  # other processes, where there are to be several
+
+        about = Wanted(output, quiet, timeout)
+        if place is None:
+            runner.read(target)  # so that what is not there is told once
+            return launch(ranks or 1, _options(), about, torch=engines.chosen(engine) == "torch")
         shared = place.folder(folder / store.FOLDER)
         os.environ.update(place.environment())
-        code = None if PARENT in os.environ else ranks_.split(place, shared, about)
+        code = None if PARENT in os.environ else split(place, shared, about)
         if code is not None:
             return code
         quiet = quiet or place.rank > 0
@@ -172,7 +174,7 @@ def _run(
     recorder = Recorder(steps, target.label, record=record, watch=watch, engine=engines.connect(engine))
     if tune:
         tuning.tune()
-    member = None if place is None or shared is None else Member(place, shared, recorder)
+    member = None if place is None or shared is None else _member(place, shared, recorder)
     shown = contextlib.nullcontext() if quiet or member else live.line(recorder)
     spawning = contextlib.nullcontext() if member is None or engine != "torch" else _calling_here(member)
     with _made_on(device, recorder.log.engine.namespace), shown, spawning:
@@ -211,6 +213,12 @@ def _options() -> list[str]:
     return [*given, context.params["file"], *context.params["args"]]
 
 
+def _member(place: Placement, folder: Path, recorder: Recorder) -> Member:
+    from autograph_cli.record.ranks import Member
+
+    return Member(place, folder, recorder)
+
+
 def _calling_here(member: Member) -> contextlib.AbstractContextManager[None]:
     module = importlib.import_module("autograph_cli.engines.pytorch_ranks")  # PyTorch: only where it runs the script
     return module.called_here(member.place.rank, member.place.size, member.folder)  # type: ignore[no-any-return]
@@ -236,6 +244,10 @@ def _made_on(device: str | None, torch: Any) -> Iterator[None]:
 
 def _explain_failure(trace: Trace, script: Path) -> None:
     """Below the traceback: the finding that explains the exception, in two lines, and the command for more."""
+    from autograph_cli.findings import explain  # the rules, which a run that went well does without
+    from autograph_cli.findings.formats import brief
+    from autograph_cli.findings.read import scripts_of
+
     for finding in explain(trace, scripts_of(trace, script), select=FAILURES)[:1]:
         command = "autograph explain" if store.has_graph(trace) else f"autograph explain {trace.script}"
         say(f"autograph: {brief(finding)} More: {command}", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import random
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -16,8 +17,8 @@ from autograph_cli.engines.protocol import CannotDerive
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._core.backward import grad
 from autograph_cli.torch._core.device_dispatch import filled
+from autograph_cli.torch._core.generator import default_stream
 from autograph_cli.torch._core.node import AccumulateGrad, Extra, Node, output_meta
-from autograph_cli.torch._core.registry import functions
 from autograph_cli.torch._core.saved_tensors import Packed
 from autograph_cli.torch._core.state import process_state, thread_state
 from autograph_cli.torch._core.tensor import Tensor, make
@@ -126,16 +127,20 @@ def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
 @contextlib.contextmanager
 def _same_random_numbers() -> Iterator[None]:
     """Put back every generator that code of the script may have drawn from."""
-    ours = functions.get("get_rng_state"), functions.get("set_rng_state")
-    before = random.getstate(), np.random.get_state(), ours[0]() if ours[0] else None
+    numpys, ours = sys.modules.get("numpy.random"), default_stream  # NumPy imports it when it is first asked for
+    before = random.getstate(), numpys and numpys.get_state(), ours.get_state() if ours.drawn else None
+    seed = ours.initial_seed()
     on_gpus = cuda.states()
     try:
         yield
     finally:
         random.setstate(before[0])
-        np.random.set_state(before[1])
-        if ours[1]:
-            ours[1](before[2])
+        if numpys:
+            numpys.set_state(before[1])
+        if before[2] is None:
+            ours.manual_seed(seed)
+        else:
+            ours.set_state(before[2])
         cuda.set_states(on_gpus)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -72,6 +71,8 @@ def _alone(node: Node) -> Node:
 
 
 def _hash(lines: Iterable[str]) -> str:
+    import hashlib  # with OpenSSL, which a run of one rank does without
+
     found = hashlib.sha256()
     for line in lines:
         found.update(line.encode("utf-8", errors="surrogatepass") + b"\n")

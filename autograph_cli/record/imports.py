@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import multiprocessing.spawn as spawn
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import Distribution, DistributionFinder
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .public_names import PublicNames
+from .public_names import PublicNames, told_of
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    Loader = object  # to import that takes longer than to serve
 
 SERVED = {
     "functorch": "autograph_cli.functorch",
@@ -41,23 +42,27 @@ def serve() -> Iterator[None]:
     hidden = _take_modules()
     finder = EngineFinder()
     sys.meta_path.insert(0, finder)
-    prepare = spawn.get_preparation_data
-    spawn.get_preparation_data = _preparing(prepare)  # type: ignore[assignment]
+    if _SPAWN in sys.modules:
+        finder.serve_children_of(sys.modules[_SPAWN])
     try:
         yield
     finally:
-        spawn.get_preparation_data = prepare
         sys.meta_path.remove(finder)
         finder.close()
         _take_modules()
         sys.modules.update(hidden)
 
 
-class EngineFinder(DistributionFinder, Loader):
+_SPAWN = "multiprocessing.spawn"
+
+
+class EngineFinder(Loader):
     """Answers for `torch`, its companions and what is in them, and says what is missing there."""
 
     def __init__(self) -> None:
         self._opened: list[ModuleType] = []
+        self._spawning: tuple[Any, Any] | None = None
+        """What starts processes, and what it told them before."""
         self._names = PublicNames(tuple(SERVED.values()), self._show)
 
     def find_spec(
@@ -68,6 +73,8 @@ class EngineFinder(DistributionFinder, Loader):
             return None if PathFinder.find_spec(root) is None else ModuleSpec(fullname, _Refusal())
         if root in SERVED:
             return ModuleSpec(fullname, self, is_package=True)
+        if fullname == _SPAWN:
+            return told_of(PathFinder.find_spec(fullname, path), self.serve_children_of)
         for name, ours in SERVED.items():
             if fullname == ours or fullname.startswith(ours + "."):
                 spec = PathFinder.find_spec(fullname, path)
@@ -76,8 +83,16 @@ class EngineFinder(DistributionFinder, Loader):
                 return self._names.give_later(spec)
         return None
 
-    def find_distributions(self, context: Any = None) -> Iterable[Distribution]:
+    def serve_children_of(self, spawn: Any) -> None:
+        """Let processes that `multiprocessing.spawn` starts be served as well."""
+        prepare = spawn.get_preparation_data
+        self._spawning = spawn, prepare
+        spawn.get_preparation_data = lambda name: {**prepare(name), "autograph": _ServeInChild()}
+
+    def find_distributions(self, context: Any = None) -> Iterable[Any]:
         """What `importlib.metadata` says of the served packages: libraries ask it which version of torch there is."""
+        from .served_distribution import ServedDistribution  # few scripts ask, and it reads mail
+
         name = getattr(context, "name", None)
         return [ServedDistribution(served) for served in SERVED if name in (None, served)]
 
@@ -102,6 +117,8 @@ class EngineFinder(DistributionFinder, Loader):
 
     def close(self) -> None:
         """Leave no mark on the engine's modules."""
+        if self._spawning is not None:
+            self._spawning[0].get_preparation_data = self._spawning[1]
         self._names.take_back()
         for module in self._opened:
             vars(module).pop("__path__", None)
@@ -118,28 +135,6 @@ class _Refusal(Loader):
         name = module.__name__
         root = name.partition(".")[0]
         raise ModuleNotFoundError(f"{root} is built on PyTorch itself and cannot run on autograph's engine", name=name)
-
-
-class ServedDistribution(Distribution):
-    """The name and the version of a served package, as an installed one would tell them.
-
-    >>> ServedDistribution("torch").metadata["Name"]
-    'torch'
-    """
-
-    def __init__(self, name: str) -> None:
-        self._served = name
-
-    def read_text(self, filename: str) -> str | None:
-        if filename == "top_level.txt":
-            return self._served
-        if filename != "METADATA":
-            return None
-        version = importlib.import_module(SERVED[self._served]).__version__
-        return f"Metadata-Version: 2.1\nName: {self._served}\nVersion: {version}\n"
-
-    def locate_file(self, path: Any) -> Path:
-        return Path(str(importlib.import_module(SERVED[self._served]).__file__)).parent.joinpath(path)
 
 
 def engine_name(name: str) -> str:
@@ -184,10 +179,3 @@ def serve_in_child() -> None:
     """Serve until this process ends."""
     if not any(isinstance(finder, EngineFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, EngineFinder())
-
-
-def _preparing(prepare: Callable[[str], dict[str, Any]]) -> Callable[[str], dict[str, Any]]:
-    def get_preparation_data(name: str) -> dict[str, Any]:
-        return {**prepare(name), "autograph": _ServeInChild()}
-
-    return get_preparation_data

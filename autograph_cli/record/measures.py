@@ -9,15 +9,17 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograph_cli.engines.protocol import BackwardCall, Engine, Inside, key_of, number_of
 from autograph_cli.graph import Graph, Measured, Profile, Run, Values
 from autograph_cli.record.allocations import Allocations, Held, placed
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import INPUT, LEAF, BackwardEvent, Event
-from autograph_cli.record.node_checks import NodeChecks, Point
 from autograph_cli.record.values import is_finite, summary
+
+if TYPE_CHECKING:
+    from autograph_cli.record.node_checks import NodeChecks, Point
 
 KINDS = ("values", "time", "flops", "memory", "formula", "inside", "check")
 """What can be asked for."""
@@ -154,7 +156,10 @@ class Measures:
         self.kinds = frozenset(kinds)
         self.here = _Here()
         self._hooked = not self.kinds.isdisjoint(("time", "flops", "memory", "inside", "check"))
-        self.checks = NodeChecks(self.engine) if "check" in self.kinds else None
+        if "check" in self.kinds:
+            from autograph_cli.record.node_checks import NodeChecks  # with finite differences
+
+            self.checks = NodeChecks(self.engine)
         self._listening = contextlib.ExitStack()
         self.allocations = Allocations(self.engine, self.here.clock) if "memory" in self.kinds else None
         self._profiles = not self.kinds.isdisjoint(("time", "memory"))

@@ -51,8 +51,7 @@ class PublicNames:
 
     def give_later(self, spec: ModuleSpec) -> ModuleSpec:
         """A spec whose module is renamed as soon as it is loaded."""
-        if isinstance(spec.loader, SourceFileLoader):
-            spec.loader = _Naming(spec.loader.name, spec.loader.path, self.give)
+        told_of(spec, self.give)
         return spec
 
     def take_back(self) -> None:
@@ -71,11 +70,18 @@ def _home(cls: type) -> str:
     return public if vars(sys.modules[public]).get(cls.__name__) is cls else cls.__module__
 
 
-class _Naming(SourceFileLoader):
-    def __init__(self, name: str, path: str, give: Callable[[ModuleType], None]) -> None:
+def told_of(spec: ModuleSpec | None, tell: Callable[[ModuleType], None]) -> ModuleSpec | None:
+    """The spec, whose module is told of as soon as it is loaded."""
+    if spec is not None and isinstance(spec.loader, SourceFileLoader):
+        spec.loader = _Telling(spec.loader.name, spec.loader.path, tell)
+    return spec
+
+
+class _Telling(SourceFileLoader):
+    def __init__(self, name: str, path: str, tell: Callable[[ModuleType], None]) -> None:
         super().__init__(name, path)
-        self._give = give
+        self._tell = tell
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        self._give(module)
+        self._tell(module)

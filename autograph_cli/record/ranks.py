@@ -13,21 +13,19 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from autograph_cli.graph import Collective, Trace
 from autograph_cli.record import rank_faults, rank_store
+from autograph_cli.record.placement import Placement
 from autograph_cli.record.source_locations import script_frames
 
 if TYPE_CHECKING:
     from autograph_cli.record.recorder import Recorder
 
-FOLDER, PARENT = "AUTOGRAPH_RANKS", "AUTOGRAPH_RANKS_PARENT"
-"""The environment's names for the folder that the ranks share, and for the process that looks after them all."""
 STOP = "stop"
 _leave = os._exit
 """Python's own: within a run it tells the recorder of a script that leaves."""
@@ -35,57 +33,6 @@ EVERY = 0.05
 """Seconds between two looks at where a rank is."""
 STOPPED = 1
 """The exit code of a rank that was stopped since another one failed."""
-_STARTED_BY = (
-    ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"),  # torchrun
-    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
-    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS_PER_NODE"),
-)
-"""By which variables of the environment a process knows its rank, how many there are, and how many on its machine."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Which of the processes that run a script this one is."""
-
-    rank: int
-    size: int
-    local: int = 0
-    """How many are on this machine."""
-
-    @classmethod
-    def here(cls, environment: Mapping[str, str] = os.environ) -> Placement | None:
-        """As mpiexec, srun and torchrun tell it; None for a process that runs the script alone.
-
-        >>> Placement.here({"PMI_RANK": "1", "PMI_SIZE": "4"})
-        Placement(rank=1, size=4, local=4)
-        """
-        for rank, size, local in _STARTED_BY:
-            with contextlib.suppress(KeyError, ValueError):
-                found = cls(
-                    int(environment[rank]), int(environment[size]), int(environment.get(local, environment[size]))
-                )
-                if 0 <= found.rank < found.size and found.size > 1:
-                    return found
-        return None
-
-    def environment(self) -> dict[str, str]:
-        """What torchrun tells each process, as far as nobody has told it."""
-        local = os.environ.get("MPI_LOCALRANKID") or os.environ.get("SLURM_LOCALID") or str(self.rank)
-        told = {
-            "RANK": str(self.rank),
-            "WORLD_SIZE": str(self.size),
-            "LOCAL_RANK": local,
-            "LOCAL_WORLD_SIZE": str(self.local),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": "29500",
-        }
-        return {name: value for name, value in told.items() if name not in os.environ}
-
-    def folder(self, store: Path) -> Path:
-        """The folder that the ranks of this machine share: the one of their common parent."""
-        given = os.environ.get(FOLDER)
-        return Path(given) if given else store / f"ranks-{socket.gethostname()}-{os.getppid()}"
 
 
 class Member:

@@ -14,7 +14,6 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import dataclass, field, replace
-from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -387,6 +386,8 @@ def _module_code(name: str, main: ModuleType) -> CodeType:
         if name == "__main__" or name.endswith(".__main__"):
             raise TargetError(f"Cannot run {name}: a package cannot be its own __main__.")
         return _module_code(f"{name}.__main__", main)
+    from importlib.abc import InspectLoader  # only for `-m`
+
     code = spec.loader.get_code(spec.name) if isinstance(spec.loader, InspectLoader) else None
     if code is None:
         raise TargetError(f"Cannot run {name}: it has no Python code.")

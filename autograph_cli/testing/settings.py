@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -72,6 +71,8 @@ def _nearest(start: Path | None) -> tuple[Any, Path | None]:
         path = folder / "pyproject.toml"
         if not path.is_file():
             continue
+        import tomllib  # only where there is such a file
+
         try:
             found = tomllib.loads(path.read_text("utf-8")).get("tool", {}).get("autograph")
         except (OSError, ValueError) as error:

@@ -218,4 +218,8 @@ __all__ = [
 _missing.speak_for_parts(__name__)
 _missing.speak_for(_C)
 if _collects:
+    if not _gc.get_freeze_count():
+        # What was made grows old at once, without a walk: it goes where frozen objects do, and back.
+        _gc.freeze()
+        _gc.unfreeze()
     _gc.enable()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,7 +20,7 @@ class _Options:
         return getattr(printing.options(), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        printing.use_options(dataclasses.replace(printing.options(), **{name: value}))
+        printing.use_options(printing.options()._replace(**{name: value}))
 
 
 PRINT_OPTS = _Options()
@@ -29,7 +28,7 @@ PRINT_OPTS = _Options()
 
 def get_printoptions() -> dict[str, Any]:
     """The options that hold now, by name."""
-    return dataclasses.asdict(printing.options())
+    return printing.options()._asdict()
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograph_cli.graph.ranks import words
-from autograph_cli.record.ranks import Placement
+from autograph_cli.record.placement import Placement
 
 
 @pytest.mark.parametrize(

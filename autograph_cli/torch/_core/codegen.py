@@ -171,7 +171,7 @@ class _Signature:
 
 # The code that a function has until it is called, but for its parameters. (What stood here as text, it would say.)
 def _until_called() -> Any:
-    return first()(**locals())
+    return first()(**locals())  # noqa: F821  (each function has its own)
 
 
 @functools.cache

@@ -73,6 +73,7 @@ class Operation(Traits):
     function: OperationFunction
     operator: Callable[..., Any]
     """The function as an operator of Tensor, which returns NotImplemented for operands that it does not know."""
+
     def __init__(
         self,
         schema: Schema,

@@ -143,9 +143,7 @@ def overridable(functions: Mapping[str, Any], looking: Mapping[str, Any]) -> dic
     """Public functions that are not those which the engine itself calls, nor those of another part of the namespace:
     those that look at their arguments (`arg_check.guard`), and copies of the others."""
     shown = ((name, run) for name, run in functions.items() if not name.startswith("_") or name.startswith("__"))
-    return {
-        name: looking.get(name) or (_copied(run) if isinstance(run, FunctionType) else run) for name, run in shown
-    }
+    return {name: looking.get(name) or (_copied(run) if isinstance(run, FunctionType) else run) for name, run in shown}
 
 
 def _by_keyword(

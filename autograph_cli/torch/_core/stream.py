@@ -77,6 +77,11 @@ class Stream(Seeded):
         self._twister: np.random.MT19937 | None = None
 
     @property
+    def drawn(self) -> bool:
+        """Whether a number was drawn, or the state asked for, since it was started from a seed."""
+        return self._twister is not None
+
+    @property
     def _bits(self) -> np.random.MT19937:
         """The twister, made when the first number is drawn: `numpy.random` is a sixth of an import of NumPy."""
         if self._twister is None:

@@ -16,6 +16,7 @@ def named_result(name: str, *fields: str) -> Any:
         lines = ",\n".join(f"{field}={getattr(self, field)!r}" for field in fields)
         return f"torch.return_types.{name}(\n{lines})"
 
-    made: Any = collections.namedtuple(name, fields, module="torch.return_types")
+    make: Any = collections.namedtuple
+    made = make(name, fields, module="torch.return_types")
     made.__repr__ = show
     return TYPES.setdefault(name, made)

@@ -1,0 +1,67 @@
+"""Which of the processes that run a script this one is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER, PARENT = "AUTOGRAPH_RANKS", "AUTOGRAPH_RANKS_PARENT"
+"""The environment's names for the folder that the ranks share, and for the process that looks after them all."""
+TIMEOUT = 1800.0
+"""So many seconds a rank may stand still: as long as PyTorch waits in a collective."""
+_STARTED_BY = (
+    ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"),  # torchrun
+    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS_PER_NODE"),
+)
+"""By which variables of the environment a process knows its rank, how many there are, and how many on its machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Which of the processes that run a script this one is."""
+
+    rank: int
+    size: int
+    local: int = 0
+    """How many are on this machine."""
+
+    @classmethod
+    def here(cls, environment: Mapping[str, str] = os.environ) -> Placement | None:
+        """As mpiexec, srun and torchrun tell it; None for a process that runs the script alone.
+
+        >>> Placement.here({"PMI_RANK": "1", "PMI_SIZE": "4"})
+        Placement(rank=1, size=4, local=4)
+        """
+        for rank, size, local in _STARTED_BY:
+            with contextlib.suppress(KeyError, ValueError):
+                found = cls(
+                    int(environment[rank]), int(environment[size]), int(environment.get(local, environment[size]))
+                )
+                if 0 <= found.rank < found.size and found.size > 1:
+                    return found
+        return None
+
+    def environment(self) -> dict[str, str]:
+        """What torchrun tells each process, as far as nobody has told it."""
+        local = os.environ.get("MPI_LOCALRANKID") or os.environ.get("SLURM_LOCALID") or str(self.rank)
+        told = {
+            "RANK": str(self.rank),
+            "WORLD_SIZE": str(self.size),
+            "LOCAL_RANK": local,
+            "LOCAL_WORLD_SIZE": str(self.local),
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": "29500",
+        }
+        return {name: value for name, value in told.items() if name not in os.environ}
+
+    def folder(self, store: Path) -> Path:
+        """The folder that the ranks of this machine share: the one of their common parent."""
+        import socket  # only where there are several
+
+        given = os.environ.get(FOLDER)
+        return Path(given) if given else store / f"ranks-{socket.gethostname()}-{os.getppid()}"
