@@ -156,6 +156,7 @@ class Measures:
         self.kinds = frozenset(kinds)
         self.here = _Here()
         self._hooked = not self.kinds.isdisjoint(("time", "flops", "memory", "inside", "check"))
+        self.checks: NodeChecks | None = None
         if "check" in self.kinds:
             from autograph_cli.record.node_checks import NodeChecks  # with finite differences
 
