@@ -7,7 +7,7 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from autograph_cli import AutographError, engines
 from autograph_cli.cli import completion
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import GraphError, Slice, Step, Trace, facts, views
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.ranks import Rank, alike, drawn, words as rank_words
 from autograph_cli.graph.together import Band, together
 from autograph_cli.record import runner, store
@@ -257,7 +258,7 @@ def to_record(shown: Collection[str], opened_node: str | None) -> tuple[str, ...
     return tuple(word for word in RECORDABLE if word in wanted)
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Opened:
     """A trace to look at, the stem for names of files made from it, and the exit code of the script if one was run."""
 

@@ -7,7 +7,6 @@ import importlib
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from autograph_cli.engines.protocol import (
     of_changed,
     shown,
 )
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, device_of
 from autograph_cli.torch._arrays.cuda import on_host
@@ -54,7 +54,7 @@ from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Change:
     """What the change of a view was given that is no tensor, and the class of its node."""
 

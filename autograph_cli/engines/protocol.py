@@ -10,12 +10,12 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from autograph_cli.graph import Graph, TensorType
+from autograph_cli.graph.quick import quickly_made
 
 _LONGEST = 60
 
@@ -98,7 +98,7 @@ class BackwardCall(Protocol):
     """Called with the floating-point operations of what is no watched operation; put here likewise."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class CollectiveCall:
     """One call between the ranks of a group."""
 

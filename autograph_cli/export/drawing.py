@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from autograph_cli.export.arranging import FRAME_TITLE
@@ -53,8 +53,7 @@ Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "f
 """What a piece is, in the order in which they are drawn."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Area:
     """A filled rectangle, an ellipse if its position is round, or a parallelogram; without `line` it has no border."""
 
@@ -69,8 +68,7 @@ class Area:
     slanted: bool = False
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Text:
     """A line of text that starts at this point of its base line, or has its middle there."""
 
@@ -86,8 +84,7 @@ class Text:
         return self.at[0] + across, self.at[1] - self.size * 0.35
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Way:
     """A line; an arrow with the corners of its head, its tip first, else a thin one."""
 
@@ -105,8 +102,7 @@ class Way:
         return (ax + bx) / 2, (ay + by) / 2
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Primitive:
     """What belongs together, such as a box and all that is written on it."""
 

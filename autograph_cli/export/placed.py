@@ -46,8 +46,7 @@ Stroke = tuple[Point, ...]
 """How a line goes on: to one point straight, or by two control points to a third along a cubic curve."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Rectangle:
     """The middle and the size of a box; `round` ones are ellipses."""
 
@@ -62,8 +61,7 @@ class Rectangle:
         return Rectangle(self.y, self.x, self.height, self.width, self.round)
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Line:
     """The way of an arrow, to the very tip of its head, and the middle of its label."""
 

@@ -38,8 +38,7 @@ FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Box:
     """One drawn node; `small` ones are a leaf or an input drawn again at one of its uses."""
 
@@ -70,8 +69,7 @@ class Box:
         return is_code(self.below)
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Arrow:
     """One drawn edge; `dashed` where it leads from one order into another."""
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.matching import match
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Methods, Node, Pass, Root, TensorType
 from autograph_cli.graph.trace_writer import write_node
 from autograph_cli.graph.views import as_input, tracked
@@ -22,7 +23,7 @@ an input of what it recorded."""
 Aspect = Literal["kind", "operation", "type", "constants", "arguments", "gradients", "origin", "line", "module"]
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Change:
     """A node that both graphs have, and in what it differs; `follows` when its types changed with its arguments'."""
 
@@ -32,7 +33,7 @@ class Change:
     follows: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class PassChange:
     """A backward call that was added (`old` is None), removed (`new` is None) or changed."""
 

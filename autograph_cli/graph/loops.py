@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Edge, Graph, Node
 
 FEWEST = 3
@@ -19,7 +19,7 @@ MOST_BODIES = 50
 """Loops of which single turns are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Seat:
     """Where a node stands in a loop, or in loops within each other, from the outermost one to the innermost."""
 
@@ -40,7 +40,7 @@ class Seat:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Loop:
     """Turns with the same items in each."""
 
@@ -266,7 +266,7 @@ class _Finder:
                     self.seats[number] = Seat(path, turn, turns)
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class _Pair:
     """Turns that are compared: where the first one begins, and how long each is."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass
 
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Edge, Graph, Node, Saved, Values
 from autograph_cli.graph.views import Targets, backward_edges, data_edges
 from autograph_cli.graph.withheld import withheld
@@ -18,7 +18,7 @@ MANY, FEW = 3, 2
 """Lines that one kind of mark is told with, and tensors."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Mark:
     """What is wrong at a node; a picture that does not show the node has the mark at the next of `nodes`."""
 

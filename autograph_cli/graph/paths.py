@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from autograph_cli.graph.names import output_names
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Edge, Graph
 from autograph_cli.graph.slices import find_nodes
 from autograph_cli.graph.views import Targets, backward_edges
@@ -18,7 +18,7 @@ Position = tuple[int, int | None]
 _Steps = dict[int, list[int]]
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Paths:
     """The paths between two positions; a node that takes one tensor twice is on one path, not on two."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.facts import stored
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Allocation, Graph, Node, Step
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Cost:
     """One operation, or one run of the backward of a node, without what ran within it."""
 
@@ -101,7 +102,7 @@ def _nested(found: list[Cost]) -> list[Cost]:
 # Sums
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Sum:
     """What belongs together: how often, nanoseconds forward and backward, floating-point operations, bytes."""
 
@@ -199,7 +200,7 @@ def timeline(allocations: Iterable[Allocation]) -> list[tuple[int, int]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Peak:
     """The most memory that there was at once: when, how much, and what it was."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Collective, Graph, Node, Source, Trace
 from autograph_cli.graph.trace_writer import write_node
 from autograph_cli.graph.views import tracked
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Rank:
     """One rank of a run, as the list of all ranks has it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,7 +16,7 @@ UNGRADED: tuple[Kind, ...] = ("input", "untracked")
 """What no gradient goes to."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class TensorType:
     """What is known of a tensor without its values; prints as `float32[3, 4]`."""
 
@@ -36,8 +35,7 @@ def _type_text(dtype: str, shape: tuple[int, ...], device: str) -> str:
     return f"{dtype}[{', '.join(map(str, shape))}]{where}"
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Edge:
     """One output of one node: `nr` is PyTorch's input number of a next function."""
 
@@ -45,7 +43,7 @@ class Edge:
     nr: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Source:
     """The line of the user's script that made a node."""
 
@@ -55,8 +53,7 @@ class Source:
     function: str = ""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Saved:
     """What a node keeps for its backward: a tensor (`type` and `bytes`) or a plain value."""
 
@@ -72,8 +69,7 @@ class Saved:
     """Whether it is in the memory of a leaf or an input, which is there whoever keeps it."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Output:
     """One tensor that a node made, and the variables that named it."""
 
@@ -83,7 +79,7 @@ class Output:
     """The memory that it is in, if nodes keep that for backward: the number that their `saved` has."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Values:
     """The numbers of a tensor as text of four digits: all of them if they are few, else what sums them up."""
 
@@ -102,7 +98,7 @@ class Values:
     """The root of the sum of the squares of those that are no NaN."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Run:
     """One run of the backward of a node; of several, they are in the order of the passes that ran it."""
 
@@ -114,7 +110,7 @@ class Run:
     """Floating-point operations, as PyTorch's `FlopCounterMode` counts them."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Measured:
     """What is recorded of a node on request."""
 
@@ -144,8 +140,7 @@ class Measured:
     """The backward calls, by number, that gave its backward NaN or infinity, or that gave it as the gradient."""
 
 
-@quickly_made
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Node:
     """One operation, one leaf (its AccumulateGrad), one input that needs no gradient, or an operation on such.
 
@@ -195,7 +190,7 @@ class Node:
         return self.kind == "operation" and bool(self.op) and self.name == f"{self.op}Backward"
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class ModuleCall:
     """One call of a module; `parent` is the call that it ran in."""
 
@@ -212,7 +207,7 @@ class ModuleCall:
     """The numbers in its parameters, those of the modules in it included."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Root:
     """A named tensor of the script from which the graph hangs."""
 
@@ -221,7 +216,7 @@ class Root:
     nr: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Pass:
     """One backward call; `order` is 1 + the highest order among the nodes that it ran."""
 
@@ -240,7 +235,7 @@ class Pass:
     """The derivatives by `inputs`, in the same order; None where one has no graph of its own."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@quickly_made(frozen=True, slots=True, repr=False)
 class Graph:
     """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`.
 
@@ -310,7 +305,7 @@ pictured_by: Callable[[Graph], str | None] | None = None
 """What draws a graph in a notebook; `autograph_cli.export` puts it here."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class DeviceMemory:
     """Of the bytes that were held, those of one device."""
 
@@ -320,7 +315,7 @@ class DeviceMemory:
     optimizer: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Memory:
     """Bytes that were held when a step was over; memory that is shared counts once."""
 
@@ -334,7 +329,7 @@ class Memory:
     """The same by device, unless all of it is the CPU's."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Allocation:
     """Memory that tensors were in, from when it was first seen to when it was let go."""
 
@@ -350,7 +345,7 @@ class Allocation:
     device: str = "cpu"
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Profile:
     """What was measured of a step as a whole, in nanoseconds."""
 
@@ -362,7 +357,7 @@ class Profile:
     """In the order in which they began."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Step:
     """Everything up to and including a backward pass that frees its graph."""
 
@@ -386,7 +381,7 @@ class Step:
         return any(node.kind in ("operation", "leaf") for node in self.graph)
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Notice:
     """Something about a parameter that was seen while the script ran and that no graph tells."""
 
@@ -399,7 +394,7 @@ class Notice:
     step: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Watched:
     """A few numbers of a parameter over the steps of a run."""
 
@@ -411,7 +406,7 @@ class Watched:
     the norm to that of the values."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Collective:
     """One call by which the ranks of a group exchange tensors, as one of these ranks made it."""
 
@@ -440,7 +435,7 @@ def is_small(ran: int, most: int) -> bool:
     return 3 * ran < most
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@quickly_made(frozen=True, slots=True, repr=False)
 class Trace:
     """One run of one script, or one rank of it: the steps that were kept."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.names import output_names, visible
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Graph
 from autograph_cli.graph.views import bordering, take
 
@@ -16,7 +16,7 @@ LISTED = 12
 """Names that a message lists at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Slice:
     """Which part of a graph is asked for; several names of one kind count together.
 

@@ -6,10 +6,11 @@ import difflib
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from autograph_cli.graph.diff import DEFAULT_PARTS, PARTS, GraphDiff, diff
 from autograph_cli.graph.names import visible
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Graph
 from autograph_cli.graph.snapshot_text import graph_lines
 
@@ -23,7 +24,7 @@ TOLERANCE = 1e-4
 _NUMBER = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?")
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Section:
     """One graph of a snapshot under its title (`step 0`, `step 0, double backward`)."""
 
@@ -31,7 +32,7 @@ class Section:
     graph: Graph
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Snapshot:
     """What one file holds; `name` is that of the script or the test, `holds` some of `HOLDS`."""
 
@@ -76,7 +77,7 @@ class Snapshot:
         return "\n".join(lines) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class SnapshotDiff:
     """How a new snapshot differs from a kept one; true if it does."""
 

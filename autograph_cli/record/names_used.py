@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.record.imports import REFUSED, SERVED
 
 _FORGIVEN = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
@@ -16,7 +17,7 @@ _DEEPEST = 20
 """How many assignments a name is followed through."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Use:
     """A full dotted name, and whether the script is ready to go without it."""
 
@@ -48,7 +49,7 @@ class Module:
         return any(name.partition(".")[0] in (*SERVED, *REFUSED) for name in self.imported)
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class _Chain:
     """`root.a.b`, as it stands in the text."""
 
@@ -84,7 +85,7 @@ class _Scope:
         return None if values or base is None else ".".join((base, *chain.rest))
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class _Found:
     """A chain to be told once all that is bound is known; `kind` says what it is wanted for."""
 

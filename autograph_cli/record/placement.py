@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from autograph_cli.graph.quick import quickly_made
 
 FOLDER, PARENT = "AUTOGRAPH_RANKS", "AUTOGRAPH_RANKS_PARENT"
 """The environment's names for the folder that the ranks share, and for the process that looks after them all."""
@@ -21,7 +22,7 @@ _STARTED_BY = (
 """By which variables of the environment a process knows its rank, how many there are, and how many on its machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Placement:
     """Which of the processes that run a script this one is."""
 

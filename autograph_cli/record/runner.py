@@ -21,6 +21,7 @@ from typing import Any, Literal, NoReturn, Protocol, TypeVar
 
 from autograph_cli import AutographError, engines
 from autograph_cli.graph import Source, Trace
+from autograph_cli.graph.quick import quickly_made
 from autograph_cli.record.imports import serve
 from autograph_cli.record.tracebacks import line_that_raised, print_exception, summary
 
@@ -38,7 +39,7 @@ class TargetError(AutographError):
     exit_code = 2
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Target:
     """What to run, and the arguments that it is given."""
 

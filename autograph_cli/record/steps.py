@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from autograph_cli.graph.quick import quickly_made
 
 ALL_UNTIL, EACH = 16, 64
 """Nobody knows which step is the last. Where it costs something to follow a step, so many at the beginning may be it,
 and each one of so many after them."""
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Selection:
     """A choice of steps; ranges are as Python's, their end left out.
 
@@ -72,7 +72,7 @@ def _within(number: int, ranges: tuple[tuple[int, int | None], ...]) -> bool:
     return any(start <= number and (stop is None or number < stop) for start, stop in ranges)
 
 
-@dataclass(frozen=True, slots=True)
+@quickly_made(frozen=True, slots=True)
 class Progress:
     """How far a run has come."""
 
