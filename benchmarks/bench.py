@@ -95,17 +95,21 @@ def timed(turn: Any, times: int) -> float:
 # ---------------------------------------------------------------- the process that asks
 
 
+def counts(threads: int) -> dict[str, str]:
+    """What the environment says of threads to the libraries below the engines."""
+    return {f"{kind}_NUM_THREADS": str(threads) for kind in ("OMP", "OPENBLAS", "MKL")}
+
+
 class Engine:
     """The process of an engine, which waits for orders."""
 
     def __init__(self, name: str, threads: int) -> None:
-        counts = {f"{kind}_NUM_THREADS": str(threads) for kind in ("OMP", "OPENBLAS", "MKL")}
         self.process = subprocess.Popen(
             [sys.executable, __file__, "--engine", name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | counts,
+            env=os.environ | counts(threads),
             bufsize=1,
         )
         self.version = self.answer()
@@ -144,10 +148,11 @@ def measured(engines: dict[str, Engine], row: str, rounds: int) -> dict[str, flo
     return {name: statistics.median(times) for name, times in taken.items()}
 
 
-def alone(code: str, *arguments: str) -> str:
-    """What a process of its own prints."""
+def alone(code: str, *arguments: str, threads: int = 1) -> str:
+    """What a process of its own prints, which finds its code in `__pycache__`."""
     command = [sys.executable, *([code] if code.endswith(".py") else ["-c", code]), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=known | counts(threads)).stdout
 
 
 def long_chain(peers: dict[str, Any]) -> list[list[str]]:
@@ -164,15 +169,16 @@ def long_chain(peers: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
-def imported(peers: dict[str, Any]) -> list[str]:
-    """The row of the import."""
+def imported(peers: dict[str, Any], threads: int, rounds: int) -> list[str]:
+    """The row of the import; the first round, which may compile, is not counted."""
     text = "import time; t = time.process_time(); import {}; print(time.process_time() - t)"
     names = {"autograph": "autograph_cli.torch", "PyTorch": "torch", "NumPy": "numpy"}
     found: dict[str, list[float]] = {name: [] for name in names}
-    for _ in range(5):
+    for _ in range(1 + rounds):
         for name, module in names.items():
-            found[name].append(float(alone(text.format(module))))
-    return cells("import", "s", {name: statistics.median(times) for name, times in found.items()}, peers, 0.15)
+            found[name].append(float(alone(text.format(module), threads=threads)))
+    figures = {name: statistics.median(times[1:]) for name, times in found.items()}
+    return cells("import", "s", figures, peers, 0.15)
 
 
 def cells(
@@ -239,8 +245,10 @@ def main() -> None:
             print(" | ".join(lines[-1]), flush=True)
     for engine in engines.values():
         engine.close()
-    if not asked.only:
-        lines += [*long_chain(peers), imported(peers)]
+    if re.search(asked.only, "long_chain"):
+        lines += long_chain(peers)
+    if re.search(asked.only, "import"):
+        lines.append(imported(peers, asked.threads, asked.rounds))
     text = table(lines, engines, asked.threads, asked.rounds)
     print(text)
     if asked.write:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import signal
 import sys
 from collections.abc import Generator
@@ -32,21 +31,12 @@ def main(prog_name: str = "autograph") -> NoReturn:
 
 def _session(prog_name: str) -> Generator[Any, Any, None]:
     """The command line up to a script and on from there; it returns on Ctrl-C, and ends by SystemExit elsewhere."""
-    gc.disable()  # what is imported stays, and would be walked again and again
     try:
         from autograph_cli.cli.main import main as commands  # here a Ctrl-C while it is imported is seen
 
-        commands.imported = _collect
         yield from commands.session(prog_name=prog_name)
     except KeyboardInterrupt:
         return
     except SystemExit as stop:
         if stop.code != -signal.SIGINT:
             raise
-
-
-def _collect() -> None:
-    """Let the collector work; what was imported grows old without a walk: it goes where frozen objects do, and back."""
-    gc.freeze()
-    gc.unfreeze()
-    gc.enable()

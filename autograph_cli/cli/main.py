@@ -6,7 +6,7 @@ import importlib
 import io
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 class Commands(click.Group):
     """Shows what a person did wrong as one sentence, and ends as a signal would on Ctrl-C."""
-
-    imported: Callable[[], None] = staticmethod(lambda: None)
-    """Called when the file of a command is imported, before the command runs."""
 
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
         run: Any = super().main
@@ -81,7 +78,6 @@ class Commands(click.Group):
         file = {"open": "browse"}.get(cmd_name, cmd_name)  # `open` is a function of Python's own
         command: click.Command = getattr(importlib.import_module(f"autograph_cli.cli.{file}"), file)
         command.short_help = _COMMANDS[cmd_name]
-        self.imported()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
