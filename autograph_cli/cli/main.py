@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import io
 import signal
@@ -60,8 +61,6 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            import difflib  # only for a name that is no command
-
             near = difflib.get_close_matches(args[0], _COMMANDS, 1)
             meant = f"run {args[0]}" if args[0].endswith(".py") else "".join(near)
             if not meant:

@@ -135,15 +135,14 @@ def run(
     output = None if output is None else folder / output
     place, shared = Placement.here(), None
     if place is not None or (ranks or 1) > 1:
-        from autograph_cli.cli.ranks import Wanted, launch, split  # other processes, where there are to be several
-
-        about = Wanted(output, quiet, timeout)
+        several = importlib.import_module("autograph_cli.cli.ranks")  # it starts processes, which most runs do not
+        about = several.Wanted(output, quiet, timeout)
         if place is None:
             runner.read(target)  # so that what is not there is told once
-            return launch(ranks or 1, _options(), about, torch=engines.chosen(engine) == "torch")
+            return int(several.launch(ranks, _options(), about, torch=engines.chosen(engine) == "torch"))
         shared = place.folder(folder / store.FOLDER)
         os.environ.update(place.environment())
-        code = None if PARENT in os.environ else split(place, shared, about)
+        code = None if PARENT in os.environ else several.split(place, shared, about)
         if code is not None:
             return code
         quiet = quiet or place.rank > 0
@@ -214,9 +213,8 @@ def _options() -> list[str]:
 
 
 def _member(place: Placement, folder: Path, recorder: Recorder) -> Member:
-    from autograph_cli.record.ranks import Member
-
-    return Member(place, folder, recorder)
+    made: Member = importlib.import_module("autograph_cli.record.ranks").Member(place, folder, recorder)
+    return made
 
 
 def _calling_here(member: Member) -> contextlib.AbstractContextManager[None]:
@@ -244,10 +242,10 @@ def _made_on(device: str | None, torch: Any) -> Iterator[None]:
 
 def _explain_failure(trace: Trace, script: Path) -> None:
     """Below the traceback: the finding that explains the exception, in two lines, and the command for more."""
-    from autograph_cli.findings import explain  # the rules, which a run that went well does without
-    from autograph_cli.findings.formats import brief
-    from autograph_cli.findings.read import scripts_of
-
-    for finding in explain(trace, scripts_of(trace, script), select=FAILURES)[:1]:
+    # The rules, which a run that went well does without.
+    explain, read, formats = (
+        importlib.import_module(f"autograph_cli.findings.{name}") for name in ("explain", "read", "formats")
+    )
+    for finding in explain.explain(trace, read.scripts_of(trace, script), select=FAILURES)[:1]:
         command = "autograph explain" if store.has_graph(trace) else f"autograph explain {trace.script}"
-        say(f"autograph: {brief(finding)} More: {command}", err=True)
+        say(f"autograph: {formats.brief(finding)} More: {command}", err=True)

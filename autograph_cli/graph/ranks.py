@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -72,12 +73,10 @@ def _alone(node: Node) -> Node:
 
 
 def _hash(lines: Iterable[str]) -> str:
-    import hashlib  # with OpenSSL, which a run of one rank does without
-
-    found = hashlib.sha256()
+    found = importlib.import_module("hashlib").sha256()  # with OpenSSL, which a run of one rank does without
     for line in lines:
         found.update(line.encode("utf-8", errors="surrogatepass") + b"\n")
-    return found.hexdigest()[:16]
+    return str(found.hexdigest()[:16])
 
 
 def alike(ranks: Iterable[Rank]) -> list[list[int]]:

@@ -91,10 +91,9 @@ class EngineFinder(Loader):
 
     def find_distributions(self, context: Any = None) -> Iterable[Any]:
         """What `importlib.metadata` says of the served packages: libraries ask it which version of torch there is."""
-        from .served_distribution import ServedDistribution  # few scripts ask, and it reads mail
-
+        found = importlib.import_module(".served_distribution", __package__)  # few scripts ask, and it reads mail
         name = getattr(context, "name", None)
-        return [ServedDistribution(served) for served in SERVED if name in (None, served)]
+        return [found.ServedDistribution(served) for served in SERVED if name in (None, served)]
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -158,9 +159,7 @@ class Measures:
         self._hooked = not self.kinds.isdisjoint(("time", "flops", "memory", "inside", "check"))
         self.checks: NodeChecks | None = None
         if "check" in self.kinds:
-            from autograph_cli.record.node_checks import NodeChecks  # with finite differences
-
-            self.checks = NodeChecks(self.engine)
+            self.checks = importlib.import_module("autograph_cli.record.node_checks").NodeChecks(self.engine)
         self._listening = contextlib.ExitStack()
         self.allocations = Allocations(self.engine, self.here.clock) if "memory" in self.kinds else None
         self._profiles = not self.kinds.isdisjoint(("time", "memory"))

@@ -26,10 +26,9 @@ def modules_of(imported: Iterable[str]) -> Iterator[Module]:
 
 def _needs_torch(package: str) -> bool:
     """Whether the distribution that a package comes from asks for PyTorch, always or as an extra."""
-    import importlib.metadata  # it reads mail: only for a script that imports what is no part of Python
-
-    for distribution in importlib.metadata.packages_distributions().get(package, ()):
-        if any(re.match(r"torch\b(?!\S*vision)", need) for need in importlib.metadata.requires(distribution) or ()):
+    metadata = importlib.import_module("importlib.metadata")  # it reads mail, and most scripts import nothing such
+    for distribution in metadata.packages_distributions().get(package, ()):
+        if any(re.match(r"torch\b(?!\S*vision)", need) for need in metadata.requires(distribution) or ()):
             return True
     return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,7 +63,6 @@ class Placement:
 
     def folder(self, store: Path) -> Path:
         """The folder that the ranks of this machine share: the one of their common parent."""
-        import socket  # only where there are several
-
         given = os.environ.get(FOLDER)
-        return Path(given) if given else store / f"ranks-{socket.gethostname()}-{os.getppid()}"
+        host = importlib.import_module("socket").gethostname()  # where there are several only
+        return Path(given) if given else store / f"ranks-{host}-{os.getppid()}"

@@ -387,9 +387,7 @@ def _module_code(name: str, main: ModuleType) -> CodeType:
         if name == "__main__" or name.endswith(".__main__"):
             raise TargetError(f"Cannot run {name}: a package cannot be its own __main__.")
         return _module_code(f"{name}.__main__", main)
-    from importlib.abc import InspectLoader  # only for `-m`
-
-    code = spec.loader.get_code(spec.name) if isinstance(spec.loader, InspectLoader) else None
+    code: CodeType | None = getattr(spec.loader, "get_code", lambda name: None)(spec.name)
     if code is None:
         raise TargetError(f"Cannot run {name}: it has no Python code.")
     main.__spec__, main.__loader__, main.__package__ = spec, spec.loader, spec.parent

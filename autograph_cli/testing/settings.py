@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -71,10 +72,9 @@ def _nearest(start: Path | None) -> tuple[Any, Path | None]:
         path = folder / "pyproject.toml"
         if not path.is_file():
             continue
-        import tomllib  # only where there is such a file
-
+        read_toml = importlib.import_module("tomllib").loads  # only where there is such a file
         try:
-            found = tomllib.loads(path.read_text("utf-8")).get("tool", {}).get("autograph")
+            found = read_toml(path.read_text("utf-8")).get("tool", {}).get("autograph")
         except (OSError, ValueError) as error:
             raise SettingsError(f"Cannot read {path}: {error}.") from None
         if found is not None:

@@ -90,9 +90,8 @@ def advice(name: str, known: Iterable[str]) -> str:
     if last.startswith("_"):
         return ""
     near = {other.lower(): other for other in known if _comparable(other, last)}
-    import difflib  # with what it imports the longest of all this, and needed for a name that is missing only
-
-    found = difflib.get_close_matches(last.lower(), near, 1, _ALIKE)
+    # Imported when a name is missing: it would take a millisecond of each import of the engine.
+    found = importlib.import_module("difflib").get_close_matches(last.lower(), near, 1, _ALIKE)
     return f"did you mean {namespace}.{near[found[0]]}?" if found else ""
 
 

@@ -6,6 +6,8 @@ the operation on miniatures, real arrays of at most two elements a dimension.
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -232,9 +234,7 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
         return _METHODS[method](ufunc, inputs, out, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        from .meta_functions import functions  # which a process without such arrays does not need
-
-        rule = functions.get(function)
+        rule = _rules().get(function)
         if rule is None:
             raise NotImplementedError(f"numpy.{function.__name__} is {NO_FUNCTION}")
         return rule(*args, **options)
@@ -252,6 +252,13 @@ class Meta(Geometry, np.lib.mixins.NDArrayOperatorsMixin):
 
     def nonzero(self) -> Any:
         raise NotImplementedError(NO_COUNT)
+
+
+@functools.cache
+def _rules() -> dict[Any, Callable[..., Any]]:
+    """What stands for a NumPy function that is given an array without memory: most processes have none."""
+    found: dict[Any, Callable[..., Any]] = importlib.import_module(".meta_functions", __package__).functions
+    return found
 
 
 def _method(name: str) -> Callable[..., Any]:

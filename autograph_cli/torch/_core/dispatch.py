@@ -9,6 +9,7 @@ import functools
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -503,8 +504,6 @@ _PACKAGE = os.path.dirname(_ENGINE) + os.sep
 def annotate(node: Node) -> None:
     """Under anomaly detection, remember where the node was made and by which node's backward."""
     if thread_state.anomaly:
-        import traceback  # which nothing else needs
-
         extra_of(node)
         frames = traceback.extract_stack()
         # What is below the command that runs the script is not the script's either.

@@ -3,6 +3,7 @@ itself."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -433,6 +434,5 @@ def without_rule(cls: Any) -> RuntimeError:
 
 @interprets(BatchLevel, "function")
 def _batched(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
-    from .batched_function import apply  # with the trees of its results, which few scripts need
-
-    return apply(level, cls, args)
+    # With the trees of its results, which few scripts need.
+    return importlib.import_module(".batched_function", __package__).apply(level, cls, args)
