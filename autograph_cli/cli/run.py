@@ -142,7 +142,7 @@ def run(
             return int(several.launch(ranks, _options(), about, torch=engines.chosen(engine) == "torch"))
         shared = place.folder(folder / store.FOLDER)
         os.environ.update(place.environment())
-        code = None if PARENT in os.environ else several.split(place, shared, about)
+        code: int | None = None if PARENT in os.environ else several.split(place, shared, about)
         if code is not None:
             return code
         quiet = quiet or place.rank > 0
