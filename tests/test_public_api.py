@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,30 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_importing_the_package_and_its_pytest_plugin_is_light(python: Run) -> None:
     code = "import sys, autograph_cli, autograph_cli.testing.plugin; print([m for m in ('numpy', 'rich', 'click') if m in sys.modules])"
     assert python("-c", code).stdout == "[]\n"
+
+
+AT_NEED = {
+    "the engine": (
+        "import autograph_cli.torch",
+        "dataclasses difflib multiprocessing numpy.fft numpy.random traceback autograph_cli.torch.nn autograph_cli.torch.optim "
+        "autograph_cli.torch._functorch.vmap autograph_cli.torch._kernels.cuda_kernels autograph_cli.torch._kernels.meta_kernels "
+        "autograph_cli.torch.utils._python_dispatch",
+    ),
+    "a run of one process": (
+        "import sys; from autograph_cli.cli.main import main; sys.argv = ['autograph', 'run', '-q', 'script.py']; main()",
+        "concurrent.futures email hashlib importlib.metadata multiprocessing numpy.random socket tomllib autograph_cli.export "
+        "autograph_cli.findings autograph_cli.record.finite_difference",
+    ),
+}
+"""Code, and what it is to leave to those who need it."""
+
+
+@pytest.mark.parametrize("name", AT_NEED)
+def test_what_few_need_is_imported_at_need(name: str, python: Run, tmp_path: Path) -> None:
+    code, left = AT_NEED[name]
+    (tmp_path / "script.py").write_text("import torch\n(torch.ones(2, requires_grad=True) * 2).sum().backward()\n")
+    told = f"import atexit, sys; atexit.register(lambda: print([m for m in {left!r}.split() if m in sys.modules]))"
+    assert python("-c", f"{told}; {code}").stdout == "[]\n"
 
 
 # ---------------------------------------------------------------- docstrings

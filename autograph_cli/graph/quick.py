@@ -55,6 +55,7 @@ def _maker(cls: Any) -> Any:
     ]
     scope = {"_blank": object.__new__, "_defaults": defaults, "_open_class": cls._open_class}
     exec("\n".join(lines), scope)
+    scope["__new__"].__annotations__ = {**{field.name: field.type for field in every}, "return": None}
     return scope["__new__"]
 
 

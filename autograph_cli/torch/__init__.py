@@ -35,6 +35,7 @@ from . import (
     special as special,
     version as version,
 )
+from ._arrays import dispatched as _dispatched
 from ._core import interpret as _interpret, layout as _layout, shared_memory as _shared_memory
 from ._namespace import (
     Size as Size,
@@ -95,7 +96,6 @@ from .autograd.grad_mode import (
     set_grad_enabled as set_grad_enabled,
 )
 from .torch_version import TorchVersion as _TorchVersion
-from .utils import _python_dispatch
 from .version import __version__ as _version
 
 __version__ = _TorchVersion(_version)
@@ -189,7 +189,13 @@ def _register_reductions() -> None:
     importlib.import_module("._reductions", __name__).register()
 
 
+def _load_dispatch() -> None:
+    """Modes and classes with a `__torch_dispatch__` are asked: how is imported when the first one is to be."""
+    importlib.import_module(".utils._python_dispatch", __name__)
+
+
 _shared_memory.register = _register_reductions
+_dispatched.load = _load_dispatch
 
 
 def __dir__() -> list[str]:

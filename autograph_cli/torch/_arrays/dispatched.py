@@ -9,15 +9,27 @@ import numpy as np
 from .._core.op_namespace import operations
 from .meta import Geometry, Meta
 
-ask: Any = None
-"""Asks the classes of an operation's arguments to compute it: raw results, or None (see utils/_python_dispatch.py)."""
-made: Any = None
+load: Any = None
+"""Puts what stands here in its place, when the first of them is called (utils/_python_dispatch.py)."""
+
+
+def _put_first(name: str) -> Any:
+    def first(*args: Any) -> Any:
+        load()
+        return globals()[name](*args)
+
+    return first
+
+
+ask: Any = _put_first("ask")
+"""Asks the classes of an operation's arguments to compute it: raw results, or None."""
+made: Any = _put_first("made")
 """Asks the innermost mode for a function that makes a tensor of nothing: the tensor, or None."""
-made_like: Any = None
+made_like: Any = _put_first("made_like")
 """Asks it, or the classes of the arguments, for one that makes a tensor like its first argument."""
-ask_for: Any = None
+ask_for: Any = _put_first("ask_for")
 """Asks them for what is no operation of the engine, by its name in `torch.ops.aten`."""
-default: Any = None
+default: Any = _put_first("default")
 """What a class that is asked does by default."""
 make: Any = None
 """The tensor of an instance (see tensor.py)."""

@@ -6,10 +6,10 @@ Compiled operations come here whenever something unusual is on (see `ProcessStat
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -505,6 +505,7 @@ def annotate(node: Node) -> None:
     """Under anomaly detection, remember where the node was made and by which node's backward."""
     if thread_state.anomaly:
         extra_of(node)
+        traceback = importlib.import_module("traceback")  # which nothing else needs
         frames = traceback.extract_stack()
         # What is below the command that runs the script is not the script's either.
         below = [
