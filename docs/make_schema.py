@@ -48,7 +48,7 @@ def schema() -> dict[str, Any]:
 
 def _object(record: type, found: dict[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(record, vars(records))
-    own = [field for field in dataclasses.fields(record) if not field.name.startswith("_")]
+    own = [field for field in dataclasses.fields(record) if field.compare and not field.name.startswith("_")]
     return {
         "type": "object",
         "additionalProperties": False,

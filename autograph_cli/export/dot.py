@@ -82,7 +82,7 @@ def to_dot(
         look = _line_look(arrow.label if labels else "", arrow.back, arrow.dashed, banded, arrow.keeps, arrow.wrong)
         tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
         dot.body.append(f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n')
-    drawn = {box.id for box in scene.boxes}
+    drawn = {box.id for box in scene.boxes} if scene.links else set()
     thin = {"dir": "none", "color": LINK, "penwidth": "0.6", "constraint": "false"}
     dot.body += [statement(f"{tail} -> {head}", thin) for tail, head in scene.links if {tail, head} <= drawn]
     return str(dot.source)
@@ -148,6 +148,8 @@ class _Inside:
 
 def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
     """Between two bands a point that is not drawn, below all of the upper and above all of the lower one."""
+    if not scene.bands:
+        return
     of = {box.id: box.band for box in scene.boxes}
     inner = [arrow for arrow in scene.arrows if of[arrow.tail] == of[arrow.head]]
     led, leading = {arrow.head for arrow in inner}, {arrow.tail for arrow in inner}

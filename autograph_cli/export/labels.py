@@ -61,23 +61,25 @@ class Labels:
 
     def of(self, node: Node, rooted: dict[tuple[int, int], list[str]]) -> Label:
         """The label of a node; names that `rooted` has for its outputs stand beside it already."""
-        title = self.title(node)
         if not node.computes:
+            title = self.title(node)
             subtitle = "" if self.data or node.kind != "leaf" else short(node.name)
             return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
-        own = _own_names(node)
-        subtitle = ""
+        cut = is_cut(node)
+        own, subtitle = _own_names(node), ""
         if own and "names" in self.shown:
             named = {shown_name(name) for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
             subtitle = short(", ".join(name for name in dict.fromkeys(own) if name not in named))
         if node.parent is not None:
             parent = self.graph.nodes[node.parent]
             of = f"∂ {what_was_cut(parent) or parent.name}"
-            if node.op and node.op != node.name and not is_cut(node):
+            if node.op and node.op != node.name and not cut:
                 of = f"{node.name} · {of}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of, LONGEST_SUBTITLE)
-        style: Style = "cut" if is_cut(node) else "derivative" if node.order else node.kind
-        return Label(style, title, subtitle, () if style == "cut" else self.lines(node), self.tooltip(node))
+        style: Style = "cut" if cut else "derivative" if node.order else node.kind
+        title = self.title(node) if cut else short(self._computed(node))
+        lines = self.lines(node) if self.asked and not cut else ()
+        return Label(style, title, subtitle, lines, self.tooltip(node))
 
     def title(self, node: Node) -> str:
         """The first line of a label."""
@@ -151,9 +153,10 @@ class Labels:
 
     def tooltip(self, node: Node) -> str:
         """All that is known of a node, a fact a line."""
-        lines = [f"%{node.id} {visible(node.name) or 'not recorded by autograd'}"]
+        head = f"%{node.id} {visible(node.name) or 'not recorded by autograd'}"
         if self.brief:
-            return lines[0]
+            return head
+        lines = [head]
         lines += [f"{name}: {output.type}" for name, output in zip(self.names[node.id], node.outputs, strict=True)]
         if node.source:
             lines.append(_line_of(node.source.file, node.source.line, node.source.text))

@@ -16,12 +16,14 @@ MARK = "• "
 def inline(scene: Scene) -> Scene:
     """The scene with each leaf that a single arrow joins to an operation written on that operation."""
     boxes = {box.id: box for box in scene.boxes}
-    degree = Counter(end for arrow in scene.arrows for end in (arrow.tail, arrow.head))
+    leaves = {box.id for box in scene.boxes if box.style == "leaf"}
+    near = [arrow for arrow in scene.arrows if arrow.tail in leaves or arrow.head in leaves]
+    degree = Counter(end for arrow in near for end in (arrow.tail, arrow.head))
     moved: dict[str, list[tuple[Box, Arrow]]] = {}
     gone: set[str] = set()
-    for arrow in scene.arrows:
-        leaf, user = (arrow.tail, arrow.head) if boxes[arrow.tail].style == "leaf" else (arrow.head, arrow.tail)
-        alone = boxes[leaf].style == "leaf" and degree[leaf] == 1 and not arrow.keeps
+    for arrow in near:
+        leaf, user = (arrow.tail, arrow.head) if arrow.tail in leaves else (arrow.head, arrow.tail)
+        alone = degree[leaf] == 1 and not arrow.keeps
         if alone and boxes[user].style in OPERATIONS and boxes[leaf].band == boxes[user].band:
             moved.setdefault(user, []).append((boxes[leaf], arrow))
             gone.add(leaf)

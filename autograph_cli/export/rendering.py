@@ -420,19 +420,20 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
     shown, part = asked.shown, asked.part
     names, title = None if asked.roots is None else tuple(asked.roots), visible(asked.title)
     flows = view == "double-backward" and asked.flow == "data"
+    numbers: Sequence[int]
     opened = asked.inside is not None
     if asked.inside is not None:
         whole, words = open_node(VIEWS[view](graph, names, asked.order, flows), asked.inside, title or "FILE.py")
         title, view, shown = f"{title} · {words}".removeprefix(" · "), "forward", (*shown, "formula")
-        numbered = _numbered(whole)
+        cut, numbers = whole, range(len(whole))
     else:
         check_recorded(graph, shown, title or "FILE.py")
-        whole, numbered = graph, VIEWS[view](_numbered(graph), names, asked.order, flows)
+        whole, cut = graph, VIEWS[view](graph, names, asked.order, flows)
+        numbers = cut.numbers
     if part:
-        every, numbered = len(numbered), part.of(numbered)
-        title = f"{title} · {part.words()} ({len(numbered)} of {every} nodes)".removeprefix(" · ")
-    numbers = [int(node.module) for node in numbered]
-    cut = _with_modules(numbered, numbers, whole)
+        every, cut = len(cut), part.of(cut)
+        title = f"{title} · {part.words()} ({len(cut)} of {every} nodes)".removeprefix(" · ")
+        numbers = [numbers[number] for number in cut.numbers]
     marks = _shown_marks(numbers, marks_of(graph)) if asked.marks and not opened else []
     shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
     return Job(
@@ -500,17 +501,6 @@ def _shown_marks(numbers: Sequence[int], marks: Sequence[Mark]) -> list[tuple[in
     shown = {number: place for place, number in enumerate(numbers)} if marks else {}
     places = ((next((shown[node] for node in mark.nodes if node in shown), None), mark.words) for mark in marks)
     return list(dict.fromkeys((node, words) for node, words in places if node is not None))
-
-
-def _numbered(graph: Graph) -> Graph:
-    """The graph with nodes that bear their numbers, by which they are known again in a view of it."""
-    return replace(graph, nodes=tuple([changed(node, module=str(node.id)) for node in graph]))
-
-
-def _with_modules(numbered: Graph, numbers: Sequence[int], whole: Graph) -> Graph:
-    """A view whose nodes bear their modules again."""
-    nodes = [changed(node, module=whole.nodes[number].module) for node, number in zip(numbered, numbers, strict=True)]
-    return replace(numbered, nodes=tuple(nodes))
 
 
 def _graph_of(source: Graph | Step, view: str, asked: RenderOptions) -> Graph:

@@ -17,7 +17,8 @@ SINGLE = "scalar"
 
 def said_once(scene: Scene) -> Scene:
     """The scene with each shape and each mark where it is news, and with the numbers that go along arrows."""
-    scene = replace(scene, arrows=tuple([_labelled(arrow, arrow.with_numbers) for arrow in scene.arrows]))
+    if any(arrow.numbered[1] for arrow in scene.arrows):
+        scene = replace(scene, arrows=tuple([_labelled(arrow, arrow.with_numbers) for arrow in scene.arrows]))
     return _shapes(_marks(scene))
 
 

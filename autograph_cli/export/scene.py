@@ -217,7 +217,7 @@ class _Builder:
         self.band = self._bands()
         self.repeated = self._repeated() - {node for node, _ in marks} if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
-        self.told: dict[tuple[int, int], tuple[str, str]] = {}
+        self.ends: dict[tuple[int, int], tuple[str, str, str]] = {}
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
 
@@ -378,44 +378,44 @@ class _Builder:
     def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
         if node.id in self.detached:
             return
-        here, band = f"n{node.id}", self.band[node.id]
-        order = order_of(band)
-        for position, given in enumerate(node.args if self.data else node.next):
+        here, band, data = f"n{node.id}", self.band[node.id], self.data
+        for position, given in enumerate(node.args if data else node.next):
             if given is None:
                 continue
             edge = self._source(given) if self.detached else given
-            far = f"n{edge.node}"
-            dashed = self.band[edge.node] != band and order_of(self.band[edge.node]) != order
-            if edge.node in tags:
+            key = used, _ = edge.node, edge.nr
+            far, label, tooltip = self.ends[key] if key in self.ends else self._end(key)
+            dashed = self.band[used] != band and order_of(self.band[used]) != order_of(band)
+            if used in tags:
                 far = f"t{node.id}_{position}"
-                kind, title, tip = tags[edge.node]
+                kind, title, tip = tags[used]
                 self.boxes.append(Box(far, kind, title, "", (), tip, band, True))
                 dashed = False
-            label, tooltip = self._words(edge.node, edge.nr)
             if edge is not given:
                 label, dashed = f"{DETACH} {label}".rstrip(), True
-            pill = self.pills.get((edge.node, edge.nr)) if self.pills and self.data else None
-            tail, head = (pill or far, here) if self.data else (here, far)
-            self.arrows.append(self._arrow(tail, head, (edge.node, edge.nr), label, dashed, tooltip))
+            tail, head = (far, here) if data else (here, far)
+            self.arrows.append(self._arrow(tail, head, key, label, dashed, tooltip))
 
     def _arrow(self, tail: str, head: str, used: tuple[int, int], label: str, dashed: bool, tooltip: str) -> Arrow:
         """An arrow that stands for this output."""
-        numbers = self.labels.numbers(*used, label) if self.labels.flows else ""
-        return Arrow(tail, head, label, dashed, tooltip, numbered=(label, numbers))
+        if not self.labels.flows:
+            return Arrow(tail, head, label, dashed, tooltip)
+        return Arrow(tail, head, label, dashed, tooltip, numbered=(label, self.labels.numbers(*used, label)))
 
     def _tag(self, node: Node) -> tuple[Style, str, str]:
         """Style, title and tooltip of a leaf or an input that is drawn at each use."""
         names = node.outputs[0].names or ((node.op,) if node.op else self.labels.names[node.id])
         return node.kind, short(shown_name(names[0])), self.labels.tooltip(node)
 
-    def _words(self, used: int, nr: int) -> tuple[str, str]:
-        """The label and the tooltip of an arrow that stands for this output."""
-        key = used, nr
-        if key not in self.told:
-            node = self.graph.nodes[used]
-            tooltip = f"{self.labels.names[used][nr]}: {node.outputs[nr].type}"
-            self.told[key] = self.labels.type(node, nr), tooltip if self.data else f"gradient of {tooltip}"
-        return self.told[key]
+    def _end(self, key: tuple[int, int]) -> tuple[str, str, str]:
+        """The box of an output, and the label and the tooltip of an arrow that stands for it."""
+        used, nr = key
+        node = self.graph.nodes[used]
+        tooltip = f"{self.labels.names[used][nr]}: {node.outputs[nr].type}"
+        box = self.pills.get(key) if self.data else None
+        end = box or f"n{used}", self.labels.type(node, nr), tooltip if self.data else f"gradient of {tooltip}"
+        self.ends[key] = end
+        return end
 
 
 def order_of(band: int) -> int:

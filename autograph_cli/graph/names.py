@@ -11,6 +11,7 @@ from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
 _PLAIN = re.compile(r"[^\W\d][\w.\[\]′]*(?:#\d+)?(?:~\d+)?")
 _SECOND = re.compile(r"~(\d+)$")
 _RANK = re.compile(r"#\d+(?=~|$)")
+_PRINTED = bytes(range(32, 127)) + b"\n\t"
 
 
 def visible(text: str) -> str:
@@ -26,7 +27,8 @@ def visible(text: str) -> str:
 
 def visible_lines(text: str) -> str:
     """The text with its lines and tabs as they are, and everything else that cannot be printed as an escape."""
-    if text.replace("\n", "").replace("\t", "").isprintable():
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _PRINTED)  # of megabytes, quicker than text is
+    if rest.decode("utf-8", "surrogatepass").isprintable():
         return text
     return "\n".join(["\t".join(map(visible, line.split("\t"))) for line in text.split("\n")])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -251,6 +252,8 @@ class Graph:
     passes: tuple[Pass, ...] = ()
     calls: tuple[ModuleCall, ...] = ()
     """The calls of modules, sorted by id, each after the one that it ran in."""
+    numbers: Sequence[int] = field(default=(), compare=False)
+    """Of a view, the id that each node has in the graph that it is a view of."""
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)

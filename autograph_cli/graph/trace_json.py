@@ -238,7 +238,7 @@ def _record(
     cls: type[T], readers: dict[str, Reader[Any]], /, *, make: Callable[..., T] | None = None, **renamed: str
 ) -> Reader[T]:
     """A reader of one record; `renamed` are fields with another key in the text, and `make` makes it."""
-    every = fields(cls)  # type: ignore[arg-type]
+    every = [field for field in fields(cls) if renamed.get(field.name, field.name) in readers]  # type: ignore[arg-type]
     keys = [renamed.get(field.name, field.name) for field in every]
     table = {key: (position, readers[key]) for position, key in enumerate(keys)}
     needed = {key for key, field in zip(keys, every, strict=True) if field.default is MISSING}

@@ -238,6 +238,7 @@ def take(
         tuple(replace(root, node=new[root.node]) for root in roots),
         tuple(copied_pass(number, graph.passes[old]) for old, number in passes.items()),
         graph.calls,
+        kept,
     )
 
 
