@@ -423,20 +423,26 @@ class Builtin:
 
     def _meet(self, node: Node) -> None:
         """Tell of a node that was made before there was a listener, and of all behind it."""
-        unseen, stack = {node._seq: node}, [node]
+        known, unseen, stack = self.known, {node._seq: node}, [node]
         while stack:
             for edge in stack.pop()._edges:
-                if edge is not None and edge[0]._seq not in self.known and edge[0]._seq not in unseen:
-                    unseen[edge[0]._seq] = edge[0]
-                    stack.append(edge[0])
+                if edge is not None and (number := (behind := edge[0])._seq) not in known and number not in unseen:
+                    unseen[number] = behind
+                    stack.append(behind)
         for number in sorted(unseen):
             there = unseen[number]
             if isinstance(there, AccumulateGrad):
                 self.number(there)
                 continue
-            positions = [None if edge is None else (self.number(edge[0]), edge[1]) for edge in there._edges]
-            following = tuple([position if position is None or position[1] else position[0] for position in positions])
-            args = tuple([output for output in following if output is not None])
+            outputs: list[Output | None] = []
+            for edge in there._edges:
+                if edge is None:
+                    outputs.append(None)
+                else:
+                    key = edge[0]._seq if edge[0]._seq in known else self.number(edge[0])
+                    outputs.append((key, edge[1]) if edge[1] else key)
+            following = tuple(outputs)
+            args = tuple([output for output in outputs if output is not None])
             self.listener.earlier(number, weakref.ref(there), type(there), there._output_meta, following, args)
 
     def names(self, cls: type[Node]) -> tuple[str, str]:

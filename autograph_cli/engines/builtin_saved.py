@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,8 @@ _BRIEF = _PLAIN | {tuple}
 """The same, and sizes and the like, of which `saved_constants` looks at each number."""
 _TENSORS = frozenset((Tensor, SavedResult))
 _array = np.ndarray
+_ARRAYS = frozenset((_array, *np.sctypeDict.values()))
+"""NumPy's arrays, and its scalars, which single numbers are in."""
 _ZEROS = itertools.repeat(0)
 Positions = tuple[tuple[int | tuple[int, int] | None, ...], tuple[int | None, ...]]
 """For each thing that a node keeps, the edge of the input or the output that it is; of a copy from before a change in
@@ -49,7 +51,7 @@ def look(nodes: Iterable[Node | None]) -> list[Any]:
         extra = node._extra
         kept = [
             [raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes]
-            if item.__class__ in _TENSORS and (raw := item._raw).__class__ is _array
+            if item.__class__ in _TENSORS and (raw := item._raw).__class__ in _ARRAYS
             else item
             if item.__class__ in _BRIEF
             else _seen(item)
@@ -169,22 +171,21 @@ def saved(
 
     `storages` numbers the memory that was met, by id, the first one `start`.
     """
-    edges: list[Any] = []
     if len(looked) == 2:
         versions, items = looked
         numbers = map(versions.get, itertools.count(), _ZEROS) if versions else _ZEROS
         items, positions = zip(_labels(cls), items, numbers, strict=False), None
-        edges += cls._item_edges
     else:
         _, items, positions = looked
     found: list[Saved] = []
     for position, (name, item, version) in enumerate(items):
         if item.__class__ is list:
-            dtype, shape, storage, size, *copy = item
-            if copy and position < len(edges):
-                (edges[position],) = copy
-                positions = edges, cls._item_results
+            dtype, shape, storage, size = item[:4]
             found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
+            if len(item) > 4 and len(looked) == 2 and position < len(cls._item_edges):
+                edges = list(cls._item_edges) if positions is None else positions[0]
+                edges[position] = item[4]
+                positions = edges, cls._item_results
         elif item is not None and (cls._operation is None or hasattr(cls, name)):
             found.append((name, None, as_given(item), 0, 0, 0))
     return (*found, *_always(cls)), positions
@@ -253,19 +254,24 @@ def _own_ends(cls: type[Node]) -> Ends:
 
 def kept_outputs(
     number: int, cls: type[Node], following: Sequence[Output | None], kept: Iterable[Saved], positions: Positions | None
-) -> Iterator[tuple[Output, int]]:
+) -> list[tuple[Output, int]]:
     """The outputs that a node keeps, those of other nodes and its own, and the memory in which they are."""
     ends = _own_ends(cls) if positions is None else _ends(cls, *positions)
+    found: list[tuple[Output, int]] = []
     for name, dtype, _, storage, _, _ in kept:
-        edge, result = ends.get(name, (None, None))
-        if isinstance(edge, tuple):
-            output: Output | None = edge if edge[1] else edge[0]
-        else:
-            output = following[edge] if edge is not None and edge < len(following) else None
-        if dtype is not None and result is not None:
-            yield (number, result), storage
-        elif dtype is not None and output is not None:
-            yield output, storage
+        if dtype is None or name not in ends:
+            continue
+        edge, result = ends[name]
+        output: Output | None = None
+        if result is not None:
+            output = number, result
+        elif isinstance(edge, tuple):
+            output = edge if edge[1] else edge[0]
+        elif edge is not None and edge < len(following):
+            output = following[edge]
+        if output is not None:
+            found.append((output, storage))
+    return found
 
 
 def types(cls: type[Node] | None, like: Any) -> list[TensorType]:
@@ -289,14 +295,14 @@ def _type(like: Any) -> TensorType:
 def storages(tensors: Iterable[Tensor]) -> list[int]:
     """The ids of the memory in which tensors are."""
     return [
-        id(raw) if (raw := tensor._raw).__class__ is _array and raw.base is None else id(owner(raw))
+        id(raw) if (raw := tensor._raw).__class__ in _ARRAYS and raw.base is None else id(owner(raw))
         for tensor in tensors
     ]
 
 
 def owner(raw: Any) -> Any:
     """The array whose memory this is, or what stands for it where there is none."""
-    if raw.__class__ is _array:
+    if raw.__class__ in _ARRAYS:
         base = raw.base
         if base is None:
             return raw

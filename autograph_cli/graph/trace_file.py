@@ -117,6 +117,16 @@ class _Rows:
                 return
             yield line
 
+    def count(self) -> int:
+        """How many there are; they are passed over."""
+        count = 0
+        for line in self.lines:
+            if not line.startswith(_ROW):
+                self.end = line
+                break
+            count += 1
+        return count
+
 
 def _nodes(rows: _Rows) -> tuple[Node, ...]:
     """The nodes of these lines; raises ValueError where one is none."""
@@ -142,7 +152,7 @@ class _Unread(Sequence[Node]):
 
     def __init__(self, data: bytes, start: int, rows: _Rows, name: str) -> None:
         self.data, self.start, self.name = data, start, name
-        self.length = sum(1 for _ in rows)
+        self.length = rows.count()
 
     def read(self) -> Sequence[Node]:
         """The nodes, which the graph has from now on; raises `TraceError` where one is malformed."""

@@ -163,8 +163,9 @@ def _flag(value: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    _need(value in KINDS, value, f"one of {', '.join(KINDS)}")
-    return value  # type: ignore[no-any-return]
+    if type(value) is str and value in KINDS:
+        return value
+    raise Malformed(f"must be one of {', '.join(KINDS)}, not {_shown(value)}")
 
 
 def _edge(value: Any) -> Edge:
@@ -196,8 +197,19 @@ def _type_of(text: str) -> TensorType | None:
     return TensorType(dtype, tuple(map(int, shape.split(", "))) if shape else (), device or "cpu")
 
 
+_WRITTEN_OUT: dict[Reader[Any], str] = {
+    _text: "{value} if type({value}) is str else {reader}({value})",
+    _count: "{value} if type({value}) is int and 0 <= {value} < 1 << 63 else {reader}({value})",
+}
+"""What some readers do, as code in which they are called for the rest."""
+
+
 def _optional(reader: Reader[T]) -> Reader[T | None]:
-    return lambda value: None if value is None else reader(value)
+    def read(value: Any) -> T | None:
+        return None if value is None else reader(value)
+
+    _WRITTEN_OUT[read] = f"None if {{value}} is None else {_WRITTEN_OUT.get(reader, '{reader}({value})')}"
+    return read
 
 
 def _list(reader: Reader[T]) -> Reader[tuple[T, ...]]:
@@ -210,6 +222,28 @@ def _list(reader: Reader[T]) -> Reader[tuple[T, ...]]:
             return tuple([_reread(reader, item, f"[{index}]") for index, item in enumerate(value)])
 
     return read
+
+
+_each_edge, _each_next = _list(_edge), _list(_optional(_edge))
+
+
+def _edges(value: Any) -> tuple[Edge, ...]:
+    """Edges, of which a trace has most."""
+    try:
+        if type(value) is list:
+            return tuple(
+                [
+                    Edge(node, nr) if type(node) is int and type(nr) is int and node >= 0 <= nr else _edge((node, nr))
+                    for node, nr in value
+                ]
+            )
+    except (TypeError, ValueError):
+        pass
+    return _each_edge(value)
+
+
+def _next(value: Any) -> tuple[Edge | None, ...]:
+    return _each_next(value) if type(value) is list and None in value else _edges(value)
 
 
 class Streamed:
@@ -244,8 +278,24 @@ def _record(
     needed = {key for key, field in zip(keys, every, strict=True) if field.default is MISSING}
     blank = [field.default for field in every]
     made = make or cls
+    makers: dict[tuple[str, ...], Callable[..., T]] = {}
+    """By the keys of an object, in their order: what checks its values, and makes the record of them."""
 
     def read(value: Any) -> T:
+        if type(value) is dict:
+            shape = tuple(value)
+            maker = makers.get(shape)
+            if maker is None and len(makers) < _SHAPES and needed <= value.keys() <= table.keys():
+                maker = makers[shape] = _maker(made, blank, [table[key] for key in shape])
+            if maker is not None:
+                try:
+                    return maker(*value.values())
+                except Malformed:
+                    pass
+        return told(value)
+
+    def told(value: Any) -> T:
+        """The same, field by field, so that an error says where it is."""
         if type(value) is not dict:
             raise Malformed(f"must be an object, not {_shown(value)}")
         if not needed <= value.keys():
@@ -264,6 +314,21 @@ def _record(
 
     return read
 
+
+def _maker(made: Callable[..., T], blank: Sequence[Any], given: Sequence[tuple[int, Reader[Any]]]) -> Callable[..., T]:
+    """What makes a record of the values for these fields, written out: a trace has ten records for each node."""
+    words = [f"blank[{position}]" for position in range(len(blank))]
+    for place, (position, reader) in enumerate(given):
+        code = _WRITTEN_OUT.get(reader, "{reader}({value})")
+        words[position] = code.format(reader=f"readers[{place}]", value=f"v{place}")
+    scope: dict[str, Any] = {"made": made, "blank": blank, "readers": [reader for _, reader in given]}
+    names = ", ".join(f"v{place}" for place in range(len(given)))
+    maker: Callable[..., T] = eval(f"lambda {names}: made({', '.join(words)})", scope)
+    return maker
+
+
+_SHAPES = 100
+"""Sets of keys of which it is written out how a record of them is made."""
 
 _read_source = _record(
     Source, {"file": _text, "line": _count, "text": _text, "function": _text}, make=lru_cache(1 << 14)(Source)
@@ -339,8 +404,8 @@ def _readers(inside: Reader[Graph | None]) -> tuple[Reader[Node], Reader[Graph]]
             "name": _text,
             "op": _text,
             "outputs": _list(_read_output),
-            "next": _list(_optional(_edge)),
-            "args": _list(_edge),
+            "next": _next,
+            "args": _edges,
             "order": _count,
             "parent": _optional(_count),
             "pass": _optional(_count),
@@ -360,11 +425,11 @@ def _readers(inside: Reader[Graph | None]) -> tuple[Reader[Node], Reader[Graph]]
             "call": _text,
             "order": _count,
             "create_graph": _flag,
-            "roots": _list(_edge),
+            "roots": _edges,
             "source": _optional(_read_source),
             "ran": _list(_count),
-            "inputs": _list(_edge),
-            "results": _list(_optional(_edge)),
+            "inputs": _edges,
+            "results": _next,
         },
     )
     root = _record(Root, {"name": _text, "node": _count, "nr": _count})

@@ -150,11 +150,14 @@ def _rows(name: str, rows: Iterator[str]) -> Iterator[str]:
 
 def write_node(node: Node) -> str:
     """One node as JSON: what has its default is left out."""
-    text = f'{{"id": {node.id}, {_head(node.kind, node.name, node.op)}, "outputs": {_list(map(_output, node.outputs))}'
-    if node.next:
-        text += f', "next": {_edges(node.next)}'
-    if node.args:
-        text += f', "args": {_edges(node.args)}'
+    outputs = ", ".join([_output(output) for output in node.outputs])
+    text = f'{{"id": {node.id}, {_head(node.kind, node.name, node.op)}, "outputs": [{outputs}]'
+    following, args = node.next, node.args
+    edges = _edges(following) if following else ""
+    if edges:
+        text += f', "next": {edges}'
+    if args:
+        text += f', "args": {edges if args is following else _edges(args)}'
     if node.pass_id is not None:
         parent = "null" if node.parent is None else node.parent
         text += f', "order": {node.order}, "parent": {parent}, "pass": {node.pass_id}'
@@ -163,7 +166,7 @@ def write_node(node: Node) -> str:
     if node.module:
         text += f', "module": {_quoted(node.module)}'
     if node.saved:
-        text += f', "saved": {_list(map(_saved, node.saved))}'
+        text += f', "saved": [{", ".join([_saved(saved) for saved in node.saved])}]'
     if node.measured:
         text += f', "measured": {_measured(node.measured)}'
     if node.call is not None:
@@ -183,7 +186,7 @@ def _list(items: Iterable[str]) -> str:
 
 
 def _edges(edges: Iterable[Edge | None]) -> str:
-    return _list(["null" if edge is None else f"[{edge.node}, {edge.nr}]" for edge in edges])
+    return f"[{', '.join(['null' if edge is None else f'[{edge.node}, {edge.nr}]' for edge in edges])}]"
 
 
 def _edges_of(name: str, edges: tuple[Edge | None, ...]) -> str:
@@ -191,14 +194,18 @@ def _edges_of(name: str, edges: tuple[Edge | None, ...]) -> str:
 
 
 def _type(type_: TensorType) -> str:
-    return _quoted(str(type_))
+    return _type_text(type_.dtype, type_.shape, type_.device)
+
+
+@lru_cache(1 << 12)
+def _type_text(dtype: str, shape: tuple[int, ...], device: str) -> str:
+    return _encode(str(TensorType(dtype, shape, device)))
 
 
 def _output(output: Output) -> str:
-    text = f'{{"type": {_type(output.type)}'
-    if output.names:
-        text += f', "names": {_encode(output.names)}'
-    return text + ("}" if output.storage is None else f', "storage": {output.storage}}}')
+    names = f', "names": {_encode(output.names)}' if output.names else ""
+    storage = "" if output.storage is None else f', "storage": {output.storage}'
+    return f'{{"type": {_type(output.type)}{names}{storage}}}'
 
 
 def _measured(measured: Measured) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass
+from autograph_cli.graph.records import UNGRADED, Edge, Graph, Methods, Node, Pass
 
 KINDS = ("operation", "leaf", "input", "untracked")
 
@@ -17,11 +17,12 @@ def verify(graph: Graph) -> None:
 
     >>> verify(Graph())
     """
+    later = False
     for position, node in enumerate(graph.nodes):
         if node.id != position:
             raise GraphError(f"{_title(node)} stands at position {position}; ids are dense and in order.")
         _check_kind(node)
-        _check_edges(graph, node)
+        later |= _check_edges(graph, node)
         _check_origin(graph, node)
         if node.measured and node.measured.inside:
             verify(node.measured.inside)
@@ -30,8 +31,9 @@ def verify(graph: Graph) -> None:
     _check_calls(graph)
     for root in graph.roots:
         _check_target(graph, Edge(root.node, root.nr), f"root {root.name!r}")
-    _check_circles(graph, "next", lambda node: (edge.node for edge in node.next if edge is not None))
-    _check_circles(graph, "args", lambda node: (edge.node for edge in node.args))
+    if later:
+        _check_circles(graph, "next", lambda node: (edge.node for edge in node.next if edge is not None))
+        _check_circles(graph, "args", lambda node: (edge.node for edge in node.args))
 
 
 Methods.verify = verify
@@ -65,20 +67,23 @@ def _check_kind(node: Node) -> None:
         raise GraphError(f"{_title(node)} is of kind {node.kind} and has {len(node.outputs)} outputs instead of one.")
 
 
-def _check_edges(graph: Graph, node: Node) -> None:
-    nodes, count = graph.nodes, len(graph.nodes)
+def _check_edges(graph: Graph, node: Node) -> bool:
+    """Check where the node's edges lead; whether one does not lead to a node before it, as in a circle."""
+    nodes, count, number, later = graph.nodes, len(graph.nodes), node.id, False
     for field, edges in (("next", node.next), ("args", node.args)):
         for position, edge in enumerate(edges):
             if edge is None:
                 continue
-            if not (0 <= edge.node < count and 0 <= edge.nr < len(nodes[edge.node].outputs)):
+            if not (0 <= edge.node < count and 0 <= edge.nr < len((target := nodes[edge.node]).outputs)):
                 _check_target(graph, edge, f"{_title(node)}: {field}[{position}]")
-            if field == "next" and nodes[edge.node].kind in ("input", "untracked"):
+            later |= edge.node >= number
+            if field == "next" and target.kind in UNGRADED:
                 what = "an input" if nodes[edge.node].kind == "input" else "an untracked operation"
                 raise GraphError(
                     f"{_title(node)}: next[{position}] points to {_title(nodes[edge.node])}, {what}, "
                     "which has no gradient."
                 )
+    return later
 
 
 def _check_target(graph: Graph, edge: Edge, what: str) -> None:
@@ -137,8 +142,6 @@ def _check_pass(graph: Graph, index: int, entry: Pass) -> None:
 
 
 def _check_circles(graph: Graph, field: str, targets: Callable[[Node], Iterable[int]]) -> None:
-    if all(target < node.id for node in graph.nodes for target in targets(node)):
-        return
     waiting = [0] * len(graph.nodes)
     for node in graph.nodes:
         for target in targets(node):

@@ -40,7 +40,7 @@ class Span:
     found: Found | None = None
     """What was measured in the step, if anything was to be."""
     ids: dict[int, int] = field(default_factory=dict)
-    """The nodes that events became, by number: filled in when the graph is built."""
+    """The nodes that events became, by number: filled in when the graph is built, if numbers are asked for."""
 
 
 @resting()
@@ -51,7 +51,8 @@ def build(log: EventLog, sources: Sources, span: Span, *, at_last: bool = False)
     large graph that is as much as the records.
     """
     builder = _Builder(log, sources, span, at_last)
-    span.ids.update((event.number, position) for position, event in enumerate(builder.events))
+    if span.found is not None or log.arrays is not None:
+        span.ids.update((event.number, position) for position, event in enumerate(builder.events))
     if span.found is not None:
         span.found.ids = span.ids
     graph = builder.graph()
@@ -63,13 +64,14 @@ def build(log: EventLog, sources: Sources, span: Span, *, at_last: bool = False)
 class _Edges(dict[Output | None, Edge | None]):
     """The edge to each output, one record for all that lead there; none to what is not in the graph."""
 
-    def __init__(self, positions: Mapping[int, int | None]) -> None:
+    def __init__(self, positions: Mapping[int, int], leaves: Mapping[int, int]) -> None:
         super().__init__({None: None})
-        self.positions = positions
+        self.positions, self.leaves = positions, leaves
 
     def __missing__(self, output: Output | None) -> Edge | None:
         assert output is not None
-        position = self.positions.get(key_of(output))
+        key = key_of(output)
+        position = self.positions.get(self.leaves.get(key, key))
         found = self[output] = None if position is None else Edge(position, number_of(output))
         return found
 
@@ -90,12 +92,18 @@ class _Builder:
         every = [known[key] for key in closure(log, starts)]
         self.events = sorted(every, key=lambda event: first.get(event.key, event.number))
         self.ids = {event.key: position for position, event in enumerate(self.events)}
-        self.edge = _Edges({**self.ids, **{key: self.ids.get(leaf) for key, leaf in log.leaves.items()}}).__getitem__
+        self.edge = _Edges(self.ids, log.leaves).__getitem__
         makers = {entry.number: entry for entry in span.step.passes}
         makers |= {event.made_by.number: event.made_by for event in self.events if event.made_by is not None}
         self.passes = [makers[number] for number in sorted(makers)]
         self.pass_ids = {entry.number: position for position, entry in enumerate(self.passes)}
         self.static = self._static_names()
+        numbers = {number for number, _ in self.static}
+        self.named = {event.key for event in self.events if event.number in numbers} if numbers else set()
+        self.named.update(log.names, log.borrowed)
+        """The keys of what may have names."""
+        self.plain: dict[int, tuple[OutputRecord, ...]] = {}
+        """What is made of each type without a name or a storage, by its id."""
         self.storages = self._storages()
         self.versions: Versions = {}
         self.described: dict[tuple[Any, str], tuple[Kind, str, str]] = {}
@@ -104,26 +112,34 @@ class _Builder:
         self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
 
     def graph(self) -> Graph:
-        return Graph(
-            tuple(map(self._node, itertools.count(), self.events)),
-            tuple(self._roots()),
-            tuple(map(self._pass, self.passes)),
-            tuple(self._module_calls()),
-        )
+        parents = [None if event.made_by is None else self._parent(event) for event in self.events]
+        calls = list(map(self._call, self.events)) if self.calls else itertools.repeat(None)
+        roots, passes = tuple(self._roots()), tuple(map(self._pass, self.passes))
+        if self.at_last:
+            self.log.known.clear()
+            self.step.events.clear()
+        nodes = tuple(map(self._node, itertools.count(), self._taken(), parents, calls))
+        return Graph(nodes, roots, passes, tuple(self._module_calls()))
+
+    def _taken(self) -> Iterator[Event]:
+        """The events, each let go of when the next one is asked for."""
+        self.events.reverse()
+        while self.events:
+            yield self.events.pop()
+
+    def _parent(self, event: Event) -> int | None:
+        above = None if event.parent is None else self.log.known.get(event.parent)
+        return self.ids.get(above.key) if above is not None and above.order < event.order else None
 
     def _edges(self, outputs: Iterable[Output]) -> tuple[Edge, ...]:
         return tuple([edge for edge in map(self.edge, outputs) if edge is not None])
 
-    def _node(self, position: int, event: Event) -> Node:
-        made_by, parent = event.made_by, None
-        if made_by is not None and event.parent is not None and event.parent in self.log.known:
-            above = self.log.known[event.parent]
-            parent = self.ids.get(above.key) if above.order < event.order else None
+    def _node(self, position: int, event: Event, parent: int | None, call: CallEvent | None) -> Node:
+        made_by, site = event.made_by, event.site
         kind, name, op = self._described(event)
         if event.kind == INPUT and event.op and not event.owner and not self._names(event, 0):
             kind, name, op = "untracked", "", event.op  # drawn at random, or filled, and at once computed with
-        types = self._types(event)
-        call = self._call(event)
+        outputs = self._outputs(event)
         args = self._edges(event.args)
         same = event.next == event.args and len(args) == len(event.args)  # mostly: kept once
         kept = self._kept(event)[0]
@@ -134,24 +150,35 @@ class _Builder:
             kind,
             name,
             op,
-            tuple(
-                [
-                    OutputRecord(type_, self._names(event, nr), self.storages.get((event.key, nr) if nr else event.key))
-                    for nr, type_ in enumerate(types)
-                ]
-            ),
+            outputs,
             args if same else tuple(map(self.edge, event.next)),
             args,
             0 if made_by is None else made_by.order,
             parent,
             None if made_by is None else self.pass_ids[made_by.number],
-            self.sources.source(event.site),
+            None if site is None else self.sources.source(site),
             self._owner(event) or ("" if call is None else call.about.path),
-            records(kept, self.log.engine.saved_type, self.versions, self.given),
-            self._measured(event, len(types)),
+            records(kept, self.log.engine.saved_type, self.versions, self.given) if kept else (),
+            None if self.span.found is None else self._measured(event, len(outputs)),
             None if call is None else self.call_ids[call.serial],
-            self._constants(event, kept),
+            () if event.plain is None else self._constants(event, kept),
         )
+
+    def _outputs(self, event: Event) -> tuple[OutputRecord, ...]:
+        key, types = event.key, self._types(event)
+        if len(types) > 1 or key in self.named or event.base is not None:
+            return tuple(
+                [
+                    OutputRecord(type_, self._names(event, nr), self.storages.get((key, nr) if nr else key))
+                    for nr, type_ in enumerate(types)
+                ]
+            )
+        (type_,) = types
+        if key in self.storages:
+            return (OutputRecord(type_, (), self.storages[key]),)
+        if id(type_) not in self.plain:  # its record keeps it, so that its id stays its own
+            self.plain[id(type_)] = (OutputRecord(type_),)
+        return self.plain[id(type_)]
 
     def _described(self, event: Event) -> tuple[Kind, str, str]:
         """What `describe` says, which is the same of all operations of a class."""
@@ -164,6 +191,8 @@ class _Builder:
 
     def _owner(self, event: Event) -> str:
         """The module that a leaf or an input belongs to, which may have been called only after its tensor was met."""
+        if event.kind is OPERATION:
+            return ""
         tensor = None if event.owner or event.kind not in (LEAF, INPUT) else event.ref()
         return event.owner if tensor is None else self.log.modules.owner(tensor)
 
@@ -204,15 +233,13 @@ class _Builder:
 
     def _constants(self, event: Event, kept: Iterable[Kept]) -> tuple[tuple[str, str], ...]:
         """The plain arguments that are not among what the node keeps for its backward."""
-        if event.plain is None:
-            return ()
         known = {name for name, dtype, *_ in kept if dtype is None}
         given = self.log.engine.arguments(event.cls, event.plain)
         return tuple([(name, value) for name, value in given if f"_saved_{name}" not in known])
 
     def _measured(self, event: Event, outputs: int) -> Measured | None:
-        found = self.span.found
-        measured = None if found is None else found.of(self.log.engine, event, outputs, self.pass_ids)
+        assert self.span.found is not None
+        measured = self.span.found.of(self.log.engine, event, outputs, self.pass_ids)
         if measured is None or measured.inside is None:
             return measured
         return replace(measured, inside=self.sources.placed(measured.inside))
@@ -282,14 +309,14 @@ class _Builder:
     def _storages(self) -> dict[Output, int]:
         """The memory in which outputs are that are kept for backward."""
         found: dict[Output, int] = {}
+        known, look = self.log.known, self.log.engine.kept_outputs
         for event in self.events:
             kept, positions = self._kept(event)
             if kept:
-                known, look = self.log.known, self.log.engine.kept_outputs
                 for output, storage in look(event.key, event.cls, event.next, kept, positions):
-                    if (key := key_of(output)) in known:
+                    if (key := output if output.__class__ is int else key_of(output)) in known:
                         found[output if number_of(output) else key] = storage
-            if event.number in self.storage_of:
+            if self.storage_of and event.number in self.storage_of:
                 found[event.key] = self.storage_of[event.number]
         return found
 

@@ -28,11 +28,13 @@ def closure(log: EventLog, keys: Iterable[int]) -> set[int]:
     stack = list(met)
     while stack:
         event = known[stack.pop()]
-        for output in (*event.next, *event.args, event.parent):
+        following, args = event.next, event.args
+        for output in (*following, event.parent) if args is following else (*following, *args, event.parent):
             if output is None:
                 continue
-            key = key_of(output)
-            key = leaves.get(key, key)
+            key = output if output.__class__ is int else key_of(output)
+            if key in leaves:
+                key = leaves[key]
             if key not in met and key in known:
                 met.add(key)
                 stack.append(key)

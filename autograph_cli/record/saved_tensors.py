@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from autograph_cli.engines.protocol import Saved as Kept, shown
@@ -45,38 +46,49 @@ def settle(log: EventLog, step: StepLog) -> dict[int, int]:
 
 
 def _settle(log: EventLog, looks: Sequence[Look]) -> dict[int, int]:
-    start = 0
+    start, read, known = 0, log.engine.saved, log.known
     storage_of: dict[int, int] = {}
     for events, found, others, memory in looks:
         storages: dict[int, int] = {}
         for event, kept in zip(events, found, strict=True):
-            saved = None if kept is None else log.engine.saved(event.cls, kept, storages, start)
-            if saved is not None and event.key in log.known:
-                log.saved.setdefault(event.key, saved)
+            if kept is not None:
+                saved = read(event[4], kept, storages, start)  # in any case: it numbers the storages
+                if event[1] in known:
+                    log.saved.setdefault(event[1], saved)
         storage_of |= {event.number: storages[at] for event, at in zip(others, memory, strict=True) if at in storages}
         start += len(storages)
     return storage_of
 
 
-Versions = dict[int, list[int]]
-"""The versions that are kept of each storage, in order of first use."""
+Versions = dict[int, list[int] | int]
+"""The versions that are kept of each storage, in order of first use: a number where there is only one, as mostly."""
 
 
 def records(
     kept: Iterable[Kept], type_of: Callable[[Any, Any], TensorType], versions: Versions, given: Collection[int] = ()
 ) -> tuple[Saved, ...]:
-    """What was noted, as records of the graph; `given` are the storages of leaves and inputs.
-
-    Versions are numbered among those of their storage that are kept, so that the turns of a loop are alike.
-    """
+    """What was noted, as records of the graph; `given` are the storages of leaves and inputs."""
     found = []
     for name, dtype, what, storage, size, version in kept:
         if dtype is None:
-            found.append(Saved(name, None, shown(what)))
-            continue
-        known = versions.setdefault(storage, [])
-        if version not in known:
-            known.append(version)
-        number = known.index(version)
-        found.append(Saved(name, type_of(dtype, what), "", size, storage, number, storage in given))
+            found.append(_value(name, shown(what)))
+        else:
+            first = versions.setdefault(storage, version)
+            number = 0 if first == version else _number(versions, storage, version)
+            found.append(Saved(name, type_of(dtype, what), "", size, storage, number, storage in given))
     return tuple(found)
+
+
+def _number(versions: Versions, storage: int, version: int) -> int:
+    """The number of a version among those of its storage that are kept, so that the turns of a loop are alike."""
+    known = versions[storage]
+    if isinstance(known, int):
+        known = versions[storage] = [known]
+    if version not in known:
+        known.append(version)
+    return known.index(version)
+
+
+@lru_cache(1 << 10)
+def _value(name: str, text: str) -> Saved:
+    return Saved(name, None, text)
