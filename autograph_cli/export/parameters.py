@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import lru_cache
 
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import OPERATIONS, parted
+from autograph_cli.graph.quick import changed
 
 MANY = 20
 """Operations from which on parameters are written on them, unless told."""
@@ -29,8 +31,8 @@ def inline(scene: Scene) -> Scene:
             gone.add(leaf)
     if not moved:
         return scene
-    kept = tuple(_with(box, moved.get(box.id, ())) for box in scene.boxes if box.id not in gone)
-    arrows = tuple(arrow for arrow in scene.arrows if arrow.tail not in gone and arrow.head not in gone)
+    kept = tuple([_with(box, moved[box.id]) if box.id in moved else box for box in scene.boxes if box.id not in gone])
+    arrows = tuple([arrow for arrow in scene.arrows if arrow.tail not in gone and arrow.head not in gone])
     styles = {box.style for box in kept}
     legend = tuple((style, words) for style, words in scene.legend if style in styles)
     return replace(scene, boxes=kept, arrows=arrows, legend=legend, notes=(f"{MARK}a leaf", *scene.notes))
@@ -41,11 +43,14 @@ def inline_if_many(scene: Scene) -> Scene:
     return inline(scene) if sum(box.style in OPERATIONS for box in scene.boxes) >= MANY else scene
 
 
-def _with(box: Box, leaves: list[tuple[Box, Arrow]] | tuple[()]) -> Box:
+def _with(box: Box, leaves: list[tuple[Box, Arrow]]) -> Box:
     """An operation with these leaves written on it."""
-    if not leaves:
-        return box
-    lines = tuple(f"{MARK}{leaf.title} {parted(arrow.with_numbers)[0]}".rstrip() for leaf, arrow in leaves)
-    facts = tuple(line for leaf, _ in leaves for line in leaf.lines)
-    tooltip = "\n".join((box.tooltip, *(leaf.tooltip for leaf, _ in leaves)))
-    return replace(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip)
+    lines = [_line(leaf.title, arrow.with_numbers) for leaf, arrow in leaves]
+    facts = [line for leaf, _ in leaves for line in leaf.lines]
+    tooltip = "\n".join([box.tooltip, *[leaf.tooltip for leaf, _ in leaves]])
+    return changed(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip)
+
+
+@lru_cache(1 << 10)
+def _line(leaf: str, label: str) -> str:
+    return f"{MARK}{leaf} {parted(label)[0]}".rstrip()

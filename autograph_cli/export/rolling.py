@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.loops import Seat, find_turns
+from autograph_cli.graph.quick import changed
 
 SMALLER, FEWER = 0.75, 8
 """A picture is rolled unasked if no more than this part of its boxes is left, and at least so many are not."""
@@ -36,7 +36,9 @@ def roll(scene: Scene, graph: Graph) -> Scene:
     arrows, itself = _arrows(scene, seats, into)
     titles: dict[str, dict[str, None]] = {}
     for key, its in into.items():
-        titles.setdefault(its, {box_of[its].title: None})[box_of[key].title] = None
+        if its not in titles:
+            titles[its] = {box_of[its].title: None}
+        titles[its][box_of[key].title] = None
     boxes = tuple(
         _turned(
             _spanned(box, titles.get(box.id, {})), seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself
@@ -81,13 +83,14 @@ _NOTES: dict[str, Callable[[Scene], bool]] = {
 
 def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str]) -> dict[str, str]:
     """What is computed from nothing and one turn alone uses, and what the first turn has in its place."""
-    sources = {f"n{node.id}" for node in graph if not node.computes}
-    drawn = {box.id: box for box in scene.boxes if box.id in sources or box.id.startswith("t")}
+    sources = {node.id for node in graph if not node.computes}
+    ids = {f"n{number}" for number in sources}
+    drawn = {box.id: box for box in scene.boxes if box.id in ids or box.id.startswith("t")}
     ends: dict[str, list[tuple[str, int]]] = {}
     of: dict[tuple[str, int], str] = {}
     for node in graph:
         for position, edge in enumerate(node.args if scene.data else node.next):
-            if edge is not None:
+            if edge is not None and edge.node in sources:
                 tag = f"t{node.id}_{position}"
                 own = tag if tag in drawn else f"n{edge.node}"
                 if own in drawn:
@@ -111,6 +114,8 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
     """
     results = {box.id for box in scene.boxes if box.style in RESULTS}
     made = {arrow.head: arrow.tail for arrow in scene.arrows if arrow.head in results}
+    if not made:
+        return list(scene.arrows)
     ends = {(arrow.tail, arrow.head) for arrow in scene.arrows}
 
     def past(arrow: Arrow) -> bool:
@@ -119,7 +124,7 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
             return True
         return arrow.tail in made and arrow.head in into and (arrow.tail, into[arrow.head]) not in ends
 
-    return [replace(arrow, tail=made[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
+    return [changed(arrow, tail=made[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
 
 
 def _spanned(box: Box, titles: Collection[str]) -> Box:
@@ -141,32 +146,37 @@ def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:
 
 def _arrows(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> tuple[tuple[Arrow, ...], set[str]]:
     """Each arrow once, those between turns marked; the boxes that lead into themselves."""
-    arrows: dict[_Key, Arrow] = {}
-    labels: dict[_Key, dict[str, None]] = {}
-    ends: Counter[tuple[str, str]] = Counter()
-    uses: Counter[tuple[str, _Key]] = Counter()
+    place: dict[_Key, int] = {}
+    arrows: list[Arrow] = []
+    labels: list[dict[str, None]] = []
+    times: list[int] = []
+    """Of each arrow, as `place` has it: itself, its labels, and how many lead from or to one box."""
+    ends: dict[tuple[str, str], int] = {}
+    uses: dict[tuple[str, int], int] = {}
     itself: set[str] = set()
     for arrow in _past_results(scene, seats, into):
         tail, head = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)
         a, b = seats.get(arrow.tail), seats.get(arrow.head)
-        back = bool(a and b and a.carried(b))
+        back = a is not None and b is not None and a.turn != b.turn and a.carried(b)
         if back and tail == head:
             itself.add(tail)
             continue
         # The arrows of one turn are all drawn, two between the same boxes too.
-        ends[arrow.tail, arrow.head] += 1
-        key = (tail, head, back, ends[arrow.tail, arrow.head])
-        if key not in arrows:
-            arrows[key] = replace(arrow, tail=tail, head=head, back=back)
-        labels.setdefault(key, {})[arrow.label] = None
-        uses[arrow.head if scene.data else arrow.tail, key] += 1
-    times: Counter[_Key] = Counter()
-    for (_, key), many in uses.items():
-        times[key] = max(times[key], many)
+        pair = arrow.tail, arrow.head
+        ends[pair] = ends.get(pair, 0) + 1
+        at = place.setdefault((tail, head, back, ends[pair]), len(arrows))
+        if at == len(arrows):
+            arrows.append(changed(arrow, tail=tail, head=head, back=back))
+            labels.append({})
+            times.append(0)
+        labels[at][arrow.label] = None
+        use = arrow.head if scene.data else arrow.tail, at
+        uses[use] = many = uses.get(use, 0) + 1
+        times[at] = max(times[at], many)
     merged = []
-    for key, arrow in arrows.items():
-        label = span(labels[key]) if len(labels[key]) > 1 else arrow.label
-        label = f"{label} × {times[key]:,}".lstrip() if times[key] > 1 else label
+    for arrow, its, many in zip(arrows, labels, times, strict=True):
+        label = span(its) if len(its) > 1 else arrow.label
+        label = f"{label} × {many:,}".lstrip() if many > 1 else label
         merged.append(arrow if label == arrow.label else replace(arrow, label=label))
     return tuple(merged), itself
 

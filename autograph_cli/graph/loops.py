@@ -105,7 +105,13 @@ class _Finder:
     def look_at(self, row: list[Item]) -> None:
         """Make this the row in which loops are looked for."""
         self.row = row
-        self.position = {node: (at, path) for at, item in enumerate(row) for node, path in _nodes(item)}
+        position: dict[int, tuple[int, tuple[int, ...]]] = {}
+        for at, item in enumerate(row):
+            if isinstance(item, int):
+                position[item] = at, ()
+            else:
+                position.update((node, (at, path)) for node, path in _nodes(item))
+        self.position = position
         self.kinds_of_row = list(map(self.kind_of, row))
         following: dict[int, list[int]] = {}
         for at, kind in enumerate(self.kinds_of_row):
@@ -220,9 +226,7 @@ class _Finder:
         a, b = self.graph.nodes[one], self.graph.nodes[other]
         at = self.position[one][0]
         return self.kind[one] == self.kind[other] and all(
-            self.same(x, y, pair, at)
-            for mine, its in ((a.args, b.args), (a.next, b.next))
-            for x, y in zip(mine, its, strict=True)
+            self.same(x, y, pair, at) for x, y in zip((*a.args, *a.next), (*b.args, *b.next), strict=True)
         )
 
     def same(self, one: Edge | None, other: Edge | None, pair: _Pair, at: int) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Edge, Graph, Node, Saved, Values
-from autograph_cli.graph.views import Targets, backward_edges, data_edges
+from autograph_cli.graph.views import backward_edges, data_edges, walk
 from autograph_cli.graph.withheld import withheld
 
 _FLOATING = ("float", "bfloat", "complex")
@@ -107,8 +107,8 @@ def _unreached(graph: Graph) -> Iterator[Mark]:
     if not calls:
         return
     ends = [edge.node for entry in graph.passes for edge in entry.roots]
-    led = _walk(graph, ends, backward_edges)
-    made_from = _walk(graph, [edge.node for entry in calls for edge in entry.roots], data_edges)
+    led = set(walk(graph, ends, backward_edges))
+    made_from = set(walk(graph, [edge.node for entry in calls for edge in entry.roots], data_edges))
     leaves = [node for node in graph if node.kind == "leaf"]
     unreached = [node for node in leaves if node.id in made_from and node.id not in led]
     for path, its in _by_module(leaves, unreached).items():
@@ -149,17 +149,6 @@ def _nones(graph: Graph) -> Iterator[Mark]:
         words = f"its backward {NONE} for input {nr}"
         target = node.next[nr]
         yield Mark(NONE, words, (node.id,) if target is None else (node.id, target.node), None)
-
-
-def _walk(graph: Graph, starts: Iterable[int], targets: Targets) -> set[int]:
-    met = set(starts)
-    stack = list(met)
-    while stack:
-        for edge in targets(graph[stack.pop()]):
-            if edge.node not in met:
-                met.add(edge.node)
-                stack.append(edge.node)
-    return met
 
 
 def _is_nan(values: Values | None) -> bool:

@@ -109,12 +109,14 @@ def told_apart(graph: Graph) -> Graph:
     another one is left out.
     """
     count: dict[str, int] = {}
+    further = False
     for node in graph.nodes:
         for output in node.outputs:
             if output.names:
                 count[output.names[0]] = count.get(output.names[0], 0) + 1
+                further |= len(output.names) > 1
     again = {name for name, times in count.items() if times > 1}
-    nodes = tuple(_without(node, count) for node in graph.nodes)
+    nodes = tuple(_without(node, count) for node in graph.nodes) if further else graph.nodes
     if not again:
         return replace(graph, nodes=nodes)
     names = output_names(graph)

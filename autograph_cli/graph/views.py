@@ -44,13 +44,13 @@ def find_roots(graph: Graph, names: Iterable[str] | None = None) -> tuple[Root, 
 
 def reachable(graph: Graph, names: Iterable[str] | None = None, targets: Targets = backward_edges) -> list[int]:
     """The ids of all nodes that these roots (or all roots) lead to, themselves included, in order."""
-    return _walk(graph, (root.node for root in find_roots(graph, names)), targets)
+    return walk(graph, (root.node for root in find_roots(graph, names)), targets)
 
 
 def slice_to_roots(graph: Graph, names: Iterable[str] | None = None) -> Graph:
     """What these roots hang on, by data and by gradient, in one graph."""
     roots = find_roots(graph, names)
-    kept = _walk(graph, (root.node for root in roots), lambda node: [*node.args, *backward_edges(node)])
+    kept = walk(graph, (root.node for root in roots), lambda node: [*node.args, *backward_edges(node)])
     return take(graph, kept, roots)
 
 
@@ -76,9 +76,9 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     def before(node: Node) -> Iterable[Edge]:
         return given(node) if node.order == 0 else ()
 
-    kept = _walk(graph, starts, before)
+    kept = walk(graph, starts, before)
     if roots is None:
-        kept = _walk(graph, [*starts, *_apart(graph, kept, before)], before)
+        kept = walk(graph, [*starts, *_apart(graph, kept, before)], before)
     cut = [node if node.order == 0 else _derivative(node) for node in map(graph.nodes.__getitem__, kept)]
     return take(graph, kept, chosen, cut, next_of=lambda node: (), args_of=given)
 
@@ -88,7 +88,7 @@ def computed(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     of order 0, or if there are none, all."""
     every = find_roots(graph, roots)
     chosen = every if roots is not None else [root for root in every if not graph.nodes[root.node].order] or every
-    return take(graph, _walk(graph, [root.node for root in chosen], data_edges), chosen, next_of=lambda node: ())
+    return take(graph, walk(graph, [root.node for root in chosen], data_edges), chosen, next_of=lambda node: ())
 
 
 def _apart(graph: Graph, kept: Iterable[int], before: Targets) -> Iterator[int]:
@@ -96,7 +96,7 @@ def _apart(graph: Graph, kept: Iterable[int], before: Targets) -> Iterator[int]:
     known = {number for number in kept if graph.nodes[number].computes}
     for number in dict.fromkeys(edge.node for entry in graph.passes for edge in entry.roots):
         if number not in known and graph.nodes[number].order == 0:
-            found = [graph.nodes[other] for other in _walk(graph, [number], before)]
+            found = [graph.nodes[other] for other in walk(graph, [number], before)]
             made = {node.id for node in found if node.computes}
             if not made & known and not any(node.order for node in found):
                 known |= made
@@ -122,7 +122,7 @@ def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     if roots is None:
         chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, backward_edges)
-    return _gradient_part(graph, _walk(graph, starts, backward_edges), chosen)
+    return _gradient_part(graph, walk(graph, starts, backward_edges), chosen)
 
 
 def double_backward(
@@ -137,12 +137,12 @@ def double_backward(
         raise GraphError(f"The order must be 0 or higher, not {order}.")
     chosen = find_roots(graph, roots)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: True, backward_edges)
-    met = set(_walk(graph, starts, lambda node: [*backward_edges(node), *_differentiated(graph, node)]))
+    met = set(walk(graph, starts, lambda node: [*backward_edges(node), *_differentiated(graph, node)]))
     for node in graph.nodes:  # a derivative comes after its parent
         if node.parent in met:
             met.add(node.id)
     shown = [number for number in met if order is None or graph.nodes[number].order <= order]
-    kept = _walk(graph, shown, data_edges if data else backward_edges)
+    kept = walk(graph, shown, data_edges if data else backward_edges)
     inside = set(kept)
     here = tuple(root for root in chosen if root.node in inside)
     if data:
@@ -159,7 +159,8 @@ def _gradient_part(graph: Graph, kept: Sequence[int], roots: tuple[Root, ...]) -
     return take(graph, kept, roots, args_of=lambda node: ())
 
 
-def _walk(graph: Graph, starts: Iterable[int], targets: Targets) -> list[int]:
+def walk(graph: Graph, starts: Iterable[int], targets: Targets) -> list[int]:
+    """The ids of what these nodes lead to, themselves included, in order."""
     met = bytearray(len(graph.nodes))
     stack = list(starts)
     for number in stack:
@@ -199,11 +200,18 @@ def take(
         position = positions[edge.node]
         return edge if position == edge.node else Edge(position, edge.nr)
 
+    every = len(kept) == len(graph.nodes)
+
     def all_moved(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-        return tuple([moved(edge) for edge in edges if positions[edge.node] >= 0])
+        return tuple(edges) if every else tuple([moved(edge) for edge in edges if positions[edge.node] >= 0])
 
     def copied(number: int, node: Node) -> Node:
-        backward = tuple([None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in next_of(node)])
+        following = next_of(node)
+        backward = tuple(
+            following
+            if every
+            else [None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in following]
+        )
         parent = None if node.parent is None else new.get(node.parent)
         pass_id = None if node.pass_id is None else passes[node.pass_id]
         return Node(
