@@ -6,6 +6,8 @@ import contextlib
 import ctypes
 import gc
 
+from autograph_cli.graph.collector import freeze
+
 # glibc's names for them, from malloc.h.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 KEPT_BLOCK = 64 << 20
@@ -23,7 +25,7 @@ def tune() -> None:
     walked in vain; as is what was imported, which lives until the end, and then takes as long to walk as a quarter of
     the imports."""
     keep_memory()
-    gc.freeze()
+    freeze()
     first, *older = gc.get_threshold()
     if first:  # 0 switches the collector off
         gc.set_threshold(max(first, YOUNG), *older)

@@ -109,14 +109,15 @@ def told_apart(graph: Graph) -> Graph:
     another one is left out.
     """
     count: dict[str, int] = {}
-    further = False
+    further: set[int] = set()
     for node in graph.nodes:
         for output in node.outputs:
             if output.names:
                 count[output.names[0]] = count.get(output.names[0], 0) + 1
-                further |= len(output.names) > 1
+                if len(output.names) > 1:
+                    further.add(node.id)
     again = {name for name, times in count.items() if times > 1}
-    nodes = tuple(_without(node, count) for node in graph.nodes) if further else graph.nodes
+    nodes = tuple([_without(node, count) if node.id in further else node for node in graph.nodes])
     if not again:
         return replace(graph, nodes=nodes)
     names = output_names(graph)
