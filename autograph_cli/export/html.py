@@ -240,7 +240,8 @@ def _shape(placed: Placed) -> dict[str, Any]:
 
 def _words(box: Box, told: dict[str, Any]) -> list[Any]:
     """What differs between boxes at the same place of levels of one shape: id, node, text, and the written lines."""
-    written = [line.lstrip() if box.left else line for line in box.below if not is_bars(line)]
+    left = box.left
+    written = [line.lstrip() if left else line for line in box.below if not is_bars(line)]
     return [box.id, told.get("node", -1), told.get("text", ""), box.title, *written]
 
 

@@ -138,11 +138,13 @@ class _Tree:
 
     def _sorted(self, items: list[_Item], arrows: Sequence[int]) -> list[_Item]:
         """The items after those that lead to them; leaves and inputs right before what they lead to."""
+        if len(items) == 1:
+            return items
         owner = {member: place for place, its in enumerate(items) for member in its.members}
         ahead: list[set[int]] = [set() for _ in items]
         waiting = [0] * len(items)
         for arrow in arrows:
-            tail, head = (owner.get(end) for end in self.ends[arrow])
+            tail, head = map(owner.get, self.ends[arrow])
             if tail is not None and head is not None and tail != head and not self.scene.arrows[arrow].back:
                 waiting[head] += head not in ahead[tail]
                 ahead[tail].add(head)
@@ -263,6 +265,8 @@ def _shape(scene: Scene) -> Hashable:
 
 def _merged(ends: tuple[str, str, bool], arrows: Sequence[Arrow]) -> Arrow:
     tail, head, back = ends
+    if len(arrows) == 1:
+        return changed(arrows[0], tail=tail, head=head, back=back)
     labels = {arrow.label for arrow in arrows}
     label = labels.pop() if len(labels) == 1 else ""
     many = f" × {len(arrows):,}" if len(arrows) > 1 else ""

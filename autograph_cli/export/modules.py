@@ -42,7 +42,8 @@ class _Framing:
         self.scene, self.graph = scene, graph
         self.nesting = Nesting(graph)
         self.home = self._homes()
-        self.seen = {(call, box.band) for box in scene.boxes for call in self.nesting.around(self.home[box.id])}
+        homes = {(self.home[box.id], box.band) for box in scene.boxes}
+        self.seen = {(call, band) for home, band in homes for call in self.nesting.around(home)}
         self.times = self._times()
         self.turn = _turns(graph)
 
@@ -99,7 +100,7 @@ class _Framing:
 
     def _homes_of_results(self, home: dict[str, int | None]) -> dict[str, int | None]:
         """What bears a name of the module, such as the gradient of its weight, stands in it."""
-        pills = {box.id: box for box in self.scene.boxes if _key(box.id)[0] == "r"}
+        pills = {box.id: box for box in self.scene.boxes if box.id[0] == "r" and _key(box.id)[0] == "r"}
         made: dict[str, int | None] = {}
         used: dict[str, list[int | None]] = {pill: [] for pill in pills}
         for arrow in self.scene.arrows:
@@ -128,15 +129,20 @@ class _Framing:
 
     def _times(self) -> dict[tuple[int, int], int]:
         """Of calls that a rolled loop draws once: the number of its turns."""
-        ran = {call for node in self.graph if node.computes for call in self.nesting.around(node.call)}
+        inner = {node.call for node in self.graph if node.computes}
+        ran = {call for its in inner for call in self.nesting.around(its)}
         bands = {band for _, band in self.seen}
         gone = Counter((self._position(call), band) for band in bands for call in ran if (call, band) not in self.seen)
-        turns: dict[tuple[int, int], set[int]] = {}
+        told: dict[tuple[int | None, int], set[str]] = {}
         for box in self.scene.boxes:
             if box.style in OPERATIONS:
-                found = _TURNS.match(box.subtitle)
-                for call in self.nesting.around(self.home[box.id]):
-                    turns.setdefault((call, box.band), set()).add(int(found[1].replace(",", "")) if found else 1)
+                told.setdefault((self.home[box.id], box.band), set()).add(box.subtitle)
+        turns: dict[tuple[int, int], set[int]] = {}
+        for (home, band), words in told.items():
+            matches = map(_TURNS.match, words)
+            many = {int(found[1].replace(",", "")) if found else 1 for found in matches}
+            for call in self.nesting.around(home):
+                turns.setdefault((call, band), set()).update(many)
         return {
             seat: max(its)
             for seat, its in turns.items()

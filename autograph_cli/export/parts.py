@@ -31,13 +31,15 @@ def _leads_on(scene: Scene) -> bool:
     path: dict[str, tuple[str, ...]] = {"": ()}
     for frame in scene.frames:
         path[frame.id] = (*path[frame.parent], frame.id)
-    home = {box.id: ((*path[box.frame], box.id), box.band) for box in scene.boxes}
+    home = {box.id: (path[box.frame], box.band) for box in scene.boxes}
     number = {key: place for place, key in enumerate([*path, *home])}
     edges = set()
     for arrow in scene.arrows:
-        (one, band), (other, its) = home[arrow.tail], home[arrow.head]
+        a, b = arrow.tail, arrow.head
+        (one, band), (other, its) = home[a], home[b]
         if not arrow.back and band == its:
-            a, b = next((a, b) for a, b in zip(one, other, strict=False) if a != b)
+            if one is not other:
+                a, b = next((x, y) for x, y in zip((*one, a), (*other, b), strict=False) if x != y)
             edges.add((number[a], number[b]))
     height = heights(len(number), list(edges))
     return all(height[tail] > height[head] for tail, head in edges)

@@ -77,12 +77,22 @@ SLANT = 9.0
 """How far a parallelogram leans, in points."""
 
 _WIDTHS = (("ijl.,:;|!'", 0.32), ("()[]{}frt/\\- ", 0.42), ("mMW@%w", 0.98), ("_=+*#<>~0123456789", 0.66))
-_WIDTH = {character: width for characters, width in _WIDTHS for character in characters}
+
+
+class _Widths(dict[str, float]):
+    """The width of each character, those met for the first time added."""
+
+    def __missing__(self, character: str) -> float:
+        width = self[character] = 1.05 if ord(character) >= 0x1100 else 0.7 if character.isupper() else 0.62
+        return width
+
+
+_width = _Widths({character: width for characters, width in _WIDTHS for character in characters}).__getitem__
 
 
 def text_width(text: str) -> float:
     """The width of a line in units of its font size, for the widest of the usual fonts without serifs."""
-    return math.fsum(_WIDTH.get(c) or (1.05 if ord(c) >= 0x1100 else 0.7 if c.isupper() else 0.62) for c in text)
+    return math.fsum(map(_width, text))
 
 
 def label_width(label: str) -> float:

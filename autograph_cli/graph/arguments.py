@@ -46,9 +46,21 @@ def arguments_text(node: Node, shapes: Sequence[tuple[int, ...]] = (), room: int
     >>> arguments_text(Node(0, "operation", "PowBackward0", "pow", (), saved=(Saved("_saved_exponent", value="2"),)))
     '2'
     """
-    plain = {saved.name.removeprefix("_saved_"): _value(saved.value) for saved in node.saved if saved.type is None}
-    plain |= {name: _value(value) for name, value in node.constants}
-    write = _WRITTEN.get(node.op.rstrip("_"))
+    kept = tuple([(saved.name, saved.value) for saved in node.saved if saved.type is None])
+    return _text(node.op, kept, node.constants, tuple(shapes), room)
+
+
+@lru_cache(1 << 12)
+def _text(
+    op: str,
+    kept: tuple[tuple[str, str], ...],
+    constants: tuple[tuple[str, str], ...],
+    shapes: tuple[tuple[int, ...], ...],
+    room: int,
+) -> str:
+    plain = {name.removeprefix("_saved_"): _value(value) for name, value in kept}
+    plain |= {name: _value(value) for name, value in constants}
+    write = _WRITTEN.get(op.rstrip("_"))
     text = _listed(plain) if write is None else write(plain, shapes)
     if len(text) <= room:
         return text

@@ -6,6 +6,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Collection
+from functools import lru_cache
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.names import visible
@@ -257,11 +258,13 @@ def bytes_of(type_: TensorType) -> int:
     >>> bytes_of(TensorType("bfloat16", (2, 3))), bytes_of(TensorType("bool", ()))
     (12, 1)
     """
-    digits = _DIGITS.search(type_.dtype)
-    one = 1 if type_.dtype == "bool" or "8_" in type_.dtype else int(digits[1]) // 8 if digits else 0
-    for side in type_.shape:
-        one *= max(side, 0)
-    return one
+    return math.prod([max(side, 0) for side in type_.shape]) * _bytes_of_one(type_.dtype)
+
+
+@lru_cache
+def _bytes_of_one(dtype: str) -> int:
+    digits = _DIGITS.search(dtype)
+    return 1 if dtype == "bool" or "8_" in dtype else int(digits[1]) // 8 if digits else 0
 
 
 def stored(kept: Collection[Saved]) -> dict[tuple[int | str, int], int]:
