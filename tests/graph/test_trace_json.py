@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import json
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +14,14 @@ from autograph_cli.graph import (
     Graph,
     Node,
     Output,
+    Root,
     Saved,
     Source,
     Step,
     TensorType,
     Trace,
     TraceError,
+    Values,
     from_json,
     to_json,
 )
@@ -109,3 +113,52 @@ def test_a_malformed_part_is_named(change: Callable[[dict[str, Any]], None], sen
         from_json(json.dumps(data), "t.json")
     assert str(caught.value).startswith("t.json is malformed: ")
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "sentence"),
+    [
+        (("outputs", 0, "type"), 3, "nodes[200].outputs[0].type must be a type"),
+        (("outputs", 0, "names"), [1], "nodes[200].outputs[0].names[0] must be a string, not 1"),
+        (("source", "line"), 3.0, "nodes[200].source.line must be a whole number from 0, not 3.0"),
+        (("source", "line"), True, "nodes[200].source.line must be a whole number from 0, not true"),
+        (("saved", 0, "storage"), 1.0, "nodes[200].saved[0].storage must be a whole number from 0, not 1.0"),
+        (("saved", 0, "bytes"), -1, "nodes[200].saved[0].bytes must be a whole number from 0, not -1"),
+        (("args",), [[0, 0], [0.0, 0]], "nodes[200].args[1] must be [node, output number], not [0.0, 0]"),
+        (("args",), [[0, 0], "01"], 'nodes[200].args[1] must be [node, output number], not "01"'),
+        (("next",), [None, [0, True]], "nodes[200].next[1] must be [node, output number], not [0, true]"),
+    ],
+)
+def test_a_malformed_part_is_named_after_many_that_are_well_formed(
+    keys: tuple[Any, ...], value: Any, sentence: str
+) -> None:
+    nodes = tuple(dataclasses.replace(NODE, id=number) for number in range(300))
+    data = json.loads(to_json(Trace("a.py", (Step(3, Graph(nodes)),))))
+    part = data["steps"][0]["graph"]["nodes"][200]
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] = value
+    with pytest.raises(TraceError) as caught:
+        from_json(json.dumps(data), "t.json")
+    assert sentence in str(caught.value)
+
+
+def test_the_order_of_keys_is_free() -> None:
+    row = {"name": "w", "node": 0, "nr": 0}
+    orders = [dict(pairs) for pairs in itertools.permutations(row.items())]
+    data = json.loads(to_json(TRACE))
+    data["steps"][0]["graph"]["roots"] = [order | {"name": f"w{n}"} for n, order in enumerate(orders)]
+    roots = from_json(json.dumps(data)).steps[0].graph.roots
+    assert roots == tuple(Root(f"w{number}", 0) for number in range(6))
+
+
+def test_any_set_of_keys_is_read() -> None:
+    words = ["low", "mean", "high", "count", "zeros", "nans", "norm"]
+    chosen = [pick for size in range(8) for pick in itertools.combinations(words, size)]
+    texts = {"low": "1", "mean": "2", "high": "3", "norm": "4"}
+    rows = [{word: texts.get(word, 5) for word in pick} for pick in chosen]
+    data = json.loads(to_json(TRACE))
+    data["steps"][0]["graph"]["nodes"][0]["measured"] = {"values": rows}
+    (node,) = from_json(json.dumps(data)).steps[0].graph
+    assert node.measured is not None
+    assert node.measured.values == tuple(Values(**row) for row in rows)

@@ -14,6 +14,7 @@ from autograph_cli.graph import (
     Output,
     Pass,
     Root,
+    Slice,
     TensorType,
     Trace,
     backward,
@@ -39,6 +40,23 @@ def test_every_view_of_every_graph_is_a_whole_graph(traces: dict[str, Trace]) ->
             part = view(trace.steps[0].graph)
             verify(part)
             assert view(part) == part
+
+
+def test_a_view_knows_which_node_of_the_graph_each_of_its_is(traces: dict[str, Trace]) -> None:
+    for trace in traces.values():
+        graph = trace.steps[0].graph
+        for view in VIEWS:
+            part = view(graph)
+            found = [graph[number] for number in part.numbers]
+            assert [node.outputs for node in part] == [node.outputs for node in found]
+            assert [node.source for node in part] == [node.source for node in found]
+
+
+def test_a_part_of_a_view_knows_which_node_of_the_view_each_of_its_is(traces: dict[str, Trace]) -> None:
+    view = forward(traces["higher_order"].steps[0].graph)
+    part = Slice(end=("scores",)).of(view)
+    assert len(part) < len(view)
+    assert [node.outputs for node in part] == [view[number].outputs for number in part.numbers]
 
 
 def test_forward_ends_at_a_gradient_that_a_loss_is_made_from(traces: dict[str, Trace]) -> None:
