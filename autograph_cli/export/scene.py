@@ -222,10 +222,11 @@ class _Builder:
         self.arrows: list[Arrow] = []
 
     def scene(self, title: str) -> Scene:
+        rooted = {number for number, _ in self.rooted}
         for node in self.graph:
             if node.id not in self.repeated and node.id not in self.detached:
                 self.boxes.append(self._box(node))
-            for nr in range(len(node.outputs)):
+            for nr in range(len(node.outputs)) if node.id in rooted else ():
                 if (node.id, nr) in self.rooted:
                     self._pill(node, nr)
         tags = {number: self._tag(self.graph.nodes[number]) for number in self.repeated}
