@@ -21,7 +21,7 @@ from autograph_cli.export.panels import Panels, told_panels
 from autograph_cli.export.placed import Placed, links
 from autograph_cli.export.playback import Playback
 from autograph_cli.export.scene import Box
-from autograph_cli.export.style import is_bars
+from autograph_cli.export.style import is_bars, is_code
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph
 from autograph_cli.graph.quick import changed
@@ -240,8 +240,9 @@ def _shape(placed: Placed) -> dict[str, Any]:
 
 def _words(box: Box, told: dict[str, Any]) -> list[Any]:
     """What differs between boxes at the same place of levels of one shape: id, node, text, and the written lines."""
-    left = box.left
-    written = [line.lstrip() if left else line for line in box.below if not is_bars(line)]
+    below = box.below
+    left = is_code(below)
+    written = [line.lstrip() if left else line for line in below if not is_bars(line)]
     return [box.id, told.get("node", -1), told.get("text", ""), box.title, *written]
 
 

@@ -61,7 +61,7 @@ class Box:
     @property
     def below(self) -> tuple[str, ...]:
         """The lines below the title."""
-        return tuple(line for line in (self.subtitle, *self.lines) if line)
+        return tuple([line for line in (self.subtitle, *self.lines) if line])
 
     @property
     def left(self) -> bool:
