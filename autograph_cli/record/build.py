@@ -166,7 +166,7 @@ class _Builder:
 
     def _outputs(self, event: Event) -> tuple[OutputRecord, ...]:
         key, types = event.key, self._types(event)
-        if len(types) > 1 or key in self.named or event.base is not None:
+        if len(types) != 1 or key in self.named or event.base is not None:
             return tuple(
                 [
                     OutputRecord(type_, self._names(event, nr), self.storages.get((key, nr) if nr else key))
