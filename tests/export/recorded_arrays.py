@@ -66,11 +66,11 @@ def kept_arrays() -> Iterator[Arrays]:
                 arrays.of_root[log.engine.output(root)] = np.array(root._raw)
 
     def building(builder: Any) -> Graph:
+        ids, known = {event.number: i for i, event in enumerate(builder.events)}, dict(builder.log.known)
         made: Graph = graph(builder)
-        ids = builder.span.ids
         arrays.given = {Edge(ids[n], nr): x for (n, nr), x in arrays.of_event.items() if n in ids}
         for output, x in arrays.of_root.items():
-            event = builder.log.known.get(key_of(output))
+            event = known.get(key_of(output))
             if event is not None and event.number in ids:
                 arrays.roots[Edge(ids[event.number], number_of(output))] = x
         return made
