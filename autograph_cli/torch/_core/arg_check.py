@@ -191,10 +191,14 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
             if kwargs:
                 check(args, kwargs)
             else:
-                holds_integers = known.get(argument_types(args))
-                if holds_integers is None or (holds_integers and not _of_64_bits(args)):
-                    check(args, kwargs)
-            return run(*args, **kwargs) if kwargs else plain(*args)
+                integers = known.get(tuple(map(type, args)))
+                if integers is None:
+                    integers = known.get(argument_types(args), _UNKNOWN)
+                for i in integers:
+                    if i is None or not _LEAST <= args[i] <= _MOST:
+                        check(args, kwargs)
+                return plain(*args)
+            return run(*args, **kwargs)
         except Exception as error:
             again = check.again(args, kwargs, error)
             if again is None:
@@ -220,18 +224,14 @@ def argument_types(args: Any) -> tuple[Any, ...]:
     """The types of arguments, and of the first element of lists."""
     found = tuple(map(type, args))
     if tuple in found or list in found:
-        return tuple(
-            (k, type(x[0]) if x else None) if k is tuple or k is list else k for k, x in zip(found, args, strict=True)
-        )
+        each = zip(found, args, strict=True)
+        return tuple([(k, type(x[0]) if x else None) if k is tuple or k is list else k for k, x in each])
     return found
 
 
-def _of_64_bits(args: Iterable[Any]) -> bool:
-    """Whether all integers among the arguments have as many bits as a kernel takes."""
-    for x in args:  # noqa: SIM110  (as `all(...)` it takes three times as long)
-        if x.__class__ is int and not -9223372036854775808 <= x <= 9223372036854775807:
-            return False
-    return True
+_UNKNOWN: Any = (None,)
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+"""What integers a kernel takes."""
 
 
 Handed = tuple[str, str, tuple[Any, ...], Mapping[str, Any]]
@@ -259,9 +259,9 @@ class Check:
         self.name = self.public = name
         self.run = run
         self.home = ""
-        self.known: dict[Any, bool] = {}
+        self.known: dict[Any, tuple[int, ...]] = {}
         """Types of arguments that were taken before, where the types alone decide, but for the size of integers; and
-        whether there are integers among them."""
+        the positions of these."""
         self._parser: Parser | bool | None = False
 
     @property
@@ -272,16 +272,19 @@ class Check:
 
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise PyTorch's TypeError for a call that it would not take."""
-        key = (*argument_types(args), *kwargs, *argument_types(kwargs.values())) if kwargs else argument_types(args)
-        if key in self.known and _of_64_bits(args) and _of_64_bits(kwargs.values()):
-            return
+        key = (*argument_types(args), *kwargs, *argument_types(kwargs.values()))
+        integers = self.known.get(key)
+        if integers is not None:
+            given = (*args, *kwargs, *kwargs.values()) if integers else ()
+            if not [i for i in integers if not _LEAST <= given[i] <= _MOST]:
+                return
         if self._taken(args, kwargs):
-            self.known[key] = int in key
+            self.known[key] = tuple([i for i, kind in enumerate(key) if kind is int])
 
     def look_at_names(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """`self(...)`, of which only what came by name is remembered."""
         if self._taken(args, kwargs):
-            self.known[(len(args), *kwargs, *map(type, kwargs.values()))] = False
+            self.known[(len(args), *kwargs, *map(type, kwargs.values()))] = ()
 
     def _ask(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Ask what is no tensor for what PyTorch's own Python code asks it for: the error is Python's."""

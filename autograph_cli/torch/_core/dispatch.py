@@ -53,19 +53,21 @@ class Transforms:
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
     """Compute `op` on its arguments (all of them, in the schema's order) and record its node."""
     args = operands(op, args)
-    if thread_state.autocast is not None:
-        args = autocast.adapted(op, args)
-    if thread_state.wrapping:
-        found = Transforms.operation(op, args)
-        if found is not NotImplemented:
-            return found
+    special, watcher = process_state.special, None
+    if special:
+        if thread_state.autocast is not None:
+            args = autocast.adapted(op, args)
+        if thread_state.wrapping:
+            found = Transforms.operation(op, args)
+            if found is not NotImplemented:
+                return found
+        watcher = thread_state.watcher
     number = next_sequence_nr()
     edges = edges_of(op, args) if thread_state.records else ()
-    watcher = thread_state.watcher
     begun = None if process_state.op_hook is None else timing(args)
     kinds = classes_of(op, args)
     results = compute(op, args, kinds=kinds) if watcher is None else watcher.compute(op, args)
-    if thread_state.autocast is not None:
+    if special and thread_state.autocast is not None:
         results = autocast.lowered(op.autocast, results, args)
     took = None if begun is None else timed(*begun)
     outputs = [make(r) for r in results]
@@ -400,7 +402,8 @@ def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
         if parameter.is_list:
             edges += [edge_of(t) for t in x]
         else:
-            edges.append(None if x is None else edge_of(x))
+            edge = None if x is None else x._edge
+            edges.append(edge if edge is None or edge.__class__ is tuple else edge_of(x))
     return tuple(edges)
 
 
@@ -419,18 +422,17 @@ def attach(
     node._edges = edges if op.has_derivative else tuple(filter(None, edges))
     node._extra = None
     node._seq = number
-    if op.output_mask is None:
-        likes = [output_meta(t._raw) for t in outputs]
-    else:
-        likes = [output_meta(t._raw) if defined(op, args, i, t) else None for i, t in enumerate(outputs)]
+    likes = [output_meta(t._raw) for t in outputs]
+    if op.output_mask is not None:
+        likes = [like if defined(op, args, i, outputs[i]) else None for i, like in enumerate(likes)]
     node._output_meta = likes if op.multiple else likes[0]
     if process_state.anomaly:
         annotate(node)
     if not BY_OPERATIONS.isdisjoint((*(kinds or classes_of(op, args)), *[t._raw.__class__ for t in outputs])):
         extra_of(node).by_operations = True
     node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
-    for i, output in enumerate(outputs):
-        output._edge = (node, i) if likes[i] is not None and differentiable(op, i, output) else None
+    for i, (output, like) in enumerate(zip(outputs, likes, strict=True)):
+        output._edge = (node, i) if like is not None and differentiable(op, i, output) else None
     return node
 
 
@@ -444,9 +446,8 @@ def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...])
     for edge in edges:
         if edge is not None:
             return True
-    given = [args[i] for i, _ in op.input_positions] if edges else []
-    for x in given:
-        for t in x if isinstance(x, (tuple, list)) else (x,):
+    for i, parameter in op.input_positions if edges else ():
+        for t in args[i] if parameter.is_list else (args[i],):
             if t is not None and t._edge.__class__ is View and t.requires_grad:
                 return True
     return False

@@ -12,7 +12,7 @@ from .._arrays.storages import address
 from .._arrays.unusual import UNUSUAL
 from . import dispatch, dtypes
 from .dtype_checks import check_cast
-from .node import Edge, Node, edge_of, extra_of
+from .node import INFERENCE, Edge, Node, edge_of, extra_of
 from .op_namespace import operations
 from .saved_tensors import Packed
 from .state import next_sequence_nr, process_state, thread_state
@@ -58,32 +58,36 @@ def _plain(op: Operation, args: tuple[Any, ...]) -> list[Any] | None:
     if have.__class__ is not np.ndarray or op.multiple or op.view or not have.flags.c_contiguous:
         return None
     kind, raws = have.dtype, list(args)
-    if (op.floating and dtypes.CATEGORY[kind] < dtypes.FLOATING) or kind.kind == "c":
+    if kind.kind == "c" or (op.floating and dtypes.CATEGORY[kind] < dtypes.FLOATING):
         return None
     for i, _ in op.positions:
-        raw = getattr(args[i], "_raw", None)
-        if raw is None or raw.__class__ in UNUSUAL or raw.dtype is not kind:
+        raws[i] = raw = getattr(args[i], "_raw", None)
+        if raw is None or raw.dtype is not kind or (raw.__class__ is not np.ndarray and raw.__class__ in UNUSUAL):
             return None
-        raws[i] = raw
     return raws
 
 
 def _run_plain(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> Tensor:
     """`run_inplace` where no mode is on, with such arguments."""
-    target = _checked(op, args)
-    number = next_sequence_nr()
-    edges = dispatch.edges_of(op, args) if not process_state.without_grad or thread_state.grad else ()
-    wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[raws[0].dtype] >= dtypes.FLOATING
-    if op.overlap != "any":
+    target, have = args[0], raws[0]
+    edges: tuple[Edge | None, ...] = ()
+    number, wants = 0, False
+    if target._counter is INFERENCE or any([args[i]._edge is not None for i, _ in op.positions]):
+        _checked(op, args)
+        number = next_sequence_nr()
+        edges = dispatch.edges_of(op, args) if not process_state.without_grad or thread_state.grad else ()
+        wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[have.dtype] >= dtypes.FLOATING
+    if op.overlap != "any" and len(args) > 1:
         _check_apart(op, args)
     try:
-        result = _result_for(target, op.kernel_function(*raws))
+        result = op.kernel_function(*raws)
+        if result.shape != have.shape or result.dtype is not have.dtype:
+            result = _result_for(target, result)
     except Exception:
         dispatch.explain(op, args, tuple(raws))
         raise
     before = operations.clone(target) if wants and _saves_first(op, edges) else None
-    changes(target)
-    raws[0][...] = result
+    have[...] = result
     bump(target)
     if wants:
         _record(op, args if before is None else (before, *args[1:]), edges, number, _PLAIN, target, before)

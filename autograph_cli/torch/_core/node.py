@@ -293,15 +293,6 @@ class AccumulateGrad(Node):
 
     variable: Tensor
 
-    def __init__(self, variable: Tensor) -> None:
-        self.variable = variable
-        self._edges = ()
-        self._saved = ()
-        raw = variable._raw
-        self._output_meta = (raw.shape, raw.dtype) if raw.__class__ is np.ndarray else output_meta(raw)
-        self._seq = next_sequence_nr()
-        self._extra = None
-
     def _name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
@@ -366,15 +357,15 @@ def edge_of(tensor: Tensor) -> Edge | None:
     if edge is None or edge.__class__ is tuple:
         return edge
     if edge is LEAF:
-        meta = tensor._meta
-        reference = None if meta is None else meta.accumulator
-        node = None if reference is None else reference()
-        return node or accumulator(tensor), 0
+        return accumulator(tensor), 0
     if edge.edge.__class__ is tuple and edge.version == tensor._counter[0]:
         return edge.edge
     if marks_leaf(edge):
         return accumulator(tensor), 0
     return operations.view_edge(tensor)  # type: ignore[return-value]
+
+
+_new, _reference = object.__new__, weakref.ref
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
@@ -385,9 +376,13 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
         found: AccumulateGrad | None = reference()
         if found is not None:
             return found
-    node = AccumulateGrad(leaf)
+    node: AccumulateGrad = _new(AccumulateGrad)
+    raw = leaf._raw
+    node.variable, node._edges, node._saved = leaf, (), ()
+    node._output_meta = (raw.shape, raw.dtype) if raw.__class__ is np.ndarray else output_meta(raw)
+    node._seq = next_sequence_nr()
     node._extra = meta.accumulator_extra
-    meta.accumulator = weakref.ref(node)
+    meta.accumulator = _reference(node)
     if process_state.anomaly and thread_state.current is not None:
         node.metadata["parent_"] = thread_state.current
     return node

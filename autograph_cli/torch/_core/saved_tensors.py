@@ -13,7 +13,7 @@ from .dtypes import FROM_NUMPY, type_name
 from .errors import refused
 from .interrupts import contextmanager
 from .node import INFERENCE, LEAF, AccumulateGrad, Edge, Node, Versions, edge_of, extra_of, marks_leaf
-from .state import thread_state
+from .state import process_state, thread_state
 from .tensor import Tensor, make
 from .wrapped_numbers import is_wrapped_number
 
@@ -289,11 +289,14 @@ def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
     return alias
 
 
+_PLAIN = frozenset((tuple, bool, int, float))
+
+
 def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     """What `node` keeps, through the pack hooks in force; versions that are not 0 are remembered."""
     versions = {}
     for index, item in enumerate(items):
-        if item is None or item.__class__ is tuple:
+        if item is None or item.__class__ in _PLAIN:
             continue
         seen = getattr(item, "_counter", None)
         if seen is INFERENCE:
@@ -303,7 +306,7 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
                 item._counter = [0]  # so that `opened_raw` opens it
         elif seen[0]:
             versions[index] = seen[0]
-    if thread_state.saved_hooks:
+    if process_state.special and thread_state.saved_hooks:
         for index in _packing_order(node, len(items)):
             items[index] = _pack(node, items[index], index)
         return packed_items(node, items)

@@ -142,7 +142,8 @@ class Tensor(Methods, metaclass=Named):
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        return int(self._raw.ndim)
+        found: int = self._raw.ndim
+        return found
 
     @property
     def device(self) -> Any:

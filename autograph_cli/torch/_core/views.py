@@ -285,7 +285,7 @@ def changes(tensor: Tensor) -> None:
 
 def bump(tensor: Tensor) -> None:
     """Count one in-place change."""
-    counter(tensor)[0] += 1
+    (tensor._counter or counter(tensor))[0] += 1
 
 
 def repeats(raw: Array) -> bool:

@@ -28,7 +28,8 @@ numbers_made: dict[Any, Tensor] = {}
 def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
     """A Python number as the 0-d tensor that PyTorch makes of it beside a tensor; `floating`: which is not taken for
     integers."""
-    number = plain_number(number)
+    if isinstance(number, np.generic):
+        number = plain_number(number)
     dtype = beside._raw.dtype
     if floating and dtypes.CATEGORY[dtype] < dtypes.FLOATING:
         dtype = process_state.default_dtype
