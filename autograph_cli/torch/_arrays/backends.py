@@ -19,6 +19,18 @@ from .lazy import memory_of
 from .meta import Meta
 
 
+def _within(raw: Array, shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether a window, strides in bytes, from the first element on is within an array that lies row by row."""
+    if not raw.flags.c_contiguous:
+        return False
+    reach = raw.itemsize
+    for n, s in zip(shape, strides, strict=True):
+        if s < 0:
+            return False
+        reach += (n - 1) * s
+    return bool(reach <= raw.nbytes)
+
+
 class Backend:
     """NumPy, and what another array library has to say of itself."""
 
@@ -59,6 +71,8 @@ class Backend:
 
     def strided(self, raw: Array, shape: tuple[int, ...], strides: Sequence[int]) -> Any:
         """A window that begins at the first element of `raw`, strides in bytes."""
+        if raw.__class__ is np.ndarray and _within(raw, shape, strides):
+            return np.ndarray(shape, raw.dtype, raw, 0, strides)  # a tenth of the time of `as_strided`
         if raw.itemsize == 1:  # NumPy takes float8_e5m2 for a float that it has
             return np.lib.stride_tricks.as_strided(raw.view(np.uint8), shape, strides).view(raw.dtype)
         return np.lib.stride_tricks.as_strided(raw, shape, strides)
@@ -71,6 +85,8 @@ class Backend:
         if not all(shape):
             return self.empty(shape, kind)
         root, start = self.reach(raw, shape, strides, offset, kind)
+        if root.__class__ is np.ndarray and root.flags.c_contiguous:
+            return np.ndarray(shape, kind, root, start, [s * kind.itemsize for s in strides])
         flat = self.strided(root, (root.size,), (root.itemsize,)).view(np.uint8)[start:]
         flat = flat[: flat.size // kind.itemsize * kind.itemsize].view(kind)
         return self.strided(flat, shape, [s * kind.itemsize for s in strides])

@@ -69,10 +69,11 @@ def _plain(op: Operation, args: tuple[Any, ...]) -> list[Any] | None:
 
 def _run_plain(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> Tensor:
     """`run_inplace` where no mode is on, with such arguments."""
-    target, have = args[0], raws[0]
+    target: Tensor = args[0]
+    have = raws[0]
     edges: tuple[Edge | None, ...] = ()
     number, wants = 0, False
-    if target._counter is INFERENCE or any([args[i]._edge is not None for i, _ in op.positions]):
+    if [i for i, _ in op.positions if args[i]._edge is not None] or target._counter is INFERENCE:
         _checked(op, args)
         number = next_sequence_nr()
         edges = dispatch.edges_of(op, args) if not process_state.without_grad or thread_state.grad else ()

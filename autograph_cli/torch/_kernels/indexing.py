@@ -37,6 +37,12 @@ def _lines(shape: tuple[int, ...], index: tuple[int, ...], dim: int) -> tuple[An
     return begins, np.intp(steps[dim])
 
 
+def _lie(a: Array, index: Array, dim: int) -> Any:
+    """Where in the memory of `a`, which is row by row, the elements are that an index along `dim` names."""
+    begins, step = _lines(a.shape, index.shape, dim % a.ndim)
+    return (index if step == 1 else index * step) + begins
+
+
 class Indexing:
     """Kernels that read and write by index."""
 
@@ -118,8 +124,13 @@ class Indexing:
             return None
         if not all_below(index, a.shape[dim]):
             return None
-        begins, step = _lines(a.shape, index.shape, dim)
-        return (index if step == 1 else index * step) + begins
+        return _lie(a, index, dim)
+
+    def picked(self, a: Array, positions: Any, dim: int) -> Any:
+        """The elements at positions along `dim`, which are known to be within bounds."""
+        if a.__class__ is np.ndarray and a.flags.c_contiguous:
+            return a.reshape(-1).take(_lie(a, positions, dim))
+        return a[self._indices_along(positions, dim)]
 
     def added_at(self, out: Any, positions: Any, values: Any) -> None:
         """`out[positions] += values`, also where positions repeat: many times faster in one dimension than in

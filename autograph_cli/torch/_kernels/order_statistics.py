@@ -20,6 +20,7 @@ class OrderStatistics:
 
     xp: Any
     isnan: Any
+    picked: Any
     slice: Any
 
     def _taken_at(self, a: Array, positions: Any, dim: int, keepdim: bool) -> Chosen:
@@ -27,7 +28,7 @@ class OrderStatistics:
         if a.ndim == 0:
             return a.copy()[()], self.xp.zeros((), "int64")[()]
         positions = self.xp.ascontiguousarray(positions)
-        values = self.xp.take_along_axis(a, positions, dim)
+        values = self.picked(a, positions, dim)
         return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
     def _stable_order(self, a: Array, dim: int) -> Any:
@@ -71,7 +72,7 @@ class OrderStatistics:
             return self.median_dim(a, dim, keepdim)
         known = self.xp.sum(~self.isnan(a), axis=dim, keepdims=True)
         middle = self.xp.maximum((known - 1) // 2, 0)
-        positions = self.xp.take_along_axis(self._stable_order(a, dim), middle, dim)
+        positions = self.picked(self._stable_order(a, dim), middle, dim)
         if selection.follows(a):
             positions = self.xp.where(known == 0, selection.first_of_equal(a.shape[dim]), positions)
         return self._taken_at(a, positions, dim, keepdim)
@@ -94,13 +95,13 @@ class OrderStatistics:
             found = selection.rejoined([selection.most_frequent(row) for row in rows], a, dim)
             return self._taken_at(a, found, dim, keepdim)
         order = self.xp.moveaxis(self._stable_order(a, dim), dim, -1)
-        rising = self.xp.take_along_axis(self.xp.moveaxis(a, dim, -1), order, -1)
+        rising = self.picked(self.xp.moveaxis(a, dim, -1), order, -1)
         number = self.xp.arange(rising.shape[-1])
         starts = self.xp.ones(rising.shape, bool)
         starts[..., 1:] = rising[..., 1:] != rising[..., :-1]
         run = number - self.xp.maximum.accumulate(self.xp.where(starts, number, 0), axis=-1)
         last = self.xp.argmax(run, axis=-1, keepdims=True)
-        positions = self.xp.moveaxis(self.xp.take_along_axis(order, last, -1), -1, dim)
+        positions = self.xp.moveaxis(self.picked(order, last, -1), -1, dim)
         return self._taken_at(a, positions, dim, keepdim)
 
     def kthvalue(self, a: Array, k: int, dim: int, keepdim: bool) -> Chosen:

@@ -24,6 +24,7 @@ class Reduction:
     isnan: Any
     number: Any
     where: Any
+    picked: Any
 
     def sum(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
@@ -77,30 +78,22 @@ class Reduction:
         return self.xp.sqrt(self.var(a, dim, correction, keepdim))
 
     def max_dim(self, a: Array, dim: int, keepdim: bool = False) -> Any:
-        return self._at(a, self._first(self.xp.argmax, a, dim), dim, keepdim)
+        return self._at(a, dim, keepdim, a.argmax(dim, keepdims=True) if a.ndim else None)
 
     def min_dim(self, a: Array, dim: int, keepdim: bool = False) -> Any:
-        return self._at(a, self._first(self.xp.argmin, a, dim), dim, keepdim)
+        return self._at(a, dim, keepdim, a.argmin(dim, keepdims=True) if a.ndim else None)
 
-    def _first(self, find: Any, a: Array, dim: Any) -> Any:
-        return find(a.reshape(1) if a.ndim == 0 else a, axis=dim, keepdims=True).astype("int64")
-
-    def _at(self, a: Array, positions: Any, dim: int, keepdim: bool) -> Any:
-        if a.ndim == 0:
+    def _at(self, a: Array, dim: int, keepdim: bool, positions: Any) -> Any:
+        if positions is None:
             return a.copy()[()], self.xp.zeros((), "int64")[()]
-        values = self.xp.take_along_axis(a, positions, dim)
+        values = self.picked(a, positions, dim)
         return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
     def argmax(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
-        return self._position(self.xp.argmax, a, dim, keepdim)
+        return a.argmax(dim, keepdims=keepdim)[()] if a.ndim else self.xp.zeros((), "int64")[()]
 
     def argmin(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
-        return self._position(self.xp.argmin, a, dim, keepdim)
-
-    def _position(self, find: Any, a: Array, dim: Any, keepdim: bool) -> Any:
-        if a.ndim == 0:
-            return self.xp.zeros((), "int64")[()]
-        return self.xp.asarray(find(a, axis=dim, keepdims=keepdim)).astype("int64")[()]
+        return a.argmin(dim, keepdims=keepdim)[()] if a.ndim else self.xp.zeros((), "int64")[()]
 
     def cumsum(self, a: Array, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
@@ -168,10 +161,10 @@ class Reduction:
         return int(a.size - self.xp.count_nonzero(a))
 
     def any(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
-        return self._as_bytes(a, self.xp.any(a, axis=dim if a.ndim else None, keepdims=keepdim))
+        return self._as_bytes(a, a.any(dim if a.ndim else None, keepdims=keepdim))
 
     def all(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
-        return self._as_bytes(a, self.xp.all(a, axis=dim if a.ndim else None, keepdims=keepdim))
+        return self._as_bytes(a, a.all(dim if a.ndim else None, keepdims=keepdim))
 
     @staticmethod
     def _as_bytes(a: Array, found: Any) -> Any:
@@ -181,12 +174,12 @@ class Reduction:
     def amax(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a.copy()[()]
-        return self.xp.max(a, axis=dim, keepdims=keepdim)
+        return a.max(dim, keepdims=keepdim)
 
     def amin(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a.copy()[()]
-        return self.xp.min(a, axis=dim, keepdims=keepdim)
+        return a.min(dim, keepdims=keepdim)
 
     def count_nonzero(self, a: Array, dim: Any) -> Any:
         found = self.xp.count_nonzero(a, axis=(dim or None) if a.ndim else None)

@@ -40,6 +40,7 @@ class Shapes:
     """Kernels that move elements without computing."""
 
     xp: Any
+    picked: Any
     sum: Any
 
     def view(self, a: Array, size: Any) -> Any:
@@ -113,14 +114,9 @@ class Shapes:
 
     def diagonal(self, a: Array, offset: int, dim1: int, dim2: int) -> Any:
         window = a.diagonal(offset, dim1, dim2)
-        step = [s for d, s in enumerate(a.strides) if d not in (dim1, dim2)] + [a.strides[dim1] + a.strides[dim2]]
-        start = a[
-            tuple(
-                slice(max(-offset, 0) if d == dim1 else max(offset, 0), None) if d in (dim1, dim2) else slice(None)
-                for d in range(a.ndim)
-            )
-        ]
-        return strided(start, window.shape, step)
+        if window.__class__ is np.ndarray:
+            window.flags.writeable = a.flags.writeable
+        return window
 
     def diagonal_backward(self, grad: Array, sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
         out = self.xp.zeros(sizes, grad.dtype)
@@ -159,7 +155,8 @@ class Shapes:
         return _row_major(self.xp.concatenate(self.alike(full, arrays), axis=dim))
 
     def stack(self, arrays: Any, dim: int = 0) -> Any:
-        return _row_major(self.xp.stack(self.alike(arrays, arrays), axis=dim))
+        new = (slice(None),) * dim + (None,)
+        return _row_major(self.xp.concatenate([a[new] for a in self.alike(arrays, arrays)], axis=dim))
 
     def alike(self, arrays: Any, known: Any) -> Any:
         """Arrays in the common dtype of all that are `known`."""
@@ -169,7 +166,8 @@ class Shapes:
         return [a.astype(common) for a in arrays]
 
     def flip(self, a: Array, dims: Any) -> Any:
-        return (self.xp.flip(a, dims) if a.ndim else a).copy()
+        back = slice(None, None, -1)
+        return a[tuple([back if d in dims else slice(None) for d in range(a.ndim)])].copy() if a.ndim else a.copy()
 
     def split(self, a: Array, split_size: int, dim: int) -> Any:
         n = a.shape[dim]
@@ -252,13 +250,22 @@ class Shapes:
         return self.xp.swapaxes(self.xp.flip(a, dims[k % 4 == 1]).copy("K"), *dims)
 
     def roll(self, a: Array, shifts: Any, dims: Any) -> Any:
-        return self.xp.roll(a, shifts, dims or None) if a.ndim else a.copy()
+        if len(dims) != 1 or not a.size:
+            return self.xp.roll(a, shifts, dims or None) if a.ndim else a.copy()
+        (dim,), n = dims, a.shape[dims[0]]
+        start = -shifts[0] % n
+        return self.xp.concatenate((self.slice(a, dim, start, n, 1), self.slice(a, dim, 0, start, 1)), axis=dim)
 
     def tril(self, a: Array, diagonal: int = 0) -> Any:
-        return self.xp.tril(a, diagonal)
+        return self.xp.where(self._below(a.shape, diagonal), a, a.dtype.type(0))
 
     def triu(self, a: Array, diagonal: int = 0) -> Any:
-        return self.xp.triu(a, diagonal)
+        return self.xp.where(self._below(a.shape, diagonal - 1), a.dtype.type(0), a)
+
+    def _below(self, shape: tuple[int, ...], diagonal: int) -> Any:
+        """Where the elements of matrices are on a diagonal or below."""
+        rows, columns = shape[-2:]
+        return self.xp.arange(diagonal, rows + diagonal)[:, None] >= self.xp.arange(columns)
 
     def repeat(self, a: Array, repeats: Any) -> Any:
         return self.xp.tile(a, repeats)
@@ -285,7 +292,7 @@ class Shapes:
             positions = a.shape[dim] - 1 - back
         else:
             positions = self.xp.argsort(keys, axis=dim, kind="stable")
-        return self.xp.take_along_axis(a, positions, dim), positions.astype("int64")
+        return self.picked(a, positions, dim), positions.astype("int64")
 
     def topk(self, a: Array, k: int, dim: int, largest: bool, sorted: bool = True) -> Any:
         few = self._few_of_many(a, k, dim, largest)
@@ -297,7 +304,7 @@ class Shapes:
         if k and follows(a) and (not sorted or self._tied(values, k, dim)):
             keys = -ranks(a, dim) if largest else ranks(a, dim)
             positions = rejoined([largest_few(row, k, sorted) for row in keys.tolist()], a, dim)
-            return self.xp.take_along_axis(a, positions, dim), positions
+            return self.picked(a, positions, dim), positions
         return self.slice(values, dim, 0, k, 1).copy(), self.slice(positions, dim, 0, k, 1).copy()
 
     def _tied(self, values: Any, k: int, dim: int) -> bool:
@@ -313,12 +320,12 @@ class Shapes:
         n = a.shape[dim]
         chosen = self.xp.argpartition(a, n - k if largest else k - 1, axis=dim)
         chosen = self.slice(chosen, dim, n - k, n, 1) if largest else self.slice(chosen, dim, 0, k, 1)
-        values = self.xp.take_along_axis(a, chosen, dim)
+        values = self.picked(a, chosen, dim)
         inside = a >= values.min(dim, keepdims=True) if largest else a <= values.max(dim, keepdims=True)
         if self.xp.count_nonzero(inside) != values.size:
             return None
         order = self.xp.argsort(-values if largest else values, axis=dim, kind="stable")
-        values, chosen = self.xp.take_along_axis(values, order, dim), self.xp.take_along_axis(chosen, order, dim)
+        values, chosen = self.picked(values, order, dim), self.picked(chosen, order, dim)
         if (self.slice(values, dim, 1, k, 1) == self.slice(values, dim, 0, k - 1, 1)).any():
             return None
         return values, chosen

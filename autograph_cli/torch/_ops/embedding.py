@@ -18,6 +18,7 @@ from .._core.registry import composite
 from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
 from .._core.views import bump, changes
+from .._kernels.indexing import all_below
 from . import views
 from .arithmetic import no_derivative
 from .indexing import index_beside
@@ -117,9 +118,7 @@ operation(
     grad_output=no_derivative("_embedding_bag_per_sample_weights_backward"),
     weight=no_derivative("_embedding_bag_per_sample_weights_backward"),
 )
-one_hot_op = operation(
-    "one_hot(Tensor self, int num_classes)", has_derivative=False, memory_format="contiguous", batch=batching.leading
-)
+one_hot_op = operation("one_hot(Tensor self, int num_classes)", memory_format="contiguous", batch=batching.leading)
 
 
 def _padding(padding_idx: int | None, rows: int) -> int:
@@ -171,8 +170,11 @@ def embedding(
     return embedding_op(weight, input, padding, scale_grad_by_freq, sparse)
 
 
+_INDICES = frozenset((dtypes.int64.numpy, dtypes.int32.numpy))
+
+
 def _check_indices(name: str, indices: Tensor, shown: str = "argument #1 'indices'") -> None:
-    if indices._raw.dtype.name not in ("int64", "int32"):
+    if indices._raw.dtype not in _INDICES:
         kind = cpp_name(indices._raw.dtype)
         kind = {"float": "Float", "double": "Double", "bool": "Bool"}.get(kind, kind)
         raise RuntimeError(
@@ -312,20 +314,28 @@ def _checked_offsets(input: Tensor, offsets: Tensor | None, include_last_offset:
     return offsets
 
 
+def _classes(raw: Any, numbers: Any, given: int) -> int:
+    """How many classes there are, as `given` or as the largest of indices asks for; a RuntimeError if one is no
+    class."""
+    if readable(numbers) and numbers.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    count = int(raw.max()) + 1 if given == -1 else given
+    if readable(numbers) and int(numbers.max()) >= count:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return count
+
+
 @cannot_batch("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """A 1 at each index along a new last dimension, 0 elsewhere; as many classes as the largest index asks for, or
     given."""
     raw = input._raw
-    if raw.dtype.name != "int64":
+    if raw.dtype != dtypes.int64.numpy:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if raw.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
     numbers = whole(raw)
-    if readable(numbers) and numbers.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    if num_classes == -1:
-        num_classes = int(raw.max()) + 1
-    if readable(numbers) and int(numbers.max()) >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
+    plain = numbers.__class__ is np.ndarray and numbers.size and num_classes > 0
+    if not plain or not all_below(numbers, num_classes):
+        num_classes = _classes(raw, numbers, num_classes)
     return one_hot_op(input, num_classes)

@@ -30,10 +30,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of `input` where `condition` holds, of `other` elsewhere; with `condition` alone, its indices."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
-    if condition._raw.dtype.name not in ("bool", "uint8"):
-        kind = dtypes.cpp_name(condition._raw.dtype)
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
-    if condition._raw.dtype.name == "uint8":
+    if condition._raw.dtype.kind != "b":
+        if condition._raw.dtype != dtypes.uint8.numpy:
+            kind = dtypes.cpp_name(condition._raw.dtype)
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
         warn_once(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
             "version of PyTorch. Use a boolean condition instead."
