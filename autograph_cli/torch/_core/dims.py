@@ -56,13 +56,21 @@ _wrapped = functools.lru_cache(4096)(_wrap)
 
 def wrap_all(dims: Any, ndim: int) -> tuple[int, ...]:
     """Several dimensions, or one, counted from the front; a RuntimeError if one is named twice."""
-    wrapped = tuple(
-        wrap(d if d.__class__ is bool else d.__index__(), ndim) for d in ((dims,) if isinstance(dims, int) else dims)
-    )
+    given = (dims,) if isinstance(dims, int) else tuple(dims)
+    return (_wrapped_all if _WHOLE.issuperset(map(type, given)) else _wrap_all)(given, ndim)
+
+
+def _wrap_all(dims: tuple[Any, ...], ndim: int) -> tuple[int, ...]:
+    wrapped = tuple(wrap(d if d.__class__ is bool else d.__index__(), ndim) for d in dims)
     for i, d in enumerate(wrapped):
         if d in wrapped[:i]:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     return wrapped
+
+
+_wrapped_all = functools.lru_cache(4096)(_wrap_all)
+_WHOLE = frozenset((int,))
+"""The class of numbers that a cache may be asked with, for they equal no other."""
 
 
 def sizes(args: Any) -> tuple[int, ...]:
@@ -70,7 +78,8 @@ def sizes(args: Any) -> tuple[int, ...]:
     one = len(args) == 1
     if one and not isinstance(args[0], int) and hasattr(args[0], "__iter__") and getattr(args[0], "ndim", True):
         args = args[0]
-    return tuple([x if x.__class__ is int else x.__index__() for x in args])
+    given = tuple(args)
+    return given if _WHOLE.issuperset(map(type, given)) else tuple([x.__index__() for x in given])
 
 
 def infer(size: Iterable[int], numel: int) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ def same_scalar(first: Any, *others: Any) -> None:
     """RuntimeError unless all tensors (None is left out) have the dtype of the first."""
     kind = first._raw.dtype
     for other in others:
-        if other is not None and other._raw.dtype != kind:
+        if other is not None and other._raw.dtype is not kind and other._raw.dtype != kind:
             raise RuntimeError(f"expected scalar type {cpp_name(kind)} but found {cpp_name(other._raw.dtype)}")
 
 
@@ -74,9 +74,10 @@ def parameters_fit(input: Any, *parameters: Any) -> None:
     """RuntimeError unless parameters (None is left out) have the dtype of a layer's input, or float32 beside 16
     bits."""
     kind = input._raw.dtype
-    given = [p for p in parameters if p is not None]
+    given = [p for p in parameters if p is not None and p._raw.dtype is not kind]
     if not given:
         return
+    given = [p for p in parameters if p is not None]
     if given[0]._raw.dtype != kind:
         if any(p._raw.dtype.name != "float32" for p in given):
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")

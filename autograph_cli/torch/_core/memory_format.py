@@ -35,7 +35,14 @@ def arranged(memory_format: str | Callable[..., Any], kernel: Callable[..., Any]
     if not memory_format:
         return kernel
     if memory_format == "contiguous":
-        return lambda first, *rest: contiguous(kernel(_number(first), *rest))
+
+        def by_rows(first: Any, *rest: Any) -> Any:
+            raw = kernel(first[()] if first.__class__ is np.ndarray and not first.ndim else first, *rest)
+            if raw.__class__ is np.ndarray and raw.flags.c_contiguous and 1 not in raw.shape:
+                return raw
+            return contiguous(raw)
+
+        return by_rows
     if memory_format == "preserve":
         return lambda first, *rest: _like(kernel(_number(first), *rest), first)
     if memory_format == "channels_last":
@@ -106,29 +113,32 @@ def channels_last(result: Any, *inputs: Any) -> Any:
 
 
 def contiguous(raw: Array) -> Any:
-    if raw.__class__ is np.ndarray and raw.flags.c_contiguous and 1 not in raw.shape:
+    if raw.__class__ is np.ndarray and raw.strides == _row_by_row(raw.shape, raw.itemsize):
         return raw
     if isinstance(raw, tuple):
-        return (*map(contiguous, raw),)
+        return tuple([contiguous(r) for r in raw])
     if raw.__class__ not in DENSE:
         return raw if raw.ndim < 2 or raw.flags.c_contiguous else raw.copy("C")
-    if raw.ndim < 2 or not raw.size or (raw.flags.c_contiguous and 1 not in raw.shape):
-        return raw
-    return laid(raw, dense_strides(raw.shape))
+    return raw if raw.ndim < 2 or not raw.size else laid(raw, dense_strides(raw.shape))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _row_by_row(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    return _in_bytes(dense_strides(shape), size)
 
 
 def joined(raw: Array, parts: Sequence[Any], dim: int) -> Any:
     """What `cat` gives is laid out row by row, unless channels come last in all that is joined."""
-    if raw.__class__ in DENSE and raw.size and all(suggests_channels_last(x) for x in parts if x.ndim == raw.ndim):
-        return laid(
-            raw, permuted_strides(raw.shape, channels_last_order(raw.ndim)) if raw.ndim in (4, 5) else strides_of(raw)
-        )
+    images = raw.ndim in (4, 5) and raw.__class__ in DENSE and raw.size
+    if images and all(suggests_channels_last(x) for x in parts if x.ndim == raw.ndim):
+        return laid(raw, permuted_strides(raw.shape, channels_last_order(raw.ndim)))
     return contiguous(raw)
 
 
 def stacked(raw: Array, parts: Sequence[Any], dim: int) -> Any:
     """What `stack` gives, likewise; where channels come last the new dimension goes where a view would have it."""
-    if raw.__class__ not in DENSE or not raw.size or not all(map(suggests_channels_last, parts)):
+    images = parts[0].ndim in (4, 5) and raw.__class__ in DENSE and raw.size
+    if not images or not all(map(suggests_channels_last, parts)):
         return contiguous(raw)
     shape, strides = list(parts[0].shape), list(strides_of(parts[0]))
     strides.insert(dim, shape[dim] * strides[dim] if dim < len(shape) else 1)
@@ -162,9 +172,12 @@ def _indexed_strides(shape: tuple[int, ...], own: tuple[int, ...], indices: tupl
 
 
 def indexed(result: Any, raw: Array, indices: Sequence[Any]) -> Any:
-    if result.__class__ not in DENSE or result.ndim < 2 or not result.size or all(i is None for i in indices):
+    if result.__class__ not in DENSE or result.ndim < 2 or not result.size:
         return result
-    if any(i is not None and i.dtype.kind == "b" for i in indices):
+    kinds = [i.dtype.kind for i in indices if i is not None]
+    if not kinds:
+        return result
+    if "b" in kinds:
         return contiguous(result)
     return laid(result, indexed_strides(result.shape, raw, indices))
 

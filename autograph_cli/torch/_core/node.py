@@ -27,7 +27,7 @@ Edge = tuple["Node", int]
 def output_meta(raw: Any) -> Any:
     """What a gradient of `raw` must look like: the class of a NumPy scalar, or (shape, dtype)."""
     if raw.__class__ is np.ndarray:
-        return raw.shape, raw.dtype
+        return (raw.shape, raw.dtype)
     if isinstance(raw, np.generic):
         return raw.__class__
     if (where := device_of(raw)) is CPU:

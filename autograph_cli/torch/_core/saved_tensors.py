@@ -84,12 +84,10 @@ class SavedList:
         given = getattr(items, "given", None)
         self._given = None if given is None else SavedList(given)
         """What nodes show instead, where it is known."""
-        self._versions: list[int] = []
-        for t in self._items:
-            seen = None if t is None else t._counter
-            if seen is INFERENCE:
-                raise inference_saved()
-            self._versions.append(0 if seen is None else seen[0])
+        counters = [None if t is None else t._counter for t in self._items]
+        if [c for c in counters if c is INFERENCE]:
+            raise inference_saved()
+        self._versions = [0 if c is None else c[0] for c in counters]
 
     def tensors(self) -> list[Any]:
         """The tensors; PyTorch's error if one was changed in place since."""

@@ -160,7 +160,8 @@ class Shapes:
 
     def alike(self, arrays: Any, known: Any) -> Any:
         """Arrays in the common dtype of all that are `known`."""
-        if len({a.dtype for a in known}) == 1:
+        kind = known[0].dtype
+        if not [a for a in known if a.dtype is not kind]:
             return arrays
         common = result_dtype(*known)
         return [a.astype(common) for a in arrays]
@@ -355,4 +356,4 @@ class Shapes:
 def _row_major(raw: Array) -> Any:
     """Rows one after the other, as PyTorch lays out what it joins; images (4 and 5 dimensions) may keep their
     format."""
-    return raw if raw.ndim in (4, 5) or raw.flags.c_contiguous else raw.copy("C")
+    return raw if raw.flags.c_contiguous or raw.ndim in (4, 5) else raw.copy("C")

@@ -28,7 +28,8 @@ def not_implemented(name: str) -> Any:
 
 def all_tensors(given: Any) -> Any:
     """What is given, if it is tensors throughout; a TypeError otherwise."""
-    for i, x in enumerate(given):
+    for x in given:
         if not isinstance(x, Tensor):
+            i = next(i for i, y in enumerate(given) if y is x)
             raise refused(TypeError, f"expected Tensor as element {i} in argument 0, but got {type_name(x)}")
     return given

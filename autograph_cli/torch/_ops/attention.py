@@ -126,7 +126,7 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
         and not any(map(has_tangent, (query, key, value)))
         and not query.is_meta
         and all(len(s) == 4 for s in shapes)
-        and (mask is None or (not mask.requires_grad and mask.ndim in (2, 4)))
+        and (mask is None or (not mask.requires_grad and mask._raw.ndim in (2, 4)))
         and shapes[0][:2] == shapes[1][:2] == shapes[2][:2]
         and shapes[0][-1] == shapes[1][-1] == shapes[2][-1]
         and all(s[2] != 0 for s in shapes)

@@ -99,7 +99,7 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:
     """The mean of each window of a line."""
-    if input.ndim not in (2, 3):
+    if input._raw.ndim not in (2, 3):
         raise RuntimeError(
             f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
             "checking arguments for avg_pool1d)"

@@ -135,12 +135,12 @@ _LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    classes = input._raw.shape[0 if input.ndim == 1 else 1]
-    if input.ndim == 1 and target.ndim and target._raw.shape[0] != 1:
+    classes = input._raw.shape[0 if input._raw.ndim == 1 else 1]
+    if input._raw.ndim == 1 and target._raw.ndim and target._raw.shape[0] != 1:
         raise refused(
             ValueError, f"For 1D input, 1D target must have size 1, but got target size: {target._raw.shape[0]}"
         )
-    if input.ndim > 1 and input._raw.shape[0] != target._raw.shape[0]:
+    if input._raw.ndim > 1 and input._raw.shape[0] != target._raw.shape[0]:
         raise refused(
             ValueError,
             f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size ({target._raw.shape[0]}).",
@@ -158,26 +158,26 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
 
 def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     """`nll_loss` for any number of dimensions, through the operation of one or two spatial ones as in PyTorch."""
-    if input.ndim < 1:
+    if input._raw.ndim < 1:
         raise refused(ValueError, f"Expected 1 or more dimensions (got {input.ndim})")
-    if input.ndim != 1 and target.ndim == 0:
+    if input._raw.ndim != 1 and target._raw.ndim == 0:
         raise refused(ValueError, f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size (0).")
     _check_classes(input, target, weight)
-    if input.ndim in (1, 2):
-        if input.ndim == 2 and target.ndim != 1:
+    if input._raw.ndim in (1, 2):
+        if input._raw.ndim == 2 and target._raw.ndim != 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         found: Tensor = nll(input, target, weight, reduction, ignore_index)[0]
         return found
     shape, wanted = input._raw.shape, (input._raw.shape[0], *input._raw.shape[2:])
     if target._raw.shape[1:] != wanted[1:]:
-        if input.ndim == 4:
+        if input._raw.ndim == 4:
             raise RuntimeError(
                 f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
-                if target.ndim != 3
+                if target._raw.ndim != 3
                 else f"size mismatch (got input: {list(shape)}, target: {list(target._raw.shape)}"
             )
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target._raw.shape)}")
-    if input.ndim == 4:
+    if input._raw.ndim == 4:
         found = nll2d(input, target, weight, reduction, ignore_index)[0]
         return found
     rows = math.prod(shape[2:])
@@ -223,12 +223,12 @@ def cross_entropy(
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    d = 0 if input.ndim == 1 else 1
+    d = 0 if input._raw.ndim == 1 else 1
     if target._raw.shape == input._raw.shape and target.dtype.is_floating_point:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_targets(input, target, weight, code, label_smoothing, d)
-    if target._raw.shape == input._raw.shape and input.ndim == 1 and input._raw.shape[0] != 1:
+    if target._raw.shape == input._raw.shape and input._raw.ndim == 1 and input._raw.shape[0] != 1:
         raise RuntimeError("Expected floating point type for target with class probabilities, got Long")
     scores = activations.log_softmax(input, d)
     if label_smoothing == 0:
@@ -237,7 +237,7 @@ def cross_entropy(
 
 
 def _weight_beside(weight: Tensor, input: Tensor, d: int) -> Tensor:
-    shape = [1] * input.ndim
+    shape = [1] * input._raw.ndim
     shape[d] = weight._raw.shape[0]
     return views.view(weight, tuple(shape))
 
@@ -327,7 +327,7 @@ def _check_margin(input: Tensor, target: Tensor) -> None:
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
         )
     rows = shape[0] if len(shape) == 2 else 1
-    if target.ndim > 1 or target._raw.size != rows:
+    if target._raw.ndim > 1 or target._raw.size != rows:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
             f"size). Expected target size [{rows}], but got {size}. Input has shape {list(shape)}."
@@ -375,7 +375,7 @@ def multilabel_soft_margin_loss(
     name = reduction_name(reduction, size_average, reduce)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     losses = losses if weight is None else losses * weight
-    each = reductions.sum(losses, (input.ndim - 1,)) / input.size(input.ndim - 1)
+    each = reductions.sum(losses, (input._raw.ndim - 1,)) / input.size(input._raw.ndim - 1)
     return reduced(each, name)
 
 

@@ -175,7 +175,7 @@ def _check(
     geometry: Any,
     name: str,
 ) -> None:
-    if input.ndim not in (dim + 1, dim + 2):
+    if input._raw.ndim not in (dim + 1, dim + 2):
         raise RuntimeError(
             f"Expected {dim + 1}D (unbatched) or {dim + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input._raw.shape)}"
@@ -239,7 +239,7 @@ def _signs(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
 
 def _batched(run: Any, input: Tensor, dim: int) -> Tensor:
     """A convolution of a batch, or of one image as a batch of one."""
-    if input.ndim == dim + 2:
+    if input._raw.ndim == dim + 2:
         found: Tensor = run(input)
         return found
     return views.squeeze_dim(run(views.unsqueeze_op(input, 0)), 0)
@@ -444,7 +444,7 @@ def conv_transpose3d(
 
 
 def _windowed(run: Any, input: Tensor, batched: int, *args: Any) -> Tensor:
-    if input.ndim == batched:
+    if input._raw.ndim == batched:
         found: Tensor = run(input, *args)
         return found
     return views.squeeze_dim(run(views.unsqueeze_op(input, 0), *args), 0)

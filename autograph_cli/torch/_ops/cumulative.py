@@ -28,13 +28,13 @@ cumprod_op = operation(
 @overloaded(out="partial")
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The sum of the elements up to each one, along `dim`."""
-    return cumsum_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
+    return cumsum_op, input, dims.wrap(dim, input._raw.ndim), raw_dtype(dtype)
 
 
 @overloaded(out="partial")
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The product of the elements up to each one, along `dim`."""
-    return cumprod_op, input, dims.wrap(dim, input.ndim), raw_dtype(dtype)
+    return cumprod_op, input, dims.wrap(dim, input._raw.ndim), raw_dtype(dtype)
 
 
 def cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:

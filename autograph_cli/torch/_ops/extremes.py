@@ -119,7 +119,7 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
                 "reduction dim with the 'dim' argument."
             )
         return whole(input)
-    dim = dims.wrap(dim, input.ndim)
+    dim = dims.wrap(dim, input._raw.ndim)
     check_elements(along.op.name, input, dim)
     return named(*along(input, dim, keepdim))
 
@@ -138,7 +138,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 def check_elements(name: str, input: Tensor, dim: int) -> None:
     """What chooses an element along a dimension needs one."""
-    if input.ndim and input._raw.shape[dim] == 0:
+    if input._raw.ndim and input._raw.shape[dim] == 0:
         raise refused(IndexError, f"{name}(): Expected reduction dim {dim} to have non-zero size.")
 
 
@@ -150,7 +150,7 @@ def _check_order(name: str, input: Tensor) -> None:
 
 def _extreme_index(name: str, op: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     _check_order(name, input)
-    d = None if dim is None else dims.wrap(dim, input.ndim)
+    d = None if dim is None else dims.wrap(dim, input._raw.ndim)
     if d is None and not input._raw.size:
         raise refused(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     if d is not None:

@@ -69,7 +69,7 @@ operations.distinct = distinct
 @overloaded()
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     """One number in the slices that `index` names."""
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     check_index("index_fill_()", index)
     if index._raw.dtype != np.int64:
         raise refused(IndexError, "index_fill_(): Expected dtype int64 for index.")
@@ -88,8 +88,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
 @overloaded(autocast="promote")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     """Slices of `source` in the positions that `index` names."""
-    d = dims.wrap(dim, input.ndim)
-    if index.ndim >= 2:
+    d = dims.wrap(dim, input._raw.ndim)
+    if index._raw.ndim >= 2:
         raise refused(IndexError, f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
     if index._raw.dtype != np.int64:
         raise RuntimeError(
@@ -100,7 +100,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
         raise refused(
             IndexError, f"index_copy_(): When source is scalar, index should have one element (got {index._raw.size})"
         )
-    if source.ndim and input.ndim and source.ndim != input.ndim:
+    if source.ndim and input._raw.ndim and source.ndim != input._raw.ndim:
         raise refused(
             IndexError,
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
@@ -190,12 +190,12 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         )
     if dim is None:
         return indexing.gather_op(views.view(input, -1), 0, views.view(indices, -1))
-    if input.ndim != indices.ndim:
+    if input._raw.ndim != indices.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     rest = dims.broadcast(_without(input, d), _without(indices, d))
     n = input._raw.shape[d]
     if readable(indices._raw) and (indices._raw < 0).any():
@@ -299,7 +299,7 @@ def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Any:
     """`src` reduced into the positions that `index` names: by sum, prod, mean, amax or amin."""
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got " + reduce)
     along("scatter", input, d, index, src)
@@ -313,7 +313,7 @@ def index_reduce(
     """Slices of `source` reduced into those that `index` names: by prod, mean, amax or amin."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     slices("index_reduce_()", input, d, index, source)
     return index_reduce_op, input, d, index, source, reduce, include_self
 
@@ -352,7 +352,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     if input.is_meta:
-        return make(Meta((size, input.ndim), np.int64))
+        return make(Meta((size, input._raw.ndim), np.int64))
     found = indexing.nonzero(input)._raw[:size]
     out = kernels(found).full((size, found.shape[1]), fill_value, np.int64)
     out[: len(found)] = found
@@ -404,7 +404,7 @@ def repeat_interleave(
     if repeats is None:
         return _numbers(input, output_size)
     x = views.flatten(input) if dim is None else input
-    d = 0 if dim is None else dims.wrap(dim, input.ndim)
+    d = 0 if dim is None else dims.wrap(dim, input._raw.ndim)
     if not isinstance(repeats, Tensor):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")

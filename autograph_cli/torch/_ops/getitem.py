@@ -41,6 +41,8 @@ def getitem(input: Tensor, index: Any) -> Tensor:
 
 def _simple(input: Tensor, index: Any) -> Tensor | None:
     """One number, slice, None or Ellipsis, as PyTorch's shortcut does it."""
+    if index.__class__ is tuple:
+        return None
     if isinstance(index, int) and not isinstance(index, bool):
         return _select(input, 0, index, 0)
     if isinstance(index, slice):
@@ -74,11 +76,12 @@ def _is_whole(index: Any, input: Tensor, dim: int) -> bool:
 
 
 def _slice(input: Tensor, dim: int, window: slice) -> Tensor:
-    step = 1 if window.step is None else window.step.__index__()
+    start, end, step = window.start, window.stop, window.step
+    step = 1 if step is None else step.__index__()
     if step < 1:
         raise refused(ValueError, "step must be greater than zero")
-    start = 0 if window.start is None else window.start.__index__()
-    end = sys.maxsize if window.stop is None else window.stop.__index__()
+    start = 0 if start is None else start.__index__()
+    end = sys.maxsize if end is None else end.__index__()
     return views.slice_op(input, dim, *views.window(start, end, step, input._raw.shape[dim]))
 
 
@@ -113,6 +116,8 @@ def _is_sequence(x: Any) -> bool:
 
 def _consumes(item: Any) -> int:
     """How many dimensions of the tensor an index takes."""
+    if item.__class__ is slice or item.__class__ is int:
+        return 1
     if item is None or isinstance(item, bool) or item is Ellipsis:
         return 0
     if isinstance(item, Tensor) and item._raw.dtype.kind == "b":
@@ -191,7 +196,7 @@ def _index_tensor(item: Any) -> tuple[Tensor, Tensor]:
     if kind.kind not in "biu" or (item._raw.ndim and kind.char not in _POSITIONS):
         raise refused(IndexError, "tensors used as indices must be long, int, byte or bool tensors")
     given: Tensor = item
-    if item._raw.dtype == np.uint8:
+    if kind.char == "B":
         warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         item = make(item._raw.astype(bool))
     index: Tensor = item
@@ -213,7 +218,7 @@ def _index_array(item: Any) -> Any:
 def _by_dimension(picks: list[Any]) -> list[Any]:
     if not picks:
         return []
-    found = Indices([None] * (max(d for d, _, _ in picks) + 1))
+    found = Indices([None] * (max([d for d, _, _ in picks]) + 1))
     found.given, given_to = [], 0
     for d, tensor, mask in picks:
         found[d] = tensor

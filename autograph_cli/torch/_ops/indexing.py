@@ -340,7 +340,7 @@ def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:
 
 def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
     """The indices, with masks on `meta`, whose positions nobody knows, as so many positions as are written."""
-    if len(indices) > input.ndim:
+    if len(indices) > input._raw.ndim:
         raise refused(IndexError, f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     found: list[Any] = []
     for item in indices:
@@ -363,7 +363,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         raise NotImplementedError(
             "gather: sparse_grad=True is not available in autograph's engine, whose gradients are dense"
         )
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     along("gather", input, d, index)
     return gather_op(input, d, index)
 
@@ -379,7 +379,7 @@ def scatter(
     `index` has as many dimensions as `input` and `src`, and is no longer than `src`; RuntimeError otherwise, or
     for an index out of range.
     """
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
     given = value if src is None else src
     if reduce is not None and isinstance(given, Wrapped):
@@ -396,7 +396,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
 
     Shapes and errors are those of `scatter`.
     """
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     along("scatter", input, d, index, src)
     return scatter_add_op, input, d, index, src
 
@@ -408,12 +408,12 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     RuntimeError for an index that is no int32 or int64; IndexError for one out of range.
     """
     check_index("index_select()", index)
-    if not input.ndim and index._raw.size != 1:
+    if not input._raw.ndim and index._raw.size != 1:
         count = index._raw.size
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
     if index._raw.dtype not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
-    return index_select_op(input, dims.wrap(dim, input.ndim), index)
+    return index_select_op(input, dims.wrap(dim, input._raw.ndim), index)
 
 
 @overloaded()
@@ -423,7 +423,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     `source` has the shape of `input` except along `dim`, where it is as long as the vector `index`. IndexError or
     RuntimeError otherwise.
     """
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     slices("index_add_()", input, d, index, source)
     return _index_add, input, d, index, source, alpha
 
@@ -439,7 +439,7 @@ vars(_index_add)["op"] = index_add_op.op
 @cannot_batch(dynamic_shape("nonzero"))
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
-    if as_tuple and input.ndim == 0:
+    if as_tuple and input._raw.ndim == 0:
         input = views.unsqueeze_op(input, 0)
     positions = kernels(input._raw).nonzero(input._raw)
     if not as_tuple:

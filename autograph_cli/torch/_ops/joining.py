@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from functools import partial
 from typing import Any
 
@@ -118,21 +119,27 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     tensor([1., 1., 0.])
     """
     given = _same_kind(tensors, "torch.cat")
-    for i, x in enumerate(given):
-        if x.ndim == 0:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    full = next((x for x in given if x._raw.shape != (0,)), given[0])
-    d = dims.wrap(dim, full.ndim)
-    for i, x in enumerate(given):
-        if x._raw.shape != (0,):
-            _check_sizes(x, full, d, i)
-    return cat_op(given, d)
+    return cat_op(given, _joined_along(dim, tuple([x._raw.shape for x in given])))
 
 
-def _check_sizes(x: Tensor, first: Tensor, dim: int, index: int) -> None:
-    if x.ndim != first.ndim:
-        raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {x.ndim}")
-    for i, (n, m) in enumerate(zip(x._raw.shape, first._raw.shape, strict=True)):
+@functools.lru_cache(maxsize=1 << 10, typed=True)
+def _joined_along(dim: int, shapes: tuple[tuple[int, ...], ...]) -> int:
+    """The dimension along which tensors of these shapes can be joined, counted from the front; a RuntimeError if they
+    cannot."""
+    if () in shapes:
+        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
+    first = next((shape for shape in shapes if shape != (0,)), shapes[0])
+    d = dims.wrap(dim, len(first))
+    for index, shape in enumerate(shapes):
+        if shape != (0,):
+            _check_sizes(shape, first, d, index)
+    return d
+
+
+def _check_sizes(shape: tuple[int, ...], first: tuple[int, ...], dim: int, index: int) -> None:
+    if len(shape) != len(first):
+        raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+    for i, (n, m) in enumerate(zip(shape, first, strict=True)):
         if i != dim and n != m:
             raise RuntimeError(
                 f"Sizes of tensors must match except in dimension {dim}. Expected size {m} but got size {n} for tensor "
@@ -190,9 +197,9 @@ def check_sections(input: Tensor, sizes: Any, dim: int, given: int) -> tuple[int
 @hands_on(_split_of)
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `input`, each `split_size` long, or as long as a list says."""
-    if not input.ndim:
+    if not input._raw.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     if isinstance(split_size_or_sections, int):
         check_split(input, split_size_or_sections, d)
         found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)  # type: ignore[assignment]
@@ -211,11 +218,11 @@ builtin_sum = sum
 @composite()
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `input` in at most `chunks` parts."""
-    if input.ndim == 0:
+    if input._raw.ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    n = input._raw.shape[dims.wrap(dim, input.ndim)]
+    n = input._raw.shape[dims.wrap(dim, input._raw.ndim)]
     return split(input, max(int(-(-n // chunks)), 1) if n else [0] * chunks, dim)
 
 
@@ -228,6 +235,6 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 def unbind_dim(input: Tensor, dim: int) -> int:
     """The dimension to unbind, counted from the front."""
-    if input.ndim == 0:
+    if input._raw.ndim == 0:
         raise refused(IndexError, f"Dimension specified as {dims.wrap(dim, 0)} but tensor has no dimensions")
-    return dims.wrap(dim, input.ndim)
+    return dims.wrap(dim, input._raw.ndim)

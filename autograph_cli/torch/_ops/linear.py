@@ -86,9 +86,9 @@ def _column_major(sizes: Any, strides: Any) -> bool:
 @autocasts("lower_precision_fp")
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
-    if input.ndim != 2:
+    if input._raw.ndim != 2:
         raise RuntimeError("self must be a matrix")
-    if mat2.ndim != 2:
+    if mat2._raw.ndim != 2:
         raise RuntimeError("mat2 must be a matrix")
     _fits(input, mat2)
     same_for_product(input, mat2)
@@ -117,7 +117,7 @@ def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
 @composite(name="mv", out=True)
 def mv_(input: Tensor, vec: Tensor) -> Tensor:
     """A matrix times a vector."""
-    if input.ndim != 2 or vec.ndim != 1:
+    if input._raw.ndim != 2 or vec._raw.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {1}, {input.ndim}, {vec.ndim}")
     if input._raw.shape[1] != vec._raw.shape[0]:
         raise RuntimeError(
@@ -138,7 +138,7 @@ def dot_(input: Tensor, tensor: Tensor) -> Tensor:
 
 def check_dot(input: Tensor, tensor: Tensor) -> None:
     """Raise PyTorch's error for what has no inner product."""
-    if input.ndim != 1 or tensor.ndim != 1:
+    if input._raw.ndim != 1 or tensor._raw.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input._raw.dtype != tensor._raw.dtype:
         raise RuntimeError(
@@ -156,8 +156,8 @@ def check_dot(input: Tensor, tensor: Tensor) -> None:
 @autocasts("lower_precision_fp")
 def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of matrices, batch by batch."""
-    if input.ndim != 3 or mat2.ndim != 3:
-        raise RuntimeError("batch1 must be a 3D tensor" if input.ndim != 3 else "batch2 must be a 3D tensor")
+    if input._raw.ndim != 3 or mat2._raw.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if input._raw.ndim != 3 else "batch2 must be a 3D tensor")
     (b, _n, m), (c, k, _p) = input._raw.shape, mat2._raw.shape
     if b != c or m != k:
         raise RuntimeError(
@@ -170,7 +170,7 @@ def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
 @composite(out=True, aliases=("ger",))
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Every product of an element of one vector with one of the other."""
-    if input.ndim != 1 or vec2.ndim != 1:
+    if input._raw.ndim != 1 or vec2._raw.ndim != 1:
         raise RuntimeError(
             f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got "
             f"{max(input.ndim, vec2.ndim)}-D"
@@ -187,7 +187,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.matmul(torch.eye(2), torch.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
-    n, m = input.ndim, other.ndim
+    n, m = input._raw.ndim, other._raw.ndim
     if n == 0 or m == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
     if n == 1 and m == 1:
@@ -261,7 +261,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 @autocasts("lower_precision_fp")
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
-    if mat1.ndim != 2 or mat2.ndim != 2:
+    if mat1._raw.ndim != 2 or mat2._raw.ndim != 2:
         raise RuntimeError(
             f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got "
             f"{mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
@@ -276,9 +276,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, composed as PyTorch composes it: one `addmm` where the rows are one after the other."""
     if bias is None:
         return matmul(input, views.t(weight))
-    if input.ndim == 2:
+    if input._raw.ndim == 2:
         return _addmm(bias, input, views.t(weight))
-    if input.ndim == 0:
+    if input._raw.ndim == 0:
         raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
     if not input._raw.flags.c_contiguous:
         product = matmul(input, views.t(weight))

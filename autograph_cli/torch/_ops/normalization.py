@@ -291,7 +291,7 @@ def layer_norm(
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Tensor:
     """`input` over the root of the mean of its squares, as PyTorch composes it."""
     sizes = _check_normalized(input, normalized_shape, weight, None, comma="")
-    axes = tuple(reversed(range(input.ndim - len(sizes), input.ndim)))
+    axes = tuple(reversed(range(input._raw.ndim - len(sizes), input._raw.ndim)))
     if input.dtype.category < dtypes.FLOATING:
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
     kind = input._raw.dtype
@@ -371,7 +371,7 @@ def normalized_batch(
     in_samples = any(isinstance(x, Batched) for x in (input, running_mean, running_var))
     read = (None, None) if training and in_samples else (running_mean, running_var)
     moves = training and (running_mean is not None or running_var is not None)
-    count = input._raw.size / max(input._raw.shape[1] if input.ndim > 1 else 1, 1)
+    count = input._raw.size / max(input._raw.shape[1] if input._raw.ndim > 1 else 1, 1)
     try:
         results = run(input, weight, bias, *read, training, momentum, eps)
     except Exception:
@@ -394,7 +394,7 @@ def _update_both(
     but for a mean in bfloat16."""
     mean, rstd = results[1]._raw, results[2]._raw
     if mean.dtype in NARROW:
-        wide, axes = input._raw.astype(np.float32), (0, *range(2, input.ndim))
+        wide, axes = input._raw.astype(np.float32), (0, *range(2, input._raw.ndim))
         mean, variance = mean if mean.dtype == dtypes.bfloat16.numpy else wide.mean(axes), wide.var(axes)
     else:
         variance = rstd**-2.0 - eps
@@ -471,7 +471,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 @hands_on(padded_channels)
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """`input` over a power of the mean of the squares of `size` neighbouring channels."""
-    if input.ndim < 3:
+    if input._raw.ndim < 3:
         raise refused(
             ValueError,
             f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)",
@@ -479,7 +479,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     if input._raw.size == 0:
         return input
     squares = input * input
-    if input.ndim == 3:
+    if input._raw.ndim == 3:
         squares = pad(views.unsqueeze_op(squares, 1), (0, 0, size // 2, (size - 1) // 2))
         mean = views.squeeze(avg_pool2d(squares, (size, 1), 1), 1)
     else:

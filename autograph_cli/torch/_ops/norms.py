@@ -154,7 +154,7 @@ def _norm_of(input: Any, p: Any = "fro", dim: Any = None, keepdim: Any = False, 
         return (
             "linalg",
             "matrix_norm",
-            (input, p, list(range(input.ndim)) if folded is None else folded, keepdim),
+            (input, p, list(range(input._raw.ndim)) if folded is None else folded, keepdim),
             named,
         )
     return "linalg", "vector_norm", (input, 2 if p == "fro" else 2.0 if p is None else p, folded, keepdim), named
@@ -168,7 +168,7 @@ def legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = 
     if p == "fro" and (dim is None or len(folded) <= 2):
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if isinstance(p, str):
-        return matrix_norm(input, p, tuple(range(input.ndim)) if dim is None else folded, keepdim, dtype=dtype)
+        return matrix_norm(input, p, tuple(range(input._raw.ndim)) if dim is None else folded, keepdim, dtype=dtype)
     return vector_norm(input, 2.0 if p is None else p, dim, keepdim, dtype=dtype)
 
 

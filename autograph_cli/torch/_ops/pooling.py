@@ -149,7 +149,7 @@ def _shown(letter: str, sizes: Sizes) -> str:
 def check_windows(
     input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
 ) -> None:
-    if input.ndim not in (dims + 1, dims + 2):
+    if input._raw.ndim not in (dims + 1, dims + 2):
         if name == "avg_pool2d" and input.size(-3) is not None:
             _empty(input._raw.shape, dims, name)
         raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
@@ -227,7 +227,7 @@ def _max_pool(dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, 
 
 def _check_length(input: Tensor) -> None:
     shape = input._raw.shape
-    if input.ndim not in (2, 3) or 0 in shape[-2:]:
+    if input._raw.ndim not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
             f"{list(shape)}"
@@ -337,16 +337,16 @@ def adaptive_of(name: str) -> Any:
 
 def adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     given = (size,) * dims if isinstance(size, int) else tuple(size)
-    if input.ndim not in (2, 3) and dims == 1:
+    if input._raw.ndim not in (2, 3) and dims == 1:
         raise RuntimeError(
             f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
             f"checking arguments for {name})"
         )
     if dims == 1 and len(given) != 1:
         raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")
-    if dims > 1 and input.ndim <= len(given):
+    if dims > 1 and input._raw.ndim <= len(given):
         raise refused(ValueError, f"Input dimension should be at least {len(given) + 1}")
-    if input.ndim not in (dims + 1, dims + 2):
+    if input._raw.ndim not in (dims + 1, dims + 2):
         colon = ":" * ("max" in name)
         raise RuntimeError(
             f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(input._raw.shape)}"
@@ -354,7 +354,7 @@ def adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     if len(given) != dims:
         wrong = "output_size must be" if "avg" in name else "internal error: output_size.size() must be"
         raise RuntimeError(f"{name}{': ' if 'avg' in name else '(): '}{wrong} {dims}")
-    if 0 in input._raw.shape[-dims - (input.ndim == dims + 2) :]:
+    if 0 in input._raw.shape[-dims - (input._raw.ndim == dims + 2) :]:
         raise RuntimeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
             f"{list(input._raw.shape)}"
@@ -438,7 +438,7 @@ def _check_fractions(dims: int, input: Tensor, kernel: Any, size: Any) -> tuple[
         if len(sizes) != dims:
             raise RuntimeError(f"{name}: {what} must either be a single Int or tuple of {'three ' * (dims == 3)}Ints")
     out = f"{name}{'_out' * (dims == 3)}()"
-    if input.ndim not in (dims + 1, dims + 2):
+    if input._raw.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(f"{out}: Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(input._raw.shape)}")
     for axis, k, m, n in zip(("time", "height", "width")[-dims:], *found, input._raw.shape[-dims:], strict=True):
         if m + k - 1 > n - (dims == 3):

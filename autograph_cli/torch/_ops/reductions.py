@@ -247,9 +247,9 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 def wrapped_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
     if dim is None:
-        return dims.given_sizes(range(input.ndim), None)
-    wrapped = dims.wrap_all(dim, input.ndim)
-    return wrapped if wrapped else dims.given_sizes(range(input.ndim), ())
+        return dims.given_sizes(range(input._raw.ndim), None)
+    wrapped = dims.wrap_all(dim, input._raw.ndim)
+    return wrapped if wrapped else dims.given_sizes(range(input._raw.ndim), ())
 
 
 @composite(out=True)
@@ -272,7 +272,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     """The product of all elements, or over `dim`."""
     if dim is None:
         return prod_all(input, dtype=raw_dtype(dtype))
-    return prod_dim(input, dims.wrap(dim, input.ndim), keepdim, dtype=raw_dtype(dtype))
+    return prod_dim(input, dims.wrap(dim, input._raw.ndim), keepdim, dtype=raw_dtype(dtype))
 
 
 def correction_of(unbiased: Any, correction: Any, dim: Any) -> Any:

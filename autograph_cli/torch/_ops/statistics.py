@@ -182,14 +182,14 @@ _aminmax_result = named_result("aminmax", "min", "max")
 @composite(out="exact")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, of all or along `dim`."""
-    d = None if dim is None else dims.wrap(dim, input.ndim)
+    d = None if dim is None else dims.wrap(dim, input._raw.ndim)
     if input._raw.dtype.kind == "c":
         raise NotImplementedError(f"\"aminmax\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
     if dim is None and not input._raw.size:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
-    if d is not None and input.ndim and not input._raw.shape[d]:
+    if d is not None and input._raw.ndim and not input._raw.shape[d]:
         raise refused(IndexError, f"aminmax(): Expected reduction dim {d} to have non-zero size.")
     return _aminmax_result(*aminmax_op(input, dim=d, keepdim=keepdim))
 
@@ -225,7 +225,7 @@ def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
 @composite(out=True)
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
-    if input.ndim != 2:
+    if input._raw.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     return trace_op(input)
 
@@ -237,9 +237,9 @@ def renorm(input: Tensor, p: Any, dim: int, maxnorm: Any) -> Any:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
-    if input.ndim < 2:
+    if input._raw.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    return renorm_op, input, p, dims.wrap(dim, input.ndim), maxnorm
+    return renorm_op, input, p, dims.wrap(dim, input._raw.ndim), maxnorm
 
 
 def _weights(name: str, weights: Tensor | None, count: int) -> None:
@@ -273,13 +273,13 @@ def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
     """The covariance of the rows, whose columns are observations; `fweights` repeat, `aweights` weigh them."""
-    if input.ndim > 2:
+    if input._raw.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
     if input._raw.dtype == bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
-    rows = views.view(input, (1, -1)) if input.ndim < 2 else input
+    rows = views.view(input, (1, -1)) if input._raw.ndim < 2 else input
     n = rows._raw.shape[1]
     _weights("fweights", fweights, n)
     _weights("aweights", aweights, n)
@@ -306,7 +306,7 @@ def cov(
 @composite()
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation of the rows: their covariance, scaled to be between -1 and 1."""
-    if input.ndim > 2:
+    if input._raw.ndim > 2:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
@@ -331,11 +331,11 @@ def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
     """The differences of neighbours along `dim`, `n` times over."""
-    if input.ndim == 0:
+    if input._raw.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     parts = [x for x in (prepend, input, append) if x is not None]
     for x in parts:
         _check_beside(input, x, d)
@@ -351,7 +351,7 @@ def diff(
 
 
 def _check_beside(input: Tensor, x: Tensor, dim: int) -> None:
-    if x.ndim != input.ndim:
+    if x.ndim != input._raw.ndim:
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     for i, (n, m) in enumerate(zip(x._raw.shape, input._raw.shape, strict=True)):
         if i != dim and n != m:

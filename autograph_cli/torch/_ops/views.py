@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -274,7 +275,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
     RuntimeError if the start comes after the end.
     """
-    ndim = input.ndim
+    ndim = input._raw.ndim
     start, end = dims.wrap(start_dim, ndim), dims.wrap(end_dim, ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -292,7 +293,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
     RuntimeError if they do not multiply to its size.
     """
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     shape = input._raw.shape
     return view(input, (*shape[:d], *dims.infer(sizes, shape[d]), *shape[d + 1 :]))
 
@@ -306,8 +307,8 @@ def ravel(input: Tensor) -> Tensor:
 @composite()
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order `dims`. RuntimeError unless each stands there once."""
-    wanted = dims_.wrap_all(dims_.sizes(order) if order else tuple(dims), input.ndim)
-    if len(wanted) != input.ndim:
+    wanted = dims_.wrap_all(dims_.sizes(order) if order else tuple(dims), input._raw.ndim)
+    if len(wanted) != input._raw.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}".replace(
@@ -320,7 +321,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 @composite(aliases=("swapaxes", "swapdims"))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dimensions exchanged. IndexError for one that the tensor does not have."""
-    return transpose_op(input, dims.wrap(dim0, input.ndim), dims.wrap(dim1, input.ndim))
+    return transpose_op(input, dims.wrap(dim0, input._raw.ndim), dims.wrap(dim1, input._raw.ndim))
 
 
 @composite(aliases=("moveaxis",))
@@ -329,7 +330,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
     RuntimeError for different numbers of them or one that is named twice.
     """
-    n = input.ndim
+    n = input._raw.ndim
     if not n:
         return alias(input)
     sides = [[x] if isinstance(x, int) else list(x) for x in (source, destination)]
@@ -356,7 +357,7 @@ def t(input: Tensor) -> Tensor:
 
 def at_most_matrix(name: str, input: Tensor) -> Tensor:
     """The tensor, which must not have more than two dimensions."""
-    if input.ndim > 2:
+    if input._raw.ndim > 2:
         raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return input
 
@@ -364,7 +365,7 @@ def at_most_matrix(name: str, input: Tensor) -> Tensor:
 @composite()
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A view with a dimension of size 1 before `dim`. IndexError unless `dim` is in [-ndim - 1, ndim]."""
-    n = input.ndim + 1
+    n = input._raw.ndim + 1
     return unsqueeze_op(input, dims.wrap(dim, n))
 
 
@@ -374,18 +375,18 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     if dim is None:
         return squeeze_all(input)
     if isinstance(dim, int):
-        return squeeze_dim(input, dims.wrap(dim, input.ndim))
-    return squeeze_dims(input, dims.wrap_all(dim, input.ndim))
+        return squeeze_dim(input, dims.wrap(dim, input._raw.ndim))
+    return squeeze_dims(input, dims.wrap_all(dim, input._raw.ndim))
 
 
 @composite()
 def select(input: Tensor, dim: int, index: Any) -> Tensor:
     """A view of what is at `index` of dimension `dim`, without that dimension. IndexError for an index out of range."""
-    if input.ndim == 0:
+    if input._raw.ndim == 0:
         raise refused(IndexError, "select() cannot be applied to a 0-dim tensor.")
     if index.__class__ is bool:
         raise refused(TypeError, "an index must be int, not bool")
-    d, i = dims.wrap(dim, input.ndim), index.__index__()
+    d, i = dims.wrap(dim, input._raw.ndim), index.__index__()
     n = input._raw.shape[d]
     if not -n <= i < n:
         raise refused(
@@ -394,6 +395,7 @@ def select(input: Tensor, dim: int, index: Any) -> Tensor:
     return select_op(input, d, dims.wrap(i, n))
 
 
+@functools.lru_cache(4096, typed=True)
 def window(start: int | None, end: int | None, step: int, n: int) -> tuple[int, int, int]:
     """A slice of `n` elements, cut to what is there, of which the node shows what was given."""
     lo, hi, _ = slice(start, end, step).indices(n)
@@ -406,11 +408,11 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A view of `length` elements of dimension `dim`, from `start` on. RuntimeError or IndexError where it would
     leave the tensor.
     """
-    if input.ndim == 0:
+    if input._raw.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor) and (start.ndim or start._raw.dtype.kind not in "iu"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    d = dims.wrap(dim, input.ndim)
+    d = dims.wrap(dim, input._raw.ndim)
     start = check_narrow(input, d, int(start), length)
     return slice_op(input, d, start, start + length, 1)
 
@@ -434,7 +436,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
     `offset` counts upwards. RuntimeError if both dimensions are the same.
     """
-    return diagonal_op(input, offset, *plane(dim1, dim2, input.ndim))
+    return diagonal_op(input, offset, *plane(dim1, dim2, input._raw.ndim))
 
 
 def plane(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
