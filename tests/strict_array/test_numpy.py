@@ -92,7 +92,7 @@ CLASSES: dict[str, tuple[int, str]] = {
     "_core/formatting.py": (3, NUMBER),
     "_core/gradients.py": (7, QUICK),
     "_core/inplace.py": (3, QUICK),
-    "_core/memory_format.py": (1, QUICK),
+    "_core/memory_format.py": (3, QUICK),
     "_core/node.py": (3, QUICK),
     "_core/overlapping.py": (1, QUICK),
     "_core/parsing.py": (5, NUMBER),

@@ -57,7 +57,7 @@ _wrapped = functools.lru_cache(4096)(_wrap)
 def wrap_all(dims: Any, ndim: int) -> tuple[int, ...]:
     """Several dimensions, or one, counted from the front; a RuntimeError if one is named twice."""
     given = (dims,) if isinstance(dims, int) else tuple(dims)
-    return (_wrapped_all if _WHOLE.issuperset(map(type, given)) else _wrap_all)(given, ndim)
+    return (_wrapped_all if WHOLE.issuperset(map(type, given)) else _wrap_all)(given, ndim)
 
 
 def _wrap_all(dims: tuple[Any, ...], ndim: int) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ def _wrap_all(dims: tuple[Any, ...], ndim: int) -> tuple[int, ...]:
 
 
 _wrapped_all = functools.lru_cache(4096)(_wrap_all)
-_WHOLE = frozenset((int,))
+WHOLE = frozenset((int,))
 """The class of numbers that a cache may be asked with, for they equal no other."""
 
 
@@ -79,7 +79,7 @@ def sizes(args: Any) -> tuple[int, ...]:
     if one and not isinstance(args[0], int) and hasattr(args[0], "__iter__") and getattr(args[0], "ndim", True):
         args = args[0]
     given = tuple(args)
-    return given if _WHOLE.issuperset(map(type, given)) else tuple([x.__index__() for x in given])
+    return given if WHOLE.issuperset(map(type, given)) else tuple([x.__index__() for x in given])
 
 
 def infer(size: Iterable[int], numel: int) -> tuple[int, ...]:

@@ -313,6 +313,8 @@ def check_held(number: Any, t: np.dtype[Any]) -> None:
     """RuntimeError if a Python number is too large for a dtype, or complex beside real ones; unsigned ones take -1 for
     255."""
     category = CATEGORY[t]
+    if number.__class__ is float and category == FLOATING and -65504 <= number <= 65504:
+        return
     if isinstance(number, complex) and category < COMPLEX:
         if number.imag and category != BOOLEAN:
             raise not_held(t)

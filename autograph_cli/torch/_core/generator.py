@@ -375,7 +375,8 @@ def _box_muller_16(unit: Array, work: np.dtype[Any], mean: float, std: float) ->
         # PyTorch multiplies and adds in one step: rounded once, as here after float64.
         values = (values.astype(np.float64) * np.float32(std) + np.float32(mean)).astype(np.float32)
         return values.reshape(-1)
-    values *= work.type(std)
+    if std != 1.0:
+        values *= work.type(std)
     values += work.type(mean)
     return values.reshape(-1)
 

@@ -54,10 +54,11 @@ class Activation:
 
     @widened
     def elu(self, a: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-        low = self.xp.expm1(self.at_most(a, self.number(0, a)) * self.number(input_scale, a)) * self.number(
-            alpha * scale, a
-        )
-        return self.where(a <= 0, low, a * self.number(scale, a))
+        low = self.xp.expm1(self._times(self.at_most(a, self.number(0, a)), input_scale))
+        return self.where(a <= 0, self._times(low, alpha * scale), self._times(a, scale))
+
+    def _times(self, a: Array, factor: Any) -> Any:
+        return a if factor == 1 else a * self.number(factor, a)
 
     @widened
     def elu_backward(self, grad: Array, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:

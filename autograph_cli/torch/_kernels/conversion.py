@@ -23,10 +23,11 @@ class Conversion:
     xp: Any
 
     def cast(self, a: Array, dtype: Any) -> Any:
-        if a.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
+        wanted = np.dtype(dtype)
+        if a.dtype.kind == "c" and wanted.kind not in "cb":
             a = a.real
-        if np.dtype(dtype) in FLOAT8:
-            return to_float8(a, np.dtype(dtype))
+        if wanted.itemsize == 1 and wanted in FLOAT8:
+            return to_float8(a, wanted)
         if 0 not in a.strides:
             return a.astype(dtype)
         made = empty_as(a, dtype)

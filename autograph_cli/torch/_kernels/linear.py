@@ -22,10 +22,13 @@ class Linear:
     conj: Any
 
     def matmul(self, a: Array, b: Array) -> Any:
-        a, b = self._dense(a), self._dense(b)
+        a = self.xp.ascontiguousarray(a) if 0 in a.strides else a
+        b = self.xp.ascontiguousarray(b) if 0 in b.strides else b
         turned = b.size > _MANY_PRODUCTS // _FEW_ROWS and self._is_turned(a, b)
         product = self.xp.matmul(b.T, a.T).T.copy() if turned else self.xp.matmul(a, b)
-        if product.dtype is _BOOL:
+        if product.dtype is a.dtype and product.dtype is not _BOOL:
+            return product
+        if product.dtype == _BOOL:
             kernel = "addmm_impl_cpu_" if product.ndim < 3 else "bmm"
             raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
         # NumPy adds bfloat16 up in float32, as PyTorch does, and leaves it there.

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Literal
 
 import numpy as np
 
 from .._arrays import Array
+
+Sizes = tuple[int, ...]
+Frame = tuple[tuple[int, int], ...]
+
+
+@functools.lru_cache(maxsize=256, typed=True)  # a width that is no whole number is refused, though it equals one
+def _framing(shape: Sizes, *pad: int) -> tuple[Frame, tuple[slice, ...] | None]:
+    """What is added before and behind each dimension, and what is kept of an array, if that is not all."""
+    frame, inside = [(0, 0)] * len(shape), [slice(None)] * len(shape)
+    for i in range(len(pad) // 2):
+        left, right = pad[2 * i], pad[2 * i + 1]
+        d = len(shape) - 1 - i
+        frame[d] = (max(left, 0), max(right, 0))
+        inside[d] = slice(max(-left, 0), shape[d] - max(-right, 0))
+    return tuple(frame), tuple(inside) if any(n < 0 for n in pad) else None
+
+
+@functools.lru_cache(maxsize=256)
+def _framed(shape: Sizes, frame: Frame) -> tuple[Sizes, tuple[slice, ...]]:
+    """The shape of a framed array, and where in it the array is."""
+    each = list(zip(frame, shape, strict=True))
+    whole = tuple([before + n + behind for (before, behind), n in each])
+    return whole, tuple([slice(before, before + n) for (before, _), n in each])
 
 
 class Padding:
@@ -18,22 +42,17 @@ class Padding:
 
     def constant_pad_nd(self, a: Array, pad: Any, value: Any = 0) -> Any:
         value = self.held(value, a)
-        frame, inside = [(0, 0)] * a.ndim, [slice(None)] * a.ndim
-        for i in range(len(pad) // 2):
-            left, right = pad[2 * i], pad[2 * i + 1]
-            d = a.ndim - 1 - i
-            frame[d] = (max(left, 0), max(right, 0))
-            inside[d] = slice(max(-left, 0), a.shape[d] - max(-right, 0))
-        return self.framed(a[tuple(inside)], frame, value) if a.ndim else a.copy()
+        frame, inside = _framing(a.shape, *pad)
+        return self.framed(a if inside is None else a[inside], frame, value) if a.ndim else a.copy()
 
     def framed(self, a: Array, frame: Any, value: Any = 0) -> Any:
         """The array inside a frame: for each dimension how many elements of `value` stand before and behind it."""
         if a.__class__ is not np.ndarray:
             return self.xp.pad(a, frame, constant_values=value)
-        shape = [before + n + behind for (before, behind), n in zip(frame, a.shape, strict=True)]
+        shape, inside = _framed(a.shape, tuple(frame))
         order: Literal["F", "C"] = "F" if a.flags.fnc else "C"
         out = np.full(shape, value, a.dtype, order) if value else np.zeros(shape, a.dtype, order)
-        out[tuple([slice(before, before + n) for (before, _), n in zip(frame, a.shape, strict=True)])] = a
+        out[inside] = a
         return out
 
     def _reflected(self, n: int, left: int, right: int) -> Any:

@@ -24,6 +24,7 @@ from .._core.state import process_state
 from .half_precision import widened
 
 _REAL = (np.floating, np.integer, np.bool_)
+_REAL_NUMBERS = (int, float)
 _MANY = 4_096
 """From so many numbers on, one pass over memory is worth a slower call."""
 
@@ -50,6 +51,13 @@ def _alpha(alpha: Any, b: Array) -> Any:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     check_held(alpha, b.dtype)
     return alpha
+
+
+@functools.lru_cache(maxsize=512, typed=True)
+def _held(x: Any, dtype: Any) -> Any:
+    """`held`; not kept for 0, which equals another one."""
+    check_held(x, dtype)
+    return cast_number(x, dtype)
 
 
 class Pointwise:
@@ -159,8 +167,7 @@ class Pointwise:
 
     def held(self, x: Any, like: Any) -> Any:
         """A Python number in the dtype of an array; RuntimeError where that cannot hold it."""
-        check_held(x, like.dtype)
-        return cast_number(x, like.dtype)
+        return _held(x, like.dtype) if x and x.__class__ in _REAL_NUMBERS else _held.__wrapped__(x, like.dtype)
 
     def div(self, a: Array, b: Array) -> Any:
         if a.dtype.kind in "biu":
@@ -210,7 +217,8 @@ class Pointwise:
         return a * a
 
     def pow_Tensor_Scalar(self, a: Array, exponent: Any) -> Any:
-        a, _ = self.with_number(a, exponent)
+        if a.dtype.kind != "f" or exponent.__class__ not in _REAL_NUMBERS:
+            a, _ = self.with_number(a, exponent)
         if exponent == 2:
             return a * a
         if exponent == 3:
@@ -406,7 +414,8 @@ class Pointwise:
     def relu(self, a: Array) -> Any:
         if isinstance(a, _REAL):
             return self.number(0, a) if a < 0 else a.copy()
-        return self.between(a, 0, math.inf)
+        few = a.size < _MANY and a.dtype.kind == "f"
+        return self.at_least(a, self.number(0, a)) if few else self.between(a, 0, math.inf)
 
     def between(self, a: Array, low: Any, high: Any) -> Any:
         """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a
@@ -480,13 +489,17 @@ class Pointwise:
 
     def clamp(self, a: Array, low: Any, high: Any) -> Any:
         bounds = [n for n in (low, high) if n is not None]
-        if any(isinstance(n, complex) for n in bounds):
+        if [n for n in bounds if isinstance(n, complex)]:
             raise NotImplementedError("clamp is not supported for complex types")
         if a.ndim and a.dtype.kind == "f":
             for n in bounds:
                 if not -65504 <= n <= 65504:
                     check_held(n, a.dtype)
-            return self.between(a, -math.inf if low is None else low, math.inf if high is None else high)
+            if a.size >= _MANY:
+                return self.between(a, -math.inf if low is None else low, math.inf if high is None else high)
+            if low is not None:
+                a = self.at_least(a, self.number(low, a))
+            return a if high is None else self.at_most(a, self.number(high, a))
         a = a.astype(functools.reduce(lambda dtype, n: number_dtype(n, dtype), bounds, a.dtype), copy=False)
         if low is not None:
             a = self.at_least(a, self.held(low, a))

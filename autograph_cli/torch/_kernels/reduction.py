@@ -27,6 +27,8 @@ class Reduction:
     picked: Any
 
     def sum(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        if dtype is None and a.dtype.char in "fd" and a.ndim and a.size < LARGE:
+            return self.xp.add.reduce(a, axis=dim, keepdims=keepdim)
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         if a.ndim == 0:
@@ -44,11 +46,17 @@ class Reduction:
 
     def mean(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         wanted = dtype or a.dtype
-        if wanted in NARROW:
+        if wanted.char not in "fd" and wanted in NARROW:
             return self.mean(a, dim, keepdim, np.dtype(np.float32)).astype(wanted)
         total = self.sum(a, dim, keepdim, dtype)
-        count = a.size if dim is None else math.prod([a.shape[d] for d in dim]) if a.ndim else 1
-        return total / total.dtype.type(count)
+        return total / total.dtype.type(self._folded(a, dim))
+
+    @staticmethod
+    def _folded(a: Array, dim: Any) -> int:
+        """How many elements are folded into one."""
+        if dim is None or not a.ndim:
+            return int(a.size)
+        return a.shape[dim[0]] if len(dim) == 1 else math.prod([a.shape[d] for d in dim])
 
     def prod(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
@@ -65,13 +73,11 @@ class Reduction:
 
     @widened
     def var(self, a: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
-        folded = tuple(range(a.ndim)) if dim is None else tuple(dim)
-        count = math.prod([a.shape[d] for d in folded]) if a.ndim else 1
+        folded = None if dim is None else tuple(dim)
         centered = a - self.mean(a, folded, True) if a.ndim else a - a
         squares = (centered * self.conj(centered)).real if a.dtype.kind == "c" else centered * centered
         total = self.xp.add.reduce(squares, axis=folded, keepdims=keepdim) if a.ndim else squares
-        freedom = total.dtype.type(max(count - correction, 0))
-        return total / freedom
+        return total / total.dtype.type(max(self._folded(a, folded) - correction, 0))
 
     @widened
     def std(self, a: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
@@ -199,8 +205,8 @@ class Reduction:
     def vector_norm(self, a: Array, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         if dtype is not None:
             a = a.astype(dtype)
-        size = self.xp.abs(a)
         dim = None if dim == () or not a.ndim else dim
+        size = self.xp.abs(a) if ord != 2 or a.dtype.kind != "f" else a
         if ord == 2:
             return self.xp.sqrt(self.xp.add.reduce(size * size, axis=dim, keepdims=keepdim))
         if ord == float("inf"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,14 @@ def copy_of_view(kernel: str) -> Callable[..., Any]:
     return run
 
 
+@functools.lru_cache(maxsize=1 << 12)
+def _repeated(shape: tuple[int, ...], strides: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of an array that is repeated to a size: 0 along new dimensions and those of length 1."""
+    lead = len(size) - len(shape)
+    own = [s if n == m else 0 for s, n, m in zip(strides, shape, size[lead:], strict=True)]
+    return (*[0] * lead, *own)
+
+
 class Shapes:
     """Kernels that move elements without computing."""
 
@@ -59,10 +68,7 @@ class Shapes:
         size = tuple(size)
         if isinstance(a, np.generic):
             a = self.xp.asarray(a)
-        lead = len(size) - a.ndim
-        strides = (0,) * lead + tuple(
-            s if n == m else 0 for s, n, m in zip(a.strides, a.shape, size[lead:], strict=True)
-        )
+        strides = _repeated(a.shape, a.strides, size)
         if a.__class__ is np.ndarray and a.flags.c_contiguous:
             # The constructor takes a fraction of the time of as_strided.
             return np.ndarray(size, a.dtype, a, 0, strides)

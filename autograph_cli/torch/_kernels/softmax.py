@@ -67,10 +67,9 @@ class Softmax:
 
     @widened
     def softplus(self, a: Array, beta: Any = 1, threshold: Any = 20) -> Any:
-        scaled = a * self.number(beta, a)
-        return self.where(
-            scaled > self.held(threshold, a), a, self.xp.log1p(self.xp.exp(scaled)) / self.number(beta, a)
-        )
+        scaled = a if beta == 1 else a * self.number(beta, a)
+        low = self.xp.log1p(self.xp.exp(scaled))
+        return self.where(scaled > self.held(threshold, a), a, low if beta == 1 else low / self.number(beta, a))
 
     @widened
     def softplus_backward(self, grad: Array, a: Array, beta: Any, threshold: Any) -> Any:

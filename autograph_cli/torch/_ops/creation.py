@@ -14,6 +14,7 @@ from .._arrays.sparse import Sparse
 from .._arrays.storages import empty_strided as new_strided
 from .._core import device as devices, dispatch, dtypes, layout as layouts
 from .._core.device_dispatch import formula_kernels, kernels
+from .._core.dims import WHOLE
 from .._core.docstrings import documented
 from .._core.errors import refused
 from .._core.memory_format import empty_as
@@ -37,8 +38,10 @@ def target_dtype(dtype: Any, otherwise: Any = None) -> np.dtype[Any]:
     """
     if dtype is None:
         return process_state.default_dtype if otherwise is None else otherwise
-    wide = {float: dtypes.float64, complex: dtypes.complex128}.get(dtype, dtype)
-    return dtypes.numpy_dtype(wide)
+    return dtypes.numpy_dtype(_WIDE.get(dtype, dtype))
+
+
+_WIDE = {float: dtypes.float64, complex: dtypes.complex128}
 
 
 def placed(
@@ -82,6 +85,8 @@ def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, .
     else:
         single = len(given) == 1
         given = given if size is None else tuple(size)
+    if WHOLE.issuperset(map(type, given)) and (not given or min(given) >= 0):
+        return given
     for position, n in enumerate(given):
         if n.__class__ is not int and not _is_length(n):
             raise _bad_length(name, n, position, single, len(given))
@@ -116,6 +121,8 @@ def _bad_length(name: str, n: Any, position: int, single: bool, count: int) -> T
 
 def number(name: str, argument: str, position: int, x: Any) -> Any:
     """A Python number from a number or a 0-d tensor; TypeError for anything else."""
+    if x.__class__ is int or x.__class__ is float:
+        return x
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         return x
     if isinstance(x, np.generic) or (isinstance(x, Tensor) and not x._raw.ndim):
@@ -137,7 +144,9 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
         raw = moved(raw, thread_state.place)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    made = inference_result(make(raw[()] if raw.ndim == 0 else raw, LEAF if requires_grad else None))
+    made = make(raw if raw.ndim else raw[()], LEAF if requires_grad else None)
+    if thread_state.inference:
+        made = inference_result(made)
     if process_state.observer is not None and not requires_grad:
         process_state.observer.untracked(name, None, (), (made,))
     return made

@@ -11,6 +11,7 @@ from .._arrays.cuda import drawing_for, moved
 from .._arrays.meta import Meta
 from .._core import batching, dtypes, generator, randomness
 from .._core.arg_check import hands_on
+from .._core.device import CPU
 from .._core.device_dispatch import kernels
 from .._core.docstrings import documented, in_place
 from .._core.errors import refused
@@ -74,7 +75,7 @@ def _noise_shape(input: Tensor, feature: bool) -> Any:
 
 
 def _check_dtype(input: Tensor) -> None:
-    if input.dtype.category < dtypes.FLOATING:
+    if dtypes.CATEGORY[input._raw.dtype] < dtypes.FLOATING:
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {dtypes.cpp_name(input._raw.dtype)}"
         )
@@ -87,7 +88,7 @@ def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = F
     shape = _noise_shape(input, feature)
     if p == 1:
         return _times(input, make(np.zeros((), input._raw.dtype)[()]), inplace)
-    if input.is_cuda and not (feature or inplace):
+    if not (feature or inplace) and input.is_cuda:
         return native_dropout(input, p, True)[0]
     draw = lambda size: generator.dropout_noise(stream_of(None), size, input._raw.dtype, p)  # noqa: E731
     return _times(input, _noise(draw, shape, input), inplace)
@@ -98,8 +99,12 @@ def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
     if thread_state.levels:
         nothing = lambda size: Meta(size, input._raw.dtype)  # noqa: E731
         return randomness.drawn(like.shape, nothing if input.is_meta else draw)
-    with drawing_for(input.device):
-        made = make(moved(in_memory_order(draw, like)[()], input.device))
+    where = input.device
+    if where is CPU:
+        made = make(in_memory_order(draw, like)[()])
+    else:
+        with drawing_for(where):
+            made = make(moved(in_memory_order(draw, like)[()], where))
     if process_state.observer is not None:
         process_state.observer.untracked("bernoulli", None, (), (made,))
     return made

@@ -48,17 +48,17 @@ def arange(
     """
     start, end, step = _bounds("arange", args, start, end, step)
     wanted = placed("arange", dtype, layout, device, pin_memory) if dtype is not None or out is None else out._raw.dtype
+    whole = not [x for x in (start, end, step) if not isinstance(x, int)]
     if dtype is None and out is None:
-        wanted = (
-            process_state.default_dtype if any(isinstance(x, float) for x in (start, end, step)) else np.dtype(np.int64)
-        )
+        floats = not whole and any(isinstance(x, float) for x in (start, end, step))
+        wanted = process_state.default_dtype if floats else dtypes.int64.numpy
     _require_real("arange_cpu", wanted)
     _check_steps(start, end, step)
     if wanted == np.int64:
         start, end, step = int(start), int(end), int(step)
         if not step:
             raise refused(ValueError, "step must be nonzero")
-    whole = all(isinstance(x, int) for x in (start, end, step))
+        whole = True
     count = -((start - end) // step) if whole else math.ceil((end - start) / step)
     return finish("arange", _row(start, step, count, wanted), requires_grad, out)
 
@@ -210,13 +210,15 @@ def _bounds(name: str, args: tuple[Any, ...], start: Any, end: Any, step: Any) -
         raise refused(TypeError, f"{name}() received an invalid combination of arguments - got ({kinds})")
     positions = (2, 1, 3) if len(args) < 2 else (1, 2, 3)
     named = zip(("start", "end", "step"), positions, (start, end, step), strict=True)
-    first, last, by = (number(name, label, position, x) for label, position, x in named)
+    first, last, by = [number(name, label, position, x) for label, position, x in named]
     return first, last, by
 
 
 def _check_steps(start: Any, end: Any, step: Any) -> None:
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    if start.__class__ is int and end.__class__ is int and (end - start) * step >= 0:
+        return
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     if (end - start) * math.copysign(1, step) < 0:
@@ -270,7 +272,9 @@ def _row(start: Any, step: Any, count: int, dtype: np.dtype[Any]) -> Any:
     """start + step * i, as PyTorch rounds it."""
     xp = _library()
     if dtype.kind in "iu":
-        return (int(start) + int(step) * xp.arange(count, dtype=np.int64)).astype(dtype)
+        first, by = int(start), int(step)
+        behind = first + by * (count - 1) + (1 if by > 0 else -1)
+        return xp.arange(first, behind, by, dtype=np.int64).astype(dtype, copy=False)
     i = xp.arange(count, dtype=np.float64)
     exact = narrow(multiply_add(i, float(step), float(start)), dtype)
     lanes = REGISTER // dtype.itemsize
