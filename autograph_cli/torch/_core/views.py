@@ -50,8 +50,12 @@ def make_view(
         path = (*start, op)
     elif path is not None:
         path = (*path, geometry(out._raw, base._raw))
-    out._edge = View(base, edge, versions[0], creation, path)
+    out._edge = made = _new(View)
+    made.base, made.edge, made.version, made.creation, made.path = base, edge, versions[0], creation, path
     return out
+
+
+_new = object.__new__
 
 
 def along(path: tuple[Any, ...], base: Tensor) -> Tensor:

@@ -179,7 +179,8 @@ class Shapes:
     def split(self, a: Array, split_size: int, dim: int) -> Any:
         n = a.shape[dim]
         starts = range(0, n, split_size) if split_size and n else [0]
-        return [self.slice(a, dim, i, i + split_size if split_size else n, 1) for i in starts]
+        before, length = (slice(None),) * dim, split_size or n
+        return [a[(*before, slice(i, i + length))] for i in starts]
 
     def split_with_sizes(self, a: Array, split_sizes: Any, dim: int) -> Any:
         ends = [sum(split_sizes[: i + 1]) for i in range(len(split_sizes))]
@@ -203,7 +204,8 @@ class Shapes:
         return self.slice(a, dim, start, start + length, 1).copy()
 
     def unbind(self, a: Array, dim: int) -> Any:
-        return [self.select(a, dim, i) for i in range(a.shape[dim])]
+        before = (slice(None),) * dim
+        return [a[(*before, i, ...)] for i in range(a.shape[dim])]
 
     def windows(self, a: Array, dim: int, size: int, step: int) -> Any:
         """Windows along a dimension, as a new last one."""
