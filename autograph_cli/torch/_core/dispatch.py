@@ -428,11 +428,12 @@ def attach(
     node._output_meta = likes if op.multiple else likes[0]
     if process_state.anomaly:
         annotate(node)
-    if not BY_OPERATIONS.isdisjoint((*(kinds or classes_of(op, args)), *[t._raw.__class__ for t in outputs])):
+    kinds = classes_of(op, args) if kinds is None else kinds
+    if not (BY_OPERATIONS.isdisjoint(kinds) and BY_OPERATIONS.isdisjoint([t._raw.__class__ for t in outputs])):
         extra_of(node).by_operations = True
     node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
-    for i, (output, like) in enumerate(zip(outputs, likes, strict=True)):
-        output._edge = (node, i) if like is not None and differentiable(op, i, output) else None
+    for i, output in enumerate(outputs):
+        output._edge = (node, i) if likes[i] is not None and differentiable(op, i, output) else None
     return node
 
 

@@ -324,7 +324,10 @@ LEAF = _Marker("leaf")
 class View:
     """Stands in the `_edge` of a view: its base, and its edge as long as the version is still `version`."""
 
-    __slots__ = ("base", "creation", "edge", "path", "version")
+    __slots__ = ("base", "creation", "edge", "path", "position", "version")
+
+    position: Any
+    """Where the view is in its base, with the arrays that this was asked of (see views.py); unset until then."""
 
     def __init__(self, base: Tensor, edge: Edge | None, version: int, creation: str, path: Any = None) -> None:
         self.base = base

@@ -86,6 +86,14 @@ def geometry(view: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], in
     return view.shape, strides_of(view), apart // view.itemsize
 
 
+def position(view: View, raw: Any, base: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """The `geometry` of a view in its base, which is asked anew only where one of them got other memory."""
+    known = getattr(view, "position", None)
+    if known is None or known[0] is not raw or known[1] is not base:
+        known = view.position = (raw, base, geometry(raw, base))
+    return known[2]
+
+
 def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
     """The edge of a view; when its memory changed since, an AsStridedBackward0 on its base's new history.
 
@@ -134,7 +142,7 @@ class CopySlices(Node):
     def __init__(self, function: Node, base: Tensor, changed: Tensor) -> None:
         view = changed._raw
         self.base = (base._raw.shape, strides_of(base._raw))
-        self.view = geometry(view, base._raw)
+        self.view = position(changed._edge, view, base._raw)
         self.dtype = view.dtype
         self.path = changed._edge.path
         now, before = bits_of(view), bits_of(base._raw)
@@ -231,6 +239,8 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
     if edge is LEAF:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if edge.__class__ is View:
+        if edge.edge.__class__ is tuple and edge.base._edge.__class__ is tuple and not edge.creation:
+            return
         asked = tensor.requires_grad
         if edge.creation and (asked or any(isinstance(x, Tensor) and x.requires_grad for x in others)):
             _refuse(edge.edge, edge.creation, "is being")
