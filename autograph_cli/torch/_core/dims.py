@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .errors import refused
+from .size import Size
 
 
 class Given(int):
@@ -73,11 +74,17 @@ WHOLE = frozenset((int,))
 """The class of numbers that a cache may be asked with, for they equal no other."""
 
 
+_SEQUENCES = frozenset((tuple, list, Size))
+
+
 def sizes(args: Any) -> tuple[int, ...]:
     """`view(2, 3)` and `view((2, 3))` alike."""
-    one = len(args) == 1
-    if one and not isinstance(args[0], int) and hasattr(args[0], "__iter__") and getattr(args[0], "ndim", True):
-        args = args[0]
+    if len(args) == 1:
+        one = args[0]
+        if one.__class__ in _SEQUENCES or (
+            not isinstance(one, int) and hasattr(one, "__iter__") and getattr(one, "ndim", True)
+        ):
+            args = one
     given = tuple(args)
     return given if WHOLE.issuperset(map(type, given)) else tuple([x.__index__() for x in given])
 

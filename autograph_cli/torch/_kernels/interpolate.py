@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
+
+import numpy as np
 
 from .._arrays import Array
 
@@ -36,84 +39,92 @@ def cubic(x: Any, a: float, xp: Any) -> Any:
     return xp.where(x < 1, near, xp.where(x < 2, far, 0.0))
 
 
+def _step(n: int, m: int, corners: bool, scale: float | None) -> float:
+    """How far apart the positions of two neighbouring results are."""
+    if corners:
+        return (n - 1) / (m - 1) if m > 1 else 0.0
+    return 1.0 / scale if scale is not None and scale > 0 else n / m
+
+
+@functools.lru_cache(maxsize=256)
+def nearest_positions(n: int, m: int, scale: float | None, exact: bool) -> Any:
+    """Which of n elements each of m results is."""
+    step = _step(n, m, False, scale)
+    position = (np.arange(m) + (0.5 if exact else 0.0)) * step
+    return np.minimum(np.floor(position).astype("int64"), n - 1)
+
+
+def _taps(mode: str, n: int, m: int, corners: bool, scale: float | None) -> tuple[Any, Any]:
+    """The positions (m, taps) that make each result, and their weights."""
+    step, line = _step(n, m, corners, scale), np.arange(m)
+    position = line * step if corners else (line + 0.5) * step - 0.5
+    if mode == "linear":
+        position = np.maximum(position, 0.0)
+        low = np.minimum(position.astype("int64"), n - 1)
+        rest = np.clip(position - low, 0.0, 1.0)
+        return np.stack([low, np.minimum(low + 1, n - 1)], 1), np.stack([1 - rest, rest], 1)
+    low = np.floor(position).astype("int64")
+    shift = np.arange(-1, 3)
+    weights = cubic((position - low)[:, None] - shift, -0.75, np)
+    return np.clip(low[:, None] + shift, 0, n - 1), weights
+
+
+def _smooth_matrix(mode: str, n: int, m: int, corners: bool, scale: float | None) -> Any:
+    """The matrix (m, n) of a filter as wide as the results are apart, so that no element is skipped."""
+    step = _step(n, m, corners, scale)
+    width = max(step, 1.0)
+    support = (1.0 if mode == "linear" else 2.0) * width
+    center = (np.arange(m) + 0.5) * step
+    first = np.maximum((center - support + 0.5).astype("int64"), 0)
+    last = np.minimum((center + support + 0.5).astype("int64"), n)
+    position = np.arange(n)
+    distance = (position + 0.5 - center[:, None]) / width
+    weights = np.maximum(1 - np.abs(distance), 0.0) if mode == "linear" else cubic(distance, -0.5, np)
+    weights = np.where((position >= first[:, None]) & (position < last[:, None]), weights, 0.0)
+    return weights / weights.sum(1, keepdims=True)
+
+
+@functools.lru_cache(maxsize=16)
+def resizing(mode: str, n: int, m: int, corners: bool, scale: float | None, dtype: Any) -> Any:
+    """The matrix (m, n) that resizes a line of n elements to m."""
+    matrix = np.zeros((m, n))
+    if mode.endswith("_aa"):
+        matrix = _smooth_matrix(mode[:-3], n, m, corners, scale)
+    elif mode.startswith("nearest"):
+        matrix[np.arange(m), nearest_positions(n, m, scale, mode == "nearest_exact")] = 1.0
+    else:
+        positions, weights = _taps(mode, n, m, corners, scale)
+        np.add.at(matrix, (np.arange(m)[:, None], positions), weights)
+    return matrix.astype(dtype)
+
+
 class Interpolate:
     """Kernels of resizing and grid sampling; images are (N, C, ...)."""
 
     xp: Any
     along: Any
+    placed: Any
 
     # ---------------------------------------------------------------- resizing
-
-    def _step(self, n: int, m: int, corners: bool, scale: float | None) -> float:
-        """How far apart the positions of two neighbouring results are."""
-        if corners:
-            return (n - 1) / (m - 1) if m > 1 else 0.0
-        return 1.0 / scale if scale is not None and scale > 0 else n / m
-
-    def _nearest_positions(self, n: int, m: int, scale: float | None, exact: bool) -> Any:
-        step = self._step(n, m, False, scale)
-        position = (self.xp.arange(m) + (0.5 if exact else 0.0)) * step
-        return self.xp.minimum(self.xp.floor(position).astype("int64"), n - 1)
-
-    def _taps(self, mode: str, n: int, m: int, corners: bool, scale: float | None) -> tuple[Any, Any]:
-        """The positions (m, taps) that make each result, and their weights."""
-        step, line = self._step(n, m, corners, scale), self.xp.arange(m)
-        position = line * step if corners else (line + 0.5) * step - 0.5
-        if mode == "linear":
-            position = self.xp.maximum(position, 0.0)
-            low = self.xp.minimum(position.astype("int64"), n - 1)
-            rest = self.xp.clip(position - low, 0.0, 1.0)
-            return self.xp.stack([low, self.xp.minimum(low + 1, n - 1)], 1), self.xp.stack([1 - rest, rest], 1)
-        low = self.xp.floor(position).astype("int64")
-        shift = self.xp.arange(-1, 3)
-        weights = cubic((position - low)[:, None] - shift, -0.75, self.xp)
-        return self.xp.clip(low[:, None] + shift, 0, n - 1), weights
-
-    def _smooth_matrix(self, mode: str, n: int, m: int, corners: bool, scale: float | None) -> Any:
-        """The matrix (m, n) of a filter as wide as the results are apart, so that no element is skipped."""
-        step = self._step(n, m, corners, scale)
-        width = max(step, 1.0)
-        support = (1.0 if mode == "linear" else 2.0) * width
-        center = (self.xp.arange(m) + 0.5) * step
-        first = self.xp.maximum((center - support + 0.5).astype("int64"), 0)
-        last = self.xp.minimum((center + support + 0.5).astype("int64"), n)
-        position = self.xp.arange(n)
-        distance = (position + 0.5 - center[:, None]) / width
-        weights = (
-            self.xp.maximum(1 - self.xp.abs(distance), 0.0) if mode == "linear" else cubic(distance, -0.5, self.xp)
-        )
-        weights = self.xp.where((position >= first[:, None]) & (position < last[:, None]), weights, 0.0)
-        return weights / weights.sum(1, keepdims=True)
-
-    def resizing(self, mode: str, n: int, m: int, corners: bool, scale: float | None, dtype: Any) -> Any:
-        """The matrix (m, n) that resizes a line of n elements to m."""
-        matrix = self.xp.zeros((m, n))
-        if mode.endswith("_aa"):
-            matrix = self._smooth_matrix(mode[:-3], n, m, corners, scale)
-        elif mode.startswith("nearest"):
-            matrix[self.xp.arange(m), self._nearest_positions(n, m, scale, mode == "nearest_exact")] = 1.0
-        else:
-            positions, weights = self._taps(mode, n, m, corners, scale)
-            self.xp.add.at(matrix, (self.xp.arange(m)[:, None], positions), weights)
-        return matrix.astype(dtype)
 
     def resize(self, mode: str, a: Array, size: Sizes, corners: bool, scales: Any) -> Any:
         dims = len(size)
         lengths = list(zip(a.shape[-dims:], size, scales, strict=True))
         if mode.startswith("nearest"):
             for back, (n, m, scale) in enumerate(reversed(lengths), 1):
-                a = self.xp.take(a, self._nearest_positions(n, m, scale, mode == "nearest_exact"), axis=-back)
+                positions = self.placed(nearest_positions(n, m, scale, mode == "nearest_exact"))
+                a = self.xp.take(a, positions, axis=-back)
             return a
         if a.dtype == "uint8":
             return self._resize_bytes(mode, a, lengths, corners)
-        return self.along(a, [self.resizing(mode, n, m, corners, s, a.dtype) for n, m, s in lengths])
+        return self.along(a, [self.placed(resizing(mode, n, m, corners, s, a.dtype)) for n, m, s in lengths])
 
     def _resize_bytes(self, mode: str, a: Array, lengths: Any, corners: bool) -> Any:
         """Line by line in whole numbers, as PyTorch does: the last dimension first, bytes again in between."""
         for back, (n, m, scale) in enumerate(reversed(lengths), 1):
             if n == m:
                 continue
-            matrix = self.resizing(mode, n, m, corners, scale, float)
+            matrix = self.placed(resizing(mode, n, m, corners, scale, float))
             digits = next((d for d in range(22) if int(0.5 + matrix.max() * (1 << (d + 1))) >= 1 << 15), 22)
             scaled = matrix * (1 << digits)
             weights = self.xp.trunc(scaled + self.xp.where(scaled < 0, -0.5, 0.5))
@@ -125,7 +136,7 @@ class Interpolate:
     def resize_back(self, mode: str, grad: Array, sizes: Sizes, corners: bool, scales: Any) -> Any:
         dims = len(scales)
         lengths = zip(sizes[-dims:], grad.shape[-dims:], scales, strict=True)
-        return self.along(grad, [self.resizing(mode, n, m, corners, s, grad.dtype).T for n, m, s in lengths])
+        return self.along(grad, [self.placed(resizing(mode, n, m, corners, s, grad.dtype)).T for n, m, s in lengths])
 
     # ---------------------------------------------------------------- grids
 

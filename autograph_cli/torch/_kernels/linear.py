@@ -19,11 +19,14 @@ class Linear:
 
     xp: Any
     held: Any
+    number: Any
     conj: Any
 
     def matmul(self, a: Array, b: Array) -> Any:
-        a = self.xp.ascontiguousarray(a) if 0 in a.strides else a
-        b = self.xp.ascontiguousarray(b) if 0 in b.strides else b
+        a = self.xp.ascontiguousarray(a) if 0 in a.strides[-2:] else a
+        b = self.xp.ascontiguousarray(b) if 0 in b.strides[-2:] else b
+        if a.ndim > 2 and a.shape[-1] == 1 and a.dtype.kind == "f":
+            return self._outer_products(a, b)
         turned = b.size > _MANY_PRODUCTS // _FEW_ROWS and self._is_turned(a, b)
         product = self.xp.matmul(b.T, a.T).T.copy() if turned else self.xp.matmul(a, b)
         if product.dtype is a.dtype and product.dtype is not _BOOL:
@@ -35,6 +38,12 @@ class Linear:
         return product if product.dtype == a.dtype else product.astype(a.dtype)
 
     mm = bmm = matmul
+
+    def _outer_products(self, a: Array, b: Array) -> Any:
+        """Products of columns and rows, one by one: the backend's products take several times as long."""
+        product = a * b
+        product += self.number(0, product)  # a sum that begins with 0 has no -0
+        return product
 
     def _is_turned(self, a: Array, b: Array) -> bool:
         """Whether BLAS is sooner done with the transpose of a product: of few rows and a matrix that is transposed."""

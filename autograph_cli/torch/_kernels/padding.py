@@ -33,12 +33,26 @@ def _framed(shape: Sizes, frame: Frame) -> tuple[Sizes, tuple[slice, ...]]:
     return whole, tuple([slice(before, before + n) for (before, _), n in each])
 
 
+@functools.lru_cache(maxsize=256)
+def reflected(n: int, left: int, right: int) -> Any:
+    """Which element of a line stands at each position of it and its mirrored edges."""
+    position = np.abs(np.arange(-left, n + right))
+    return np.where(position >= n, 2 * (n - 1) - position, position)
+
+
+@functools.lru_cache(maxsize=256)
+def replicated(n: int, left: int, right: int) -> Any:
+    """The same, where the edges are the elements at the ends."""
+    return np.clip(np.arange(-left, n + right), 0, n - 1)
+
+
 class Padding:
     """Kernels that pad; `pad` counts from the last dimension, (left, right) each, negative where it crops."""
 
     xp: Any
     held: Any
     added_at: Any
+    placed: Any
 
     def constant_pad_nd(self, a: Array, pad: Any, value: Any = 0) -> Any:
         value = self.held(value, a)
@@ -55,24 +69,18 @@ class Padding:
         out[inside] = a
         return out
 
-    def _reflected(self, n: int, left: int, right: int) -> Any:
-        position = self.xp.abs(self.xp.arange(-left, n + right))
-        return self.xp.where(position >= n, 2 * (n - 1) - position, position)
-
-    def _replicated(self, n: int, left: int, right: int) -> Any:
-        return self.xp.clip(self.xp.arange(-left, n + right), 0, n - 1)
-
     def _taken(self, a: Array, pad: Any, positions: Any) -> Any:
         for i in range(len(pad) // 2):
             d = a.ndim - 1 - i
-            a = self.xp.take(a, positions(a.shape[d], pad[2 * i], pad[2 * i + 1]), axis=d)
+            a = self.xp.take(a, self.placed(positions(a.shape[d], pad[2 * i], pad[2 * i + 1])), axis=d)
         return a
 
     def _put_back(self, grad: Array, sizes: Any, pad: Any, positions: Any) -> Any:
         for i in range(len(pad) // 2):
             d = grad.ndim - 1 - i
             lines = self.xp.moveaxis(grad, d, 0)
-            found, start, end = positions(sizes[d], pad[2 * i], pad[2 * i + 1]), pad[2 * i], pad[2 * i] + sizes[d]
+            found = self.placed(positions(sizes[d], pad[2 * i], pad[2 * i + 1]))
+            start, end = pad[2 * i], pad[2 * i] + sizes[d]
             if start < 0 or end > len(lines):
                 out = self.xp.zeros((sizes[d], *lines.shape[1:]), grad.dtype)
                 self.added_at(out, (found,), lines)
@@ -84,16 +92,16 @@ class Padding:
         return self.xp.ascontiguousarray(grad)
 
     def reflection_pad1d(self, a: Array, padding: Any) -> Any:
-        return self._taken(a, padding, self._reflected)
+        return self._taken(a, padding, reflected)
 
     def reflection_pad1d_backward(self, grad: Array, a: Array, padding: Any) -> Any:
-        return self._put_back(grad, a.shape, padding, self._reflected)
+        return self._put_back(grad, a.shape, padding, reflected)
 
     def replication_pad1d(self, a: Array, padding: Any) -> Any:
-        return self._taken(a, padding, self._replicated)
+        return self._taken(a, padding, replicated)
 
     def replication_pad1d_backward(self, grad: Array, a: Array, padding: Any) -> Any:
-        return self._put_back(grad, a.shape, padding, self._replicated)
+        return self._put_back(grad, a.shape, padding, replicated)
 
     reflection_pad2d = reflection_pad3d = reflection_pad1d
     reflection_pad2d_backward = reflection_pad3d_backward = reflection_pad1d_backward

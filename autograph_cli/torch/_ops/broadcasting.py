@@ -87,7 +87,10 @@ def broadcast_to(input: Tensor, *size: Any) -> Tensor:
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors as views of their common shape. RuntimeError if they have none."""
     given = all_tensors(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
-    shape = dims.broadcast(*(x._raw.shape for x in given))
+    shapes = [x._raw.shape for x in given]
+    if shapes and shapes.count(shapes[0]) == len(shapes):
+        return tuple(given)
+    shape = dims.broadcast(*shapes)
     return tuple(x if x._raw.shape == shape else expand(x, shape) for x in given)
 
 

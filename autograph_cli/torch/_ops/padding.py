@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .._core import batching
@@ -104,7 +105,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     >>> torch.nn.functional.pad(torch.ones(2), (1, 0))
     tensor([0., 1., 1.])
     """
-    padding = tuple(int(n) for n in pad)
+    padding = tuple([int(n) for n in pad])
     if len(padding) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(padding) > 2 * input.ndim:
@@ -124,36 +125,43 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
         raise NotImplementedError(f"Padding size {len(padding)} is not supported for {input.ndim}D input tensor.")
     if mode == "circular":
         return _circular(input, padding)
-    _check_edges(input, padding, mode)
+    _check_edges(input._raw.shape, padding, mode)
     found: Tensor = (reflection if mode == "reflect" else replication)[dims](input, padding)
     return found
 
 
 def _constant(input: Tensor, padding: Pad, value: Any) -> Tensor:
-    for i in range(len(padding) // 2):
-        d = input.ndim - 1 - i
-        left, right = padding[2 * i : 2 * i + 2]
-        if input._raw.shape[d] + left + right < 0:
-            raise RuntimeError(
-                f"The input size {input._raw.shape[d]}, plus negative padding {left} and {right} resulted in a "
-                f"negative output size, which is invalid. Check dimension {d} of your input."
-            )
+    _check_left(input._raw.shape, padding)
     return constant_pad(input, padding, 0 if value is None else value)
 
 
-def _check_edges(input: Tensor, padding: Pad, mode: str) -> None:
+@functools.lru_cache(maxsize=1 << 10)
+def _check_left(shape: tuple[int, ...], padding: tuple[int, ...]) -> None:
+    """RuntimeError where less than nothing would be left of a dimension."""
     for i in range(len(padding) // 2):
-        d = input.ndim - 1 - i
-        left, right, n = *padding[2 * i : 2 * i + 2], input._raw.shape[d]
+        d = len(shape) - 1 - i
+        left, right = padding[2 * i : 2 * i + 2]
+        if shape[d] + left + right < 0:
+            raise RuntimeError(
+                f"The input size {shape[d]}, plus negative padding {left} and {right} resulted in a negative output "
+                f"size, which is invalid. Check dimension {d} of your input."
+            )
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _check_edges(shape: tuple[int, ...], padding: tuple[int, ...], mode: str) -> None:
+    for i in range(len(padding) // 2):
+        d = len(shape) - 1 - i
+        left, right, n = *padding[2 * i : 2 * i + 2], shape[d]
         if n == 0:
             raise RuntimeError(
-                f"Expected {input.ndim}D tensor with possibly 0 batch size and other non-zero dimensions for input, "
-                f"but got: {list(input._raw.shape)}"
+                f"Expected {len(shape)}D tensor with possibly 0 batch size and other non-zero dimensions for input, "
+                f"but got: {list(shape)}"
             )
         if mode == "reflect" and (left >= n or right >= n):
             raise RuntimeError(
                 "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-                f"({left}, {right}) at dimension {d} of input {list(input._raw.shape)}"
+                f"({left}, {right}) at dimension {d} of input {list(shape)}"
             )
         if n + left + right < 1:
             raise RuntimeError(f"input (W: {n}) is too small. Calculated output W: {n + left + right}")
