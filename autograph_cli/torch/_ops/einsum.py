@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -43,13 +44,23 @@ def einsum(*args: Any) -> Tensor:
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
             raise refused(TypeError, f"expected Tensor as element {i} in argument 1, but got {type_name(x)}")
-    left, arrow, right = equation.replace(" ", "").partition("->")
-    inputs = [_labels(part, f"operand {i}") for i, part in enumerate(left.split(","))]
-    if len(inputs) != len(operands):
-        more = "fewer" if len(inputs) > len(operands) else "more"
-        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
-    output = _labels(right, "the output") if arrow else _implied(inputs)
+    inputs, output = _read(equation, len(operands))
     return _contract(inputs, output, operands)
+
+
+Labels = tuple[str, ...]
+Shape = tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=256)
+def _read(equation: str, count: int) -> tuple[tuple[Labels, ...], Labels]:
+    """The labels of each of `count` operands, and those of the output."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    inputs = tuple([_labels(part, f"operand {i}") for i, part in enumerate(left.split(","))])
+    if len(inputs) != count:
+        more = "fewer" if len(inputs) > count else "more"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    return inputs, _labels(right, "the output") if arrow else _implied(inputs)
 
 
 def _from_sublists(args: Any) -> tuple[str, list[Tensor]]:
@@ -61,11 +72,11 @@ def _from_sublists(args: Any) -> tuple[str, list[Tensor]]:
     return equation + (f"->{text(args[-1])}" if len(args) % 2 else ""), [args[2 * i] for i in range(pairs)]
 
 
-def _labels(text: str, where: str) -> list[str]:
+def _labels(text: str, where: str) -> Labels:
     """Letters, and one item for an ellipsis."""
     if text.count(".") not in (0, 3) or (("." in text) and "..." not in text):
         raise RuntimeError(f"einsum(): found '.' for {where} that is not part of any ellipsis")
-    labels = list(text.replace("...", ELLIPSIS))
+    labels = tuple(text.replace("...", ELLIPSIS))
     for i, label in enumerate(labels):
         if label != ELLIPSIS and label not in LETTERS:
             raise RuntimeError(
@@ -74,37 +85,48 @@ def _labels(text: str, where: str) -> list[str]:
     return labels
 
 
-def _implied(inputs: list[list[str]]) -> list[str]:
+def _implied(inputs: tuple[Labels, ...]) -> Labels:
     """The ellipsis, then each letter that stands once, in the alphabet's order (capitals first)."""
     every = [x for labels in inputs for x in labels]
-    return [ELLIPSIS] * (ELLIPSIS in every) + sorted(x for x in set(every) if x != ELLIPSIS and every.count(x) == 1)
+    once = sorted(x for x in set(every) if x != ELLIPSIS and every.count(x) == 1)
+    return (*[ELLIPSIS] * (ELLIPSIS in every), *once)
 
 
-def _contract(inputs: list[list[str]], output: list[str], operands: list[Tensor]) -> Tensor:
-    hidden = 0
-    for i, (labels, x) in enumerate(zip(inputs, operands, strict=True)):
-        named = sum(label != ELLIPSIS for label in labels)
-        if ELLIPSIS in labels and named > x.ndim:
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions "
-                f"({x.ndim}) for operand {i}"
-            )
-        if ELLIPSIS not in labels and named != x.ndim:
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions "
-                f"({x.ndim}) for operand {i} and no ellipsis was given"
-            )
-        hidden = max(hidden, x.ndim - named) if ELLIPSIS in labels else hidden
-    positions = _positions(inputs, output, hidden)
-    kept = sum(hidden if label == ELLIPSIS else 1 for label in output)
-    total = max((p + (hidden if label == ELLIPSIS else 1) for label, p in positions.items()), default=0)
-    total = max(total, kept)
+def _contract(inputs: tuple[Labels, ...], output: Labels, operands: list[Tensor]) -> Tensor:
+    positions, hidden, kept, total = _planned(inputs, output, tuple([x._raw.ndim for x in operands]))
     laid = [_laid_out(x, labels, positions, hidden, total) for labels, x in zip(inputs, operands, strict=True)]
-    _check_sizes(laid, positions)
+    _check_sizes(positions, tuple([x._raw.shape for x in laid]))
     return _sum_products(laid, kept, total)
 
 
-def _positions(inputs: list[list[str]], output: list[str], hidden: int) -> dict[str, int]:
+Positions = tuple[tuple[str, int], ...]
+"""Each label, and its first dimension."""
+
+
+@functools.lru_cache(maxsize=256)
+def _planned(inputs: tuple[Labels, ...], output: Labels, ranks: tuple[int, ...]) -> tuple[Positions, int, int, int]:
+    """Where labels stand; how many dimensions an ellipsis has, the output has, and there are."""
+    hidden = 0
+    for i, (labels, rank) in enumerate(zip(inputs, ranks, strict=True)):
+        named = sum(label != ELLIPSIS for label in labels)
+        if ELLIPSIS in labels and named > rank:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({named}) is more than the number of dimensions "
+                f"({rank}) for operand {i}"
+            )
+        if ELLIPSIS not in labels and named != rank:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({named}) does not match the number of dimensions "
+                f"({rank}) for operand {i} and no ellipsis was given"
+            )
+        hidden = max(hidden, rank - named) if ELLIPSIS in labels else hidden
+    positions = _positions(inputs, output, hidden)
+    kept = sum(hidden if label == ELLIPSIS else 1 for label in output)
+    total = max((p + (hidden if label == ELLIPSIS else 1) for label, p in positions.items()), default=0)
+    return tuple(positions.items()), hidden, kept, max(total, kept)
+
+
+def _positions(inputs: tuple[Labels, ...], output: Labels, hidden: int) -> dict[str, int]:
     """The first dimension of each label: those of the output first, then those that are summed, in the alphabet's
     order."""
     positions: dict[str, int] = {}
@@ -122,43 +144,56 @@ def _positions(inputs: list[list[str]], output: list[str], hidden: int) -> dict[
     return positions
 
 
-def _laid_out(x: Tensor, labels: list[str], positions: dict[str, int], hidden: int, total: int) -> Tensor:
+def _laid_out(x: Tensor, labels: Labels, positions: Positions, hidden: int, total: int) -> Tensor:
     """The operand with a dimension for every label, in the common order."""
-    order = [-1] * total
-    own = x.ndim - sum(label != ELLIPSIS for label in labels)
+    repeated, order = _order(labels, positions, hidden, total, x._raw.ndim)
+    for label, first, second in repeated:
+        n, m = x._raw.shape[first], x._raw.shape[second]
+        if n != m:
+            raise RuntimeError(
+                f"einsum(): subscript {label} is repeated for operand 0 but the sizes don't match, {m} != {n}"
+            )
+        x = views.movedim(views.diagonal(x, 0, first, second), -1, first)
+    for d in range(x._raw.ndim, total):
+        x = views.unsqueeze_op(x, d)
+    return views.permute_op(x, order)
+
+
+@functools.lru_cache(maxsize=256)
+def _order(
+    labels: Labels, positions: Positions, hidden: int, total: int, rank: int
+) -> tuple[list[tuple[str, int, int]], tuple[int, ...]]:
+    """The pairs of dimensions with one label, of which a diagonal is to be taken; and the dimensions of the operand,
+    and those that it lacks, in the common order."""
+    where, order, repeated = dict(positions), [-1] * total, []
+    own = rank - sum(label != ELLIPSIS for label in labels)
     next_dim = 0
     for label in labels:
         if label == ELLIPSIS:
-            start = positions[label] + hidden - own
+            start = where[label] + hidden - own
             for k in range(own):
                 order[start + k] = next_dim
                 next_dim += 1
-        elif order[positions[label]] == -1:
-            order[positions[label]] = next_dim
+        elif order[where[label]] == -1:
+            order[where[label]] = next_dim
             next_dim += 1
         else:
-            first = order[positions[label]]
-            n, m = x._raw.shape[first], x._raw.shape[next_dim]
-            if n != m:
-                raise RuntimeError(
-                    f"einsum(): subscript {label} is repeated for operand 0 but the sizes don't match, {m} != {n}"
-                )
-            x = views.movedim(views.diagonal(x, 0, first, next_dim), -1, first)
+            repeated.append((label, order[where[label]], next_dim))
     for i, d in enumerate(order):
         if d == -1:
-            x = views.unsqueeze_op(x, x.ndim)
             order[i] = next_dim
             next_dim += 1
-    return views.permute_op(x, tuple(order))
+    return repeated, tuple(order)
 
 
-def _check_sizes(laid: list[Tensor], positions: dict[str, int]) -> None:
-    for label, d in positions.items():
+@functools.lru_cache(maxsize=256)
+def _check_sizes(positions: Positions, shapes: tuple[Shape, ...]) -> None:
+    for label, d in positions:
         if label == ELLIPSIS:
             continue
         seen = 1
-        for i, x in enumerate(laid):
-            n = x._raw.shape[d]
+        for i, shape in enumerate(shapes):
+            n = shape[d]
             if n != 1 and seen != 1 and n != seen:
                 raise RuntimeError(
                     f"einsum(): subscript {label} has size {n} for operand {i} which does not broadcast with "
@@ -199,8 +234,20 @@ def _pair(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
     product."""
     if not summed:
         return arithmetic.mul(a, b)
-    shape_a, shape_b = a._raw.shape, b._raw.shape
-    free = [d for d in range(a.ndim) if d not in summed]
+    first, second, size, order = _pairing(a._raw.shape, b._raw.shape, tuple(summed))
+    left = views.reshape(views.permute_op(a, first[0]), first[1])
+    right = views.reshape(views.permute_op(b, second[0]), second[1])
+    return views.permute_op(views.view_op(linear.bmm_(left, right), size), order)
+
+
+Turned = tuple[tuple[int, ...], Shape]
+"""The dimensions of an operand in another order, and then the sizes of its matrices."""
+
+
+@functools.lru_cache(maxsize=256)
+def _pairing(shape_a: Shape, shape_b: Shape, summed: tuple[int, ...]) -> tuple[Turned, Turned, Shape, tuple[int, ...]]:
+    """How two operands become batches of matrices, and how their products become a result."""
+    free = [d for d in range(len(shape_a)) if d not in summed]
     batch = [d for d in free if shape_a[d] != 1 and shape_b[d] != 1]
     rows = [d for d in free if shape_a[d] != 1 and shape_b[d] == 1]
     columns = [d for d in free if shape_a[d] == 1]
@@ -208,9 +255,7 @@ def _pair(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
         math.prod(s[d] for d in ds)
         for s, ds in ((shape_a, batch), (shape_a, rows), (shape_a, summed), (shape_b, columns))
     )
-    left = views.reshape(views.permute_op(a, (*batch, *rows, *summed, *columns)), (n, m, k))
-    right = views.reshape(views.permute_op(b, (*batch, *summed, *columns, *rows)), (n, k, p))
-    size = (*(shape_a[d] for d in (*batch, *rows)), *(1 for _ in summed), *(shape_b[d] for d in columns))
     order = (*batch, *rows, *summed, *columns)
-    product = views.view_op(linear.bmm_(left, right), size)
-    return views.permute_op(product, tuple(order.index(d) for d in range(a.ndim)))
+    size = (*(shape_a[d] for d in (*batch, *rows)), *(1 for _ in summed), *(shape_b[d] for d in columns))
+    back = tuple([order.index(d) for d in range(len(shape_a))])
+    return (order, (n, m, k)), ((*batch, *summed, *columns, *rows), (n, k, p)), size, back
