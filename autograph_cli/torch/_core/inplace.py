@@ -53,7 +53,7 @@ _PLAIN: set[type] = {np.ndarray}
 
 
 def _plain(op: Operation, args: tuple[Any, ...]) -> list[Any] | None:
-    """The raw arguments where all arrays are NumPy's, of the dtype of the first, which is row by row."""
+    """The raw arguments where all arrays are NumPy's, none needs a cast, and the first is row by row."""
     have = args[0]._raw
     if have.__class__ is not np.ndarray or op.multiple or op.view or not have.flags.c_contiguous:
         return None
@@ -62,7 +62,9 @@ def _plain(op: Operation, args: tuple[Any, ...]) -> list[Any] | None:
         return None
     for i, _ in op.positions:
         raws[i] = raw = getattr(args[i], "_raw", None)
-        if raw is None or raw.dtype is not kind or (raw.__class__ is not np.ndarray and raw.__class__ in UNUSUAL):
+        if raw is None or (raw.__class__ is not np.ndarray and raw.__class__ in UNUSUAL):
+            return None
+        if op.promotes and raw.dtype is not kind:
             return None
     return raws
 

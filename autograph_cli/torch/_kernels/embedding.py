@@ -35,7 +35,8 @@ class Embedding:
 
     def embedding(self, weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
         self.check_rows(indices, weight.shape[0])
-        return weight[indices]
+        rows = weight.__class__ is np.ndarray and weight.flags.c_contiguous
+        return weight.take(indices, 0) if rows else weight[indices]
 
     def check_rows(self, indices: Array, n: int) -> None:
         """IndexError for a row that is not there."""

@@ -53,6 +53,9 @@ class Indexing:
 
     def index(self, a: Array, indices: Array) -> Any:
         try:
+            rows = len(indices) == 1 and a.__class__ is np.ndarray and a.flags.c_contiguous
+            if rows and indices[0].dtype.kind == "i":
+                return a.take(indices[0], 0)  # half the time of brackets
             found = a[self._whole(indices)]
         except IndexError:
             raise self._index_error(a, indices) from None

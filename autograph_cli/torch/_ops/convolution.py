@@ -9,7 +9,7 @@ from typing import Any
 from .._core import batching, batching_layers, flops
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
-from .._core.dims import given_sizes
+from .._core.dims import WHOLE, given_sizes
 from .._core.dtype_checks import same_scalar
 from .._core.dtypes import c_name
 from .._core.memory_format import channels_last
@@ -149,7 +149,7 @@ def sizes_of(x: Any, dim: int, what: str) -> Sizes:
     """One number for every dimension, or one for each."""
     if isinstance(x, int):
         return (x,) * dim
-    found = tuple(int(n) for n in x)
+    found = x if x.__class__ is tuple and WHOLE.issuperset(map(type, x)) else tuple([int(n) for n in x])
     if len(found) == 1:
         return found * dim
     if len(found) != dim:

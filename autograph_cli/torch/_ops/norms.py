@@ -57,7 +57,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
 
 def check_floating_or_low(name: str, x: Tensor) -> None:
-    if x.dtype.category < dtypes.FLOATING:
+    if dtypes.CATEGORY[x._raw.dtype] < dtypes.FLOATING:
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._raw.dtype)}"
         )

@@ -304,7 +304,7 @@ def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, 
         if unbiased is not None:
             raise refused(TypeError, "a dimension must be int, not bool")
         dim, unbiased = None, dim
-    if input.dtype.category < dtypes.FLOATING:
+    if dtypes.CATEGORY[input._raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     folded = None if dim is None else wrapped_dims(dim, input)
     wanted = correction_of(unbiased, correction, dim)
@@ -327,7 +327,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     """The p-norm of all elements, or over `dim`."""
     if p == "nuc" or (isinstance(p, str) and p != "fro"):
         raise NotImplementedError(f"norm with p={p!r} is not available in autograph's engine yet")
-    if input.dtype.category < dtypes.FLOATING:
+    if dtypes.CATEGORY[input._raw.dtype] < dtypes.FLOATING:
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
             f"{dtypes.cpp_name(input._raw.dtype)}"
