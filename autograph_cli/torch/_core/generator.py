@@ -231,7 +231,7 @@ def bernoulli_each(stream: Stream, p: Array, dtype: npt.DTypeLike) -> Array:
         return stream.bernoulli_each(p, np.dtype(dtype))
     p = np.asarray(p)
     _require_floating(p.dtype, "bernoulli_tensor_cpu_p_")
-    if not bool(np.all((p >= 0) & (p <= 1))):
+    if not bool(((p >= 0) & (p <= 1)).all()):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     if p.dtype == FLOAT64:
         return (_unit53(stream, p.size).reshape(p.shape) < p).astype(dtype)
@@ -320,8 +320,9 @@ def multinomial(stream: Stream, weights: Array, count: int, replacement: bool = 
 
 
 def _unit24(stream: Stream, count: int) -> npt.NDArray[np.float32]:
-    bits = stream.bits32(count).astype(np.uint32) & np.uint32((1 << 24) - 1)
-    return bits.astype(FLOAT32) * np.float32(2.0**-24)
+    unit = (stream.bits32(count) & np.uint64((1 << 24) - 1)).astype(FLOAT32)
+    unit *= np.float32(2.0**-24)
+    return unit
 
 
 def _unit53(stream: Stream, count: int) -> npt.NDArray[np.float64]:

@@ -351,5 +351,7 @@ class Indexing:
         return out
 
     def nonzero(self, a: Array) -> Any:
-        positions = self.xp.nonzero(a if a.ndim else a.reshape(1))
-        return self.xp.stack(positions).T if a.ndim else self.xp.zeros((len(positions[0]), 0), "int64")
+        positions = (a if a.ndim else a.reshape(1)).nonzero()
+        if not a.ndim:
+            return self.xp.zeros((len(positions[0]), 0), "int64")
+        return self.xp.concatenate([p[None] for p in positions]).T

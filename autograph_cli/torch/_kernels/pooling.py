@@ -250,7 +250,10 @@ class Pooling:
         framed = self._framed(a, 0, kernel, stride, padding, one, out)
         total: Any = None
         for _, window in _windows(kernel, stride, one, out):
-            total = framed[window].copy() if total is None else total + framed[window]
+            if total is None:
+                total = framed[window].copy()
+            else:
+                total += framed[window]
         return total / self.placed(_counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor))
 
     avg_pool2d = avg_pool3d = avg_pool

@@ -37,6 +37,16 @@ def copy_of_view(kernel: str) -> Callable[..., Any]:
     return run
 
 
+KEPT = 1 << 14
+"""Elements of a mask that is kept."""
+
+
+@functools.lru_cache(maxsize=64)
+def triangle(rows: int, columns: int, diagonal: int) -> Any:
+    """Where the elements of a matrix are on a diagonal or below."""
+    return np.arange(diagonal, rows + diagonal)[:, None] >= np.arange(columns)
+
+
 @functools.lru_cache(maxsize=1 << 12)
 def _repeated(shape: tuple[int, ...], strides: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
     """The strides of an array that is repeated to a size: 0 along new dimensions and those of length 1."""
@@ -50,6 +60,7 @@ class Shapes:
 
     xp: Any
     picked: Any
+    placed: Any
     sum: Any
 
     def view(self, a: Array, size: Any) -> Any:
@@ -274,7 +285,8 @@ class Shapes:
     def _below(self, shape: tuple[int, ...], diagonal: int) -> Any:
         """Where the elements of matrices are on a diagonal or below."""
         rows, columns = shape[-2:]
-        return self.xp.arange(diagonal, rows + diagonal)[:, None] >= self.xp.arange(columns)
+        made = triangle if rows * columns <= KEPT else triangle.__wrapped__
+        return self.placed(made(rows, columns, diagonal))
 
     def repeat(self, a: Array, repeats: Any) -> Any:
         return self.xp.tile(a, repeats)
