@@ -14,6 +14,7 @@ class Attention:
 
     xp: Any
     number: Any
+    below: Any
     where: Any
     softmax: Any
     row_maxima: Any
@@ -37,8 +38,7 @@ class Attention:
         if mask is not None:
             scores = scores + mask
         if causal:
-            below = self.xp.tri(q.shape[-2], k.shape[-2], dtype=bool)
-            scores = self.where(below, scores, self.number(-math.inf, scores))
+            self.xp.copyto(scores, -math.inf, where=~self.below((q.shape[-2], k.shape[-2]), 0))
         return scores, factor
 
     @widened

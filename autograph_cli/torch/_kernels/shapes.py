@@ -277,12 +277,12 @@ class Shapes:
         return self.xp.concatenate((self.slice(a, dim, start, n, 1), self.slice(a, dim, 0, start, 1)), axis=dim)
 
     def tril(self, a: Array, diagonal: int = 0) -> Any:
-        return self.xp.where(self._below(a.shape, diagonal), a, a.dtype.type(0))
+        return self.xp.where(self.below(a.shape, diagonal), a, a.dtype.type(0))
 
     def triu(self, a: Array, diagonal: int = 0) -> Any:
-        return self.xp.where(self._below(a.shape, diagonal - 1), a.dtype.type(0), a)
+        return self.xp.where(self.below(a.shape, diagonal - 1), a.dtype.type(0), a)
 
-    def _below(self, shape: tuple[int, ...], diagonal: int) -> Any:
+    def below(self, shape: tuple[int, ...], diagonal: int) -> Any:
         """Where the elements of matrices are on a diagonal or below."""
         rows, columns = shape[-2:]
         made = triangle if rows * columns <= KEPT else triangle.__wrapped__
