@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._compiled import compiled
 
 Sizes = tuple[int, ...]
+_fast: Any = compiled("_kernels.fast_convolution")
 
 
 def output_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Sizes:
@@ -89,6 +91,10 @@ class Convolution:
     ) -> Any:
         """Every window of the padded image, or the first `out` of them: (N, C, kernel elements, window numbers)."""
         out = output_size(a.shape[2:], kernel, stride, padding, dilation) if out is None else out
+        if _fast and _fast.fits(a) and math.prod(kernel) > 1:
+            columns = np.empty((*a.shape[:2], math.prod(kernel), math.prod(out)), a.dtype)
+            _fast.columns(a, columns, kernel, stride, padding, dilation, out)
+            return columns
         windows = self.kernel_windows(a, kernel, stride, padding, dilation, out)
         return windows.reshape(*a.shape[:2], math.prod(kernel), math.prod(out))
 
@@ -114,6 +120,10 @@ class Convolution:
         """The sum of all `out` windows at their positions: the adjoint of `columns`. One addition per element of the
         kernel."""
         n, c = columns.shape[:2]
+        if _fast and len(size) < 3 and _fast.fits(columns):
+            image = np.empty((n, c, *size), columns.dtype)
+            _fast.images(columns, image, kernel, stride, padding, dilation, out)
+            return image
         columns = columns.reshape(n, c, *kernel, *out)
         image = self.xp.zeros((n, c, *(m + 2 * p for m, p in zip(size, padding, strict=True))), columns.dtype)
         for position in itertools.product(*map(range, kernel)):
@@ -130,9 +140,9 @@ class Convolution:
         n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
         if groups == o > 1 and weight.shape[1] == 1:
             return self._correlate_planes(a, weight, size, stride, padding, dilation)
+        rows = weight.reshape(groups, o // groups, math.prod(weight.shape[1:]))
         columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, size), groups)
-        product = self.matmul(weight.reshape(groups, o // groups, -1 if weight.size else columns.shape[2]), columns)
-        return product.reshape(n, o, *size)
+        return self.matmul(rows, columns).reshape(n, o, *size)
 
     def _spread(
         self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -161,6 +171,10 @@ class Convolution:
         flat = lines.reshape(n, rows.shape[0], rows.shape[2], math.prod(lines.shape[2:]))
         length = flat.shape[3]
         columns = self.matmul(rows, flat).reshape(n, c, math.prod(kernel), length)
+        if _fast and len(size) < 3 and _fast.fits(columns):
+            made = np.empty((n, c, *size), columns.dtype)
+            _fast.shifted_images(columns, made, kernel, padding, dilation, a.shape[2:])
+            return made
         steps = [d * math.prod(wide[i + 1 :]) for i, d in enumerate(dilation)]
         reach = sum((k - 1) * step for k, step in zip(kernel, steps, strict=True))
         image = self.xp.zeros((n, c, max(length + reach, math.prod(wide))), columns.dtype)
@@ -176,10 +190,10 @@ class Convolution:
         kernel = sizes[2:]
         if groups == sizes[0] > 1 and sizes[1] == 1:
             return self._plane_weights(a, grad, sizes, stride, padding, dilation)
-        columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, grad.shape[2:]), groups)
         n, o = grad.shape[:2]
         flat = self.xp.ascontiguousarray(grad).reshape(n, groups, o // groups, math.prod(grad.shape[2:]))
         # The longer matrix first: BLAS takes up to twice as long the other way round.
+        columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, grad.shape[2:]), groups)
         return self.xp.ascontiguousarray(self.matmul(columns, flat.swapaxes(2, 3)).sum(0).swapaxes(1, 2)).reshape(sizes)
 
     # ---------------------------------------------------------------- one plane each: every channel its own group
@@ -197,6 +211,10 @@ class Convolution:
     def _correlate_planes(
         self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
     ) -> Any:
+        if _fast and _fast.fits(a, weight):
+            made = np.empty((*a.shape[:2], *size), a.dtype)
+            _fast.correlate_planes(a, weight, made, stride, padding, dilation)
+            return made
         padded = self._padded(a, padding)
         out = self.xp.zeros((*a.shape[:2], *size), a.dtype)
         one = (-1, *[1] * len(size))
@@ -207,6 +225,10 @@ class Convolution:
     def _spread_planes(
         self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
     ) -> Any:
+        if _fast and _fast.fits(a, weight):
+            made = np.empty((*a.shape[:2], *size), a.dtype)
+            _fast.spread_planes(a, weight, made, stride, padding, dilation)
+            return made
         image = self._padded(self.xp.zeros((*a.shape[:2], *size), a.dtype), padding)
         one = (-1, *[1] * len(size))
         for tap, window in self._plane_windows(weight.shape[2:], a.shape[2:], stride, dilation):

@@ -11,9 +11,11 @@ import numpy as np
 
 from .._arrays import Array
 from .._arrays.meta import readable
+from .._compiled import compiled
 from .half_precision import widened
 
 Sizes = tuple[int, ...]
+_fast: Any = compiled("_kernels.fast_pooling")
 _FEW = 1 << 10
 """Windows for which one copy of all their elements costs less than a pass for each of them."""
 
@@ -152,6 +154,10 @@ class Pooling:
         """The largest element of each window, and its position in the flattened image."""
         size = a.shape[-len(kernel) :]
         out = pooled_size(size, kernel, stride, padding, dilation, ceil)
+        if _fast and _fast.fits(a, len(size)):
+            found = _fast.max_pool(a, kernel, stride, padding, dilation, out)
+            if found is not None:
+                return found
         if a.__class__ is np.ndarray and math.prod(a.shape[: -len(kernel)]) * math.prod(out) < _FEW:
             found = self._max_of_few(a, out, _table(size, kernel, stride, padding, dilation, out))
             if found is not None:
@@ -205,6 +211,10 @@ class Pooling:
     @widened
     def put_planes(self, grad: Array, sizes: Sizes, indices: Array, dims: int) -> Any:
         """Zeros of `sizes` with `grad` added at flat positions of each plane: the adjoint of picking."""
+        if _fast and _fast.fits(grad, 1):
+            made = _fast.put_planes(grad, sizes, indices, dims)
+            if made is not None:
+                return made
         plane = math.prod(sizes[-dims:])
         planes = math.prod(sizes[:-dims])
         lines = self.xp.arange(planes).reshape(-1, 1) * plane
@@ -247,13 +257,16 @@ class Pooling:
     ) -> Any:
         size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
         out = pooled_size(size, kernel, stride, padding, one, ceil)
-        framed = self._framed(a, 0, kernel, stride, padding, one, out)
         total: Any = None
-        for _, window in _windows(kernel, stride, one, out):
-            if total is None:
-                total = framed[window].copy()
-            else:
-                total += framed[window]
+        if _fast and _fast.fits(a, len(size)):
+            total = _fast.window_sums(a, kernel, stride, padding, out)
+        else:
+            framed = self._framed(a, 0, kernel, stride, padding, one, out)
+            for _, window in _windows(kernel, stride, one, out):
+                if total is None:
+                    total = framed[window].copy()
+                else:
+                    total += framed[window]
         return total / self.placed(_counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor))
 
     avg_pool2d = avg_pool3d = avg_pool
@@ -265,6 +278,8 @@ class Pooling:
         size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
         out = grad.shape[-len(kernel) :]
         share = grad / self.placed(_counts(grad.dtype, size, kernel, stride, padding, out, include_pad, divisor))
+        if _fast and _fast.fits(share, len(size)):
+            return _fast.window_sums_backward(share, size, kernel, stride, padding)
         framed = self._framed(self.xp.zeros(a.shape, grad.dtype), 0, kernel, stride, padding, one, out)
         for _, window in _windows(kernel, stride, one, out):
             framed[window] += share

@@ -1,0 +1,270 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Windows of images, copied out and added up: what `convolution.py` does with views of NumPy, element by element the same.
+
+Images of one or two spatial dimensions, float32 or float64, each array in one piece.
+"""
+
+import numpy as np
+
+cimport numpy as cnp
+from libc.string cimport memset
+
+from autograph_cli.torch._kernels.fast_arrays cimport Count, Geometry, geometry, inside, kind_of, real
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    #include <string.h>
+    #define COPY(size) for (; many--; to += to_apart, from += from_apart) { \
+        size_t at = 0; \
+        for (; at + size < bytes; at += size) memcpy(to + at, from + at, size); \
+        memcpy(to + bytes - size, from + bytes - size, size); }
+    /* Many runs of some bytes each, for which a call of memcpy takes longer than the copy; the last block of a run
+       may lie over the one before it. */
+    static void copy_runs(char *to, size_t to_apart, const char *from, size_t from_apart, size_t bytes, size_t many) {
+        if (bytes == 32) for (; many--; to += to_apart, from += from_apart) memcpy(to, from, 32);
+        else if (bytes >= 32) COPY(32)
+        else if (bytes >= 16) COPY(16)
+        else if (bytes >= 8) COPY(8)
+        else if (bytes) COPY(4)
+    }
+    """
+    void copy_runs(
+        char *to, size_t to_apart, const char *source, size_t from_apart, size_t bytes, size_t many
+    ) noexcept nogil
+
+def fits(*arrays):
+    """Whether these are arrays of float32 or float64 in one piece, all alike, of at most two spatial dimensions."""
+    cdef int kind = kind_of(arrays[0])
+    cdef object a
+    for a in arrays:
+        if kind_of(a) != kind or not 3 <= cnp.PyArray_NDIM(<cnp.ndarray>a) <= 4:
+            return False
+    return kind >= 0
+
+
+# ---------------------------------------------------------------- windows
+
+
+cdef void copy_windows(real *image, real *out, Count planes, Geometry *g) noexcept nogil:
+    cdef Count plane, ki, kj, i, j, across, down, top, bottom, low, high, step = g.stride[1], width = g.out[1]
+    cdef real *line
+    for plane in range(planes):
+        for ki in range(g.kernel[0]):
+            down = ki * g.dilation[0] - g.padding[0]
+            inside(g.size[0], down, g.stride[0], g.out[0], &top, &bottom)
+            for kj in range(g.kernel[1]):
+                across = kj * g.dilation[1] - g.padding[1]
+                inside(g.size[1], across, step, width, &low, &high)
+                if bottom - top < g.out[0] or high - low < width:
+                    memset(out, 0, g.out[0] * width * sizeof(real))
+                line = image + (down + top * g.stride[0]) * g.size[1] + across
+                if step == 1:
+                    copy_runs(
+                        <char *>(out + top * width + low),
+                        width * sizeof(real),
+                        <char *>(line + low),
+                        g.stride[0] * g.size[1] * sizeof(real),
+                        (high - low) * sizeof(real),
+                        bottom - top,
+                    )
+                else:
+                    for i in range(top, bottom):
+                        for j in range(low, high):
+                            out[i * width + j] = line[j * step]
+                        line += g.stride[0] * g.size[1]
+                out += g.out[0] * width
+        image += g.size[0] * g.size[1]
+
+
+def columns(cnp.ndarray a, cnp.ndarray to, kernel, stride, padding, dilation, out):
+    """Copy every window of the padded images (N, C, ...) to `to` (N, C, kernel elements, window numbers)."""
+    cdef Geometry g = geometry((<object>a).shape[2:], kernel, stride, padding, dilation, out)
+    cdef Count planes = cnp.PyArray_DIM(a, 0) * cnp.PyArray_DIM(a, 1)
+    cdef void *source = cnp.PyArray_DATA(a)
+    cdef void *target = cnp.PyArray_DATA(to)
+    cdef int kind = kind_of(a)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            copy_windows[float](<float *>source, <float *>target, planes, &g)
+        else:
+            copy_windows[double](<double *>source, <double *>target, planes, &g)
+
+# ---------------------------------------------------------------- sums of windows
+
+
+cdef void add_windows(real *image, real *columns, Count planes, Geometry *g) noexcept nogil:
+    cdef Count plane, ki, kj, i, j, across, down, top, bottom, low, high, step = g.stride[1], width = g.out[1]
+    cdef real *line
+    for plane in range(planes):
+        memset(image, 0, g.size[0] * g.size[1] * sizeof(real))
+        for ki in range(g.kernel[0]):
+            down = ki * g.dilation[0] - g.padding[0]
+            inside(g.size[0], down, g.stride[0], g.out[0], &top, &bottom)
+            for kj in range(g.kernel[1]):
+                across = kj * g.dilation[1] - g.padding[1]
+                inside(g.size[1], across, step, width, &low, &high)
+                line = image + (down + top * g.stride[0]) * g.size[1] + across
+                for i in range(top, bottom):
+                    if step == 1:
+                        for j in range(low, high):
+                            line[j] += columns[i * width + j]
+                    else:
+                        for j in range(low, high):
+                            line[j * step] += columns[i * width + j]
+                    line += g.stride[0] * g.size[1]
+                columns += g.out[0] * width
+        image += g.size[0] * g.size[1]
+
+
+def images(cnp.ndarray columns, cnp.ndarray to, kernel, stride, padding, dilation, out):
+    """Add all windows (N, C, kernel elements, window numbers) up at their positions in the images `to` (N, C, ...)."""
+    cdef Geometry g = geometry((<object>to).shape[2:], kernel, stride, padding, dilation, out)
+    cdef Count planes = cnp.PyArray_DIM(to, 0) * cnp.PyArray_DIM(to, 1)
+    cdef void *source = cnp.PyArray_DATA(columns)
+    cdef void *target = cnp.PyArray_DATA(to)
+    cdef int kind = kind_of(columns)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            add_windows[float](<float *>target, <float *>source, planes, &g)
+        else:
+            add_windows[double](<double *>target, <double *>source, planes, &g)
+
+
+cdef void add_shifted(
+    real *image, real *columns, real *wide, Count many, Count planes, Count length, Count line, Geometry *g
+) noexcept nogil:
+    cdef Count plane, ki, kj, i
+    cdef real *there
+    for plane in range(planes):
+        memset(wide, 0, many * sizeof(real))
+        for ki in range(g.kernel[0]):
+            for kj in range(g.kernel[1]):
+                there = wide + ki * g.dilation[0] * line + kj * g.dilation[1]
+                for i in range(length):
+                    there[i] += columns[i]
+                columns += length
+        there = wide + g.padding[0] * line + g.padding[1]
+        copy_runs(
+            <char *>image, g.size[1] * sizeof(real), <char *>there, line * sizeof(real), g.size[1] * sizeof(real), g.size[0]
+        )
+        image += g.size[0] * g.size[1]
+
+
+def shifted_images(cnp.ndarray columns, cnp.ndarray to, kernel, padding, dilation, out):
+    """As `images` with a stride of 1, of windows whose lines are as wide as the padded image's, the rest of them
+    full of 0: a shift of a whole plane for each element of the kernel."""
+    cdef Geometry g = geometry((<object>to).shape[2:], kernel, (1,) * len(kernel), padding, dilation, out)
+    cdef Count planes = cnp.PyArray_DIM(to, 0) * cnp.PyArray_DIM(to, 1), line = g.size[1] + 2 * g.padding[1]
+    cdef Count length = g.out[0] * line if cnp.PyArray_NDIM(to) == 4 else g.out[1]
+    cdef Count reach = (g.kernel[0] - 1) * g.dilation[0] * line + (g.kernel[1] - 1) * g.dilation[1]
+    cdef Count many = max(length + reach, (g.size[0] + 2 * g.padding[0]) * line)
+    cdef cnp.ndarray wide = np.empty(many, columns.dtype)
+    cdef void *source = cnp.PyArray_DATA(columns)
+    cdef void *target = cnp.PyArray_DATA(to)
+    cdef void *between = cnp.PyArray_DATA(wide)
+    cdef int kind = kind_of(columns)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            add_shifted[float](<float *>target, <float *>source, <float *>between, many, planes, length, line, &g)
+        else:
+            add_shifted[double](<double *>target, <double *>source, <double *>between, many, planes, length, line, &g)
+
+# ---------------------------------------------------------------- one plane each: every channel its own group
+
+
+cdef void correlate(real *image, real *weight, real *out, Count n, Count c, Geometry *g) noexcept nogil:
+    cdef Count plane, ki, kj, i, j, across, down, top, bottom, low, high, step = g.stride[1], width = g.out[1]
+    cdef real w, nothing
+    cdef real *line
+    cdef real *to
+    for plane in range(n * c):
+        memset(out, 0, g.out[0] * width * sizeof(real))
+        for ki in range(g.kernel[0]):
+            down = ki * g.dilation[0] - g.padding[0]
+            inside(g.size[0], down, g.stride[0], g.out[0], &top, &bottom)
+            for kj in range(g.kernel[1]):
+                w = weight[((plane % c) * g.kernel[0] + ki) * g.kernel[1] + kj]
+                nothing = 0 * w  # what the frame adds: a number unless the weight is none
+                across = kj * g.dilation[1] - g.padding[1]
+                inside(g.size[1], across, step, width, &low, &high)
+                if nothing != 0:
+                    for i in range(g.out[0]):
+                        for j in range(width):
+                            if not (top <= i < bottom and low <= j < high):
+                                out[i * width + j] += nothing
+                line = image + (down + top * g.stride[0]) * g.size[1] + across
+                for i in range(top, bottom):
+                    to = out + i * width
+                    if step == 1:
+                        for j in range(low, high):
+                            to[j] += line[j] * w
+                    else:
+                        for j in range(low, high):
+                            to[j] += line[j * step] * w
+                    line += g.stride[0] * g.size[1]
+        image += g.size[0] * g.size[1]
+        out += g.out[0] * width
+
+
+def correlate_planes(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray to, stride, padding, dilation):
+    """Each channel of the images correlated with its plane of the weight (C, 1, ...), into `to`."""
+    cdef Geometry g = geometry(
+        (<object>a).shape[2:], (<object>weight).shape[2:], stride, padding, dilation, (<object>to).shape[2:]
+    )
+    cdef Count n = cnp.PyArray_DIM(a, 0), c = cnp.PyArray_DIM(a, 1)
+    cdef void *source = cnp.PyArray_DATA(a)
+    cdef void *by = cnp.PyArray_DATA(weight)
+    cdef void *target = cnp.PyArray_DATA(to)
+    cdef int kind = kind_of(a)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            correlate[float](<float *>source, <float *>by, <float *>target, n, c, &g)
+        else:
+            correlate[double](<double *>source, <double *>by, <double *>target, n, c, &g)
+
+
+cdef void spread(real *image, real *weight, real *grad, Count n, Count c, Geometry *g) noexcept nogil:
+    cdef Count plane, ki, kj, i, j, across, down, top, bottom, low, high, step = g.stride[1], width = g.out[1]
+    cdef real w
+    cdef real *line
+    cdef real *by
+    for plane in range(n * c):
+        memset(image, 0, g.size[0] * g.size[1] * sizeof(real))
+        for ki in range(g.kernel[0]):
+            down = ki * g.dilation[0] - g.padding[0]
+            inside(g.size[0], down, g.stride[0], g.out[0], &top, &bottom)
+            for kj in range(g.kernel[1]):
+                w = weight[((plane % c) * g.kernel[0] + ki) * g.kernel[1] + kj]
+                across = kj * g.dilation[1] - g.padding[1]
+                inside(g.size[1], across, step, width, &low, &high)
+                line = image + (down + top * g.stride[0]) * g.size[1] + across
+                for i in range(top, bottom):
+                    by = grad + i * width
+                    if step == 1:
+                        for j in range(low, high):
+                            line[j] += by[j] * w
+                    else:
+                        for j in range(low, high):
+                            line[j * step] += by[j] * w
+                    line += g.stride[0] * g.size[1]
+        image += g.size[0] * g.size[1]
+        grad += g.out[0] * width
+
+
+def spread_planes(cnp.ndarray grad, cnp.ndarray weight, cnp.ndarray to, stride, padding, dilation):
+    """The adjoint of `correlate_planes`: images `to` from what its result is multiplied with."""
+    cdef Geometry g = geometry(
+        (<object>to).shape[2:], (<object>weight).shape[2:], stride, padding, dilation, (<object>grad).shape[2:]
+    )
+    cdef Count n = cnp.PyArray_DIM(to, 0), c = cnp.PyArray_DIM(to, 1)
+    cdef void *source = cnp.PyArray_DATA(grad)
+    cdef void *by = cnp.PyArray_DATA(weight)
+    cdef void *target = cnp.PyArray_DATA(to)
+    cdef int kind = kind_of(to)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            spread[float](<float *>target, <float *>by, <float *>source, n, c, &g)
+        else:
+            spread[double](<double *>target, <double *>by, <double *>source, n, c, &g)

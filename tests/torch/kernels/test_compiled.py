@@ -1,0 +1,163 @@
+"""Compiled kernels give the bits that NumPy's give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograph_cli.torch._compiled import compiled
+from autograph_cli.torch._kernels import convolution, cpu, pooling
+
+KINDS = ("float32", "float64")
+pytestmark = pytest.mark.skipif(
+    compiled("_kernels.fast_convolution") is None, reason="the package was installed without its compiled modules"
+)
+
+
+def numbers(kind: str, *shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape).astype(kind)
+
+
+def odd(kind: str, *shape: int) -> Any:
+    """Numbers with ties, infinities, both zeros and what is none among them."""
+    made = np.round(numbers(kind, *shape, seed=3) * 2)
+    flat = made.reshape(-1)
+    for i, value in enumerate((math.inf, -math.inf, math.nan, 1e30, -1e-30, math.inf)):
+        flat[i * 5 :: 37] = value
+    return made
+
+
+def spread_out(a: Any) -> Any:
+    """The same elements, not in one piece."""
+    wide = np.zeros((*a.shape[:-1], 2 * a.shape[-1]), a.dtype)
+    wide[..., ::2] = a
+    return wide[..., ::2]
+
+
+def same(found: Any, wanted: Any) -> None:
+    if isinstance(wanted, tuple):
+        assert len(found) == len(wanted)
+        for one, other in zip(found, wanted, strict=True):
+            same(one, other)
+        return
+    if wanted is None:
+        assert found is None
+        return
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    assert found.size == 0 or found.strides == wanted.strides
+    missing = np.isnan(wanted)
+    assert np.array_equal(missing, np.isnan(found))
+    assert np.where(missing, 0, found).tobytes() == np.where(missing, 0, wanted).tobytes()
+
+
+def both(monkeypatch: Any, module: Any, run: Callable[[], Any]) -> None:
+    """The same with the compiled kernels of a module and without."""
+    assert module._fast is not None
+    with np.errstate(all="ignore"):
+        found = run()
+        monkeypatch.setattr(module, "_fast", None)
+        wanted = run()
+    same(found, wanted)
+
+
+# ---------------------------------------------------------------- windows: image, kernel, stride, padding, dilation
+
+WINDOWS = [
+    ((2, 3, 7, 9), (3, 2), (1, 1), (0, 0), (1, 1)),
+    ((2, 3, 12, 12), (5, 5), (1, 1), (0, 0), (1, 1)),
+    ((1, 1, 5, 5), (3, 3), (1, 1), (1, 1), (1, 1)),
+    ((2, 2, 9, 8), (3, 3), (2, 3), (1, 1), (1, 1)),
+    ((2, 2, 9, 8), (2, 2), (2, 2), (0, 0), (1, 1)),
+    ((1, 4, 11, 10), (3, 2), (1, 2), (2, 1), (2, 3)),
+    ((3, 2, 40), (3,), (1,), (1,), (2,)),
+    ((3, 2, 17), (4,), (3,), (2,), (1,)),
+    ((1, 1, 1, 1), (1, 1), (1, 1), (0, 0), (1, 1)),
+    ((0, 3, 6, 6), (3, 3), (1, 1), (0, 0), (1, 1)),
+    ((1, 2, 5, 6, 7), (2, 3, 2), (1, 2, 1), (0, 1, 1), (1, 1, 2)),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape, kernel, stride, padding, dilation", WINDOWS)
+@pytest.mark.parametrize("groups", ["one", "every"])
+def test_convolution(
+    monkeypatch: Any,
+    kind: str,
+    make: Any,
+    shape: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: str,
+) -> None:
+    channels = shape[1]
+    weight = numbers(kind, channels if groups == "every" else 4, 1 if groups == "every" else channels, *kernel, seed=1)
+    image, none = make(kind, *shape), (0,) * len(kernel)
+    geometry = (stride, padding, dilation, False, none, channels if groups == "every" else 1)
+    grad = numbers(kind, *cpu.convolution(image, weight, None, *geometry).shape, seed=2)
+
+    def run() -> Any:
+        return (
+            cpu.convolution(image, weight, None, *geometry),
+            *cpu.convolution_backward(grad, image, weight, *geometry, (True, True, True)),
+            cpu.im2col(image, kernel, dilation, padding, stride),
+            cpu.convolution(grad, weight, None, stride, padding, dilation, True, none, geometry[-1]),
+        )
+
+    both(monkeypatch, convolution, run)
+
+
+def test_convolution_of_images_that_are_not_in_one_piece(monkeypatch: Any) -> None:
+    image, weight = spread_out(numbers("float32", 2, 3, 8, 8)), numbers("float32", 4, 3, 3, 3)
+    both(
+        monkeypatch,
+        convolution,
+        lambda: cpu.convolution(image, weight, None, (1, 1), (1, 1), (1, 1), False, (0, 0), 1),
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape, kernel, stride, padding, dilation", WINDOWS)
+@pytest.mark.parametrize("ceil", [False, True])
+def test_pooling(
+    monkeypatch: Any,
+    kind: str,
+    make: Any,
+    shape: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil: bool,
+) -> None:
+    image, padding = make(kind, *shape), tuple(min(p, k // 2) for p, k in zip(padding, kernel, strict=True))
+
+    def run() -> Any:
+        best, places = cpu.max_pool(image, kernel, stride, padding, dilation, ceil)
+        mean = cpu.avg_pool(image, kernel, stride, padding, ceil, True, None)
+        inner = cpu.avg_pool(image, kernel, stride, padding, ceil, False, None)
+        return (
+            best + 0,  # of zeros of both signs the compiled kernel takes the first, NumPy's maximum either
+            places,
+            cpu.put_planes(best, image.shape, places, len(kernel)),
+            mean,
+            inner,
+            cpu.avg_pool(image, kernel, stride, padding, ceil, True, 3),
+            cpu.avg_pool_backward(mean, image, kernel, stride, padding, ceil, True, None),
+            cpu.avg_pool_backward(inner, image, kernel, stride, padding, ceil, False, None),
+        )
+
+    both(monkeypatch, pooling, run)
+
+
+def test_pooling_refuses_positions_outside_of_the_plane() -> None:
+    grad, places = numbers("float32", 1, 1, 2, 2), np.full((1, 1, 2, 2), 99)
+    with pytest.raises(IndexError):
+        cpu.put_planes(grad, (1, 1, 4, 4), places, 2)
