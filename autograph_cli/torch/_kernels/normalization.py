@@ -6,7 +6,10 @@ import math
 from typing import Any
 
 from .._arrays import Array
+from .._compiled import compiled
 from .half_precision import widened_beside
+
+_fast: Any = compiled("_kernels.fast_rows")
 
 
 def folded(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, int], int, tuple[int, ...]]:
@@ -31,9 +34,10 @@ class Normalization:
     @widened_beside
     def native_layer_norm(self, a: Array, shape: Any, weight: Array, bias: Array, eps: float) -> Any:
         lead = a.ndim - len(shape)
-        out, mean, rstd = self._normalized(self._in_rows(a, lead), eps)
+        weight, bias = (None if part is None else part.reshape(-1) for part in (weight, bias))
+        out, mean, rstd = self._normalized(self._in_rows(a, lead), eps, weight, bias)
         beside = (*a.shape[:lead], *[1] * len(shape))
-        return self._affine(out.reshape(a.shape), weight, bias), mean.reshape(beside), rstd.reshape(beside)
+        return out.reshape(a.shape), mean.reshape(beside), rstd.reshape(beside)
 
     def _in_rows(self, a: Array, lead: int) -> Any:
         """The same elements row by row, the first `lead` dimensions folded into one and so the others."""
@@ -47,17 +51,24 @@ class Normalization:
                 out = change(out, part, out=out if part.dtype == out.dtype else None)
         return out
 
-    def _normalized(self, a: Array, eps: float) -> Any:
-        """Of each row: its normal form, its mean and 1 / deviation."""
+    def _normalized(self, a: Array, eps: float, weight: Array = None, bias: Array = None) -> Any:
+        """Of each row: its normal form, times `weight` plus `bias`; its mean and 1 / deviation."""
         count = self.number(max(a.shape[-1], 1), a)
         mean = self.row_sums(a) / count
+        if _fast and _fast.fits(a, weight, bias):
+            out = _fast.subtract_rows(a, mean)
+            rstd = self._deviation(self.row_products(out, out), count, eps)
+            _fast.scale_rows(out, rstd, weight, bias)
+            return out, mean, rstd
         out = a - mean
         rstd = self._deviation(self.row_products(out, out), count, eps)
         out *= rstd
-        return out, mean, rstd
+        return self._affine(out, weight, bias), mean, rstd
 
     def _deviation(self, squares: Any, count: Any, eps: float) -> Any:
         """1 / deviation, from sums of squares."""
+        if _fast and _fast.fits(squares):
+            return _fast.deviations(squares, count, eps)
         squares /= count
         squares += self.number(eps, squares)
         return self.number(1, squares) / self.xp.sqrt(squares)
@@ -65,11 +76,24 @@ class Normalization:
     def _normalized_back(self, scaled: Any, normal: Any, rstd: Any) -> Any:
         """The gradient by the rows that were normalized, from the gradient `scaled` of the result `normal`."""
         count = self.number(max(normal.shape[-1], 1), normal)
+        if _fast and _fast.fits(scaled, normal, rstd):
+            products, sums = self.row_products(scaled, normal), self.row_sums(scaled)
+            return _fast.normalized_back(scaled, normal, products, sums, rstd, count)
         inner = normal * (self.row_products(scaled, normal) / count)
         inner += self.row_sums(scaled) / count
         self.xp.subtract(scaled, inner, out=inner)
         inner *= rstd
         return inner
+
+    def _normal_rows(self, a: Array, mean: Any, rstd: Any) -> Any:
+        """Rows less their mean, divided by their deviation."""
+        if _fast and _fast.fits(a, mean, rstd):
+            normal = _fast.subtract_rows(a, mean)
+            _fast.scale_rows(normal, rstd)
+            return normal
+        normal = a - mean
+        normal *= rstd
+        return normal
 
     @widened_beside
     def native_layer_norm_backward(
@@ -78,8 +102,7 @@ class Normalization:
         """The gradients of input, weight and bias; an empty array for each that `mask` does not ask for."""
         lead, none = a.ndim - len(shape), self.xp.empty(0, a.dtype)
         rstd, g = rstd.reshape(-1, 1), self._in_rows(grad, lead)
-        normal = self._in_rows(a, lead) - mean.reshape(-1, 1)
-        normal *= rstd
+        normal = self._normal_rows(self._in_rows(a, lead), mean.reshape(-1, 1), rstd)
         image = none
         if mask[0]:
             image = self._normalized_back(g if weight is None else g * weight.reshape(-1), normal, rstd).reshape(
@@ -92,6 +115,10 @@ class Normalization:
         )
 
     # ---------------------------------------------------------------- channels
+
+    def _each_plane(self, x: Any, a: Array) -> Any:
+        """A number of each channel as one of each image's plane."""
+        return None if x is None else self.xp.tile(x, len(a))
 
     def _by_channel(self, x: Any, a: Array) -> Any:
         return x if a.ndim == 1 else x.reshape(1, -1, *[1] * (a.ndim - 2))
@@ -114,6 +141,11 @@ class Normalization:
         if training:
             count = self.number(self._each_channel(a), a)
             mean = self.channel_sums(a) / count
+            if _fast and a.ndim > 2 and _fast.fits(a, mean, weight, bias):
+                out = _fast.subtract_rows(a, self._each_plane(mean, a))
+                rstd = self._deviation(self.channel_sums(out, out), count, eps)
+                _fast.scale_and_shift_rows(out, *(self._each_plane(part, a) for part in (rstd, weight, bias)))
+                return out, mean, rstd
             out = a - self._by_channel(mean, a)
             rstd = self._deviation(self.channel_sums(out, out), count, eps)
             out *= self._by_channel(rstd, a)
@@ -158,13 +190,22 @@ class Normalization:
         by_weight = by_bias = none
         if mask[2] or (mask[0] and training):
             by_bias = self.channel_sums(grad)
+        planes = _fast and a.ndim > 2 and _fast.fits(grad, a, mean, rstd, weight)
         if mask[1] or (mask[0] and training):
-            normal = a - self._by_channel(mean, a)
-            normal *= self._by_channel(rstd, a)
+            if planes:
+                normal = _fast.subtract_rows(a, self._each_plane(mean, a))
+                _fast.scale_rows(normal, self._each_plane(rstd, a))
+            else:
+                normal = a - self._by_channel(mean, a)
+                normal *= self._by_channel(rstd, a)
             by_weight = self.channel_sums(grad, normal)
         image = none
         if mask[0] and training:
             count = self.number(self._each_channel(a), a)
+            if planes:
+                rest = (self._each_plane(part, a) for part in (by_weight, by_bias, slope.reshape(-1)))
+                image = _fast.normalized_back(grad, normal, *rest, count)
+                return image, by_weight if mask[1] else none, by_bias if mask[2] else none
             normal *= self._by_channel(by_weight / count, a)
             normal += self._by_channel(by_bias / count, a)
             image = self.xp.subtract(grad, normal, out=normal)
@@ -188,8 +229,7 @@ class Normalization:
         self, grad: Array, a: Array, mean: Any, rstd: Any, weight: Array, groups: int, mask: Array
     ) -> Any:
         rstd = rstd.reshape(-1, 1)
-        normal = a.reshape(len(rstd), a[:1].size // groups) - mean.reshape(-1, 1)
-        normal *= rstd
+        normal = self._normal_rows(a.reshape(len(rstd), a[:1].size // groups), mean.reshape(-1, 1), rstd)
         scaled = grad if weight is None else grad * self._by_channel(weight, a)
         return (
             self._normalized_back(scaled.reshape(normal.shape), normal, rstd).reshape(a.shape) if mask[0] else None,

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays import Array
+from .._compiled import compiled
 from .half_precision import widened
+
+_fast: Any = compiled("_kernels.fast_rows")
 
 
 class Softmax:
@@ -24,10 +27,19 @@ class Softmax:
             return self.xp.ones_like(a)[()]
         if a.size == 0:
             return a
+        if self._by_rows(dim, a):
+            power = _fast.below_maxima(a)
+            self.xp.exp(power, out=power)
+            _fast.divide_rows(power, self.row_sums(power))
+            return power
         power = a - self._maximum(a, dim)
         self.xp.exp(power, out=power)
         power /= self._total(power, dim)
         return power
+
+    def _by_rows(self, dim: int, *arrays: Array) -> bool:
+        """Whether compiled passes over rows do it."""
+        return bool(_fast) and dim in (-1, arrays[0].ndim - 1) and _fast.fits(*arrays)
 
     def _maximum(self, a: Array, dim: int) -> Any:
         if dim == a.ndim - 1 or dim == -1:
@@ -44,6 +56,9 @@ class Softmax:
         if grad.ndim == 0:
             return grad - grad
         weighted = grad * output
+        if self._by_rows(dim, weighted, output):
+            _fast.subtract_scaled_rows(weighted, output, self.row_sums(weighted))
+            return weighted
         weighted -= output * self._total(weighted, dim)
         return weighted
 
@@ -53,6 +68,10 @@ class Softmax:
             return a - a
         if a.size == 0:
             return a
+        if self._by_rows(dim, a):
+            centered = _fast.below_maxima(a)
+            total = self.row_sums(self.xp.exp(centered))
+            return _fast.subtract_rows(centered, self.xp.log(total, out=total), centered)
         centered = a - self._maximum(a, dim)
         centered -= self.xp.log(self._total(self.xp.exp(centered), dim))
         return centered
@@ -62,6 +81,8 @@ class Softmax:
         if grad.ndim == 0:
             return grad - grad
         power = self.xp.exp(output)
+        if self._by_rows(dim, grad, power):
+            return _fast.scaled_rows_from(power, grad, self.row_sums(grad))
         power *= self._total(grad, dim)
         return self.xp.subtract(grad, power, out=power)
 

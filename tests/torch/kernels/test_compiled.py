@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch._compiled import compiled
-from autograph_cli.torch._kernels import convolution, cpu, pooling
+from autograph_cli.torch._kernels import convolution, cpu, normalization, pooling, softmax, sums
 
 KINDS = ("float32", "float64")
 pytestmark = pytest.mark.skipif(
@@ -54,12 +54,13 @@ def same(found: Any, wanted: Any) -> None:
     assert np.where(missing, 0, found).tobytes() == np.where(missing, 0, wanted).tobytes()
 
 
-def both(monkeypatch: Any, module: Any, run: Callable[[], Any]) -> None:
-    """The same with the compiled kernels of a module and without."""
+def both(monkeypatch: Any, module: Any, run: Callable[[], Any], *others: Any) -> None:
+    """The same with the compiled kernels of a module, and of others, and without."""
     assert module._fast is not None
     with np.errstate(all="ignore"):
         found = run()
-        monkeypatch.setattr(module, "_fast", None)
+        for each in (module, *others):
+            monkeypatch.setattr(each, "_fast", None)
         wanted = run()
     same(found, wanted)
 
@@ -161,3 +162,91 @@ def test_pooling_refuses_positions_outside_of_the_plane() -> None:
     grad, places = numbers("float32", 1, 1, 2, 2), np.full((1, 1, 2, 2), 99)
     with pytest.raises(IndexError):
         cpu.put_planes(grad, (1, 1, 4, 4), places, 2)
+
+
+# ---------------------------------------------------------------- rows
+
+ROWS = [
+    (1,),
+    (3,),
+    (2, 1),
+    (1, 7),
+    (4, 4),
+    (3, 5, 8),
+    (5, 17),
+    (2, 130),
+    (40, 16),
+    (64, 33),
+    (9, 300),
+    (70, 64),
+    (2, 20000),
+    (0, 4),
+    (4, 0),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape", ROWS)
+def test_softmax(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
+    a, grad = make(kind, *shape), numbers(kind, *shape, seed=1)
+
+    def run() -> Any:
+        made = [
+            softmax_of(x, dim)
+            for x in (a, spread_out(a))
+            for dim in (-1, 0)
+            for softmax_of in (cpu.softmax, cpu.log_softmax)
+        ]
+        return (*made, cpu.softmax_backward(grad, made[0], -1), cpu.log_softmax_backward(grad, made[1], -1))
+
+    both(monkeypatch, softmax, run, sums)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape", ROWS)
+def test_sums_of_rows(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
+    a, b = make(kind, *shape), numbers(kind, *shape, seed=1)
+    both(monkeypatch, sums, lambda: (cpu.row_sums(a), cpu.row_products(a, b), cpu.row_sums(spread_out(a))))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("affine", [(True, True), (True, False), (False, True), (False, False)])
+def test_layer_norm(monkeypatch: Any, kind: str, make: Any, shape: Any, affine: Any) -> None:
+    a, grad, inner = make(kind, *shape), numbers(kind, *shape, seed=1), shape[-2:] if len(shape) > 2 else shape[-1:]
+    weight, bias = (numbers(kind, *inner, seed=2 + i) if wanted else None for i, wanted in enumerate(affine))
+
+    def run() -> Any:
+        made = cpu.native_layer_norm(a, inner, weight, bias, 1e-5)
+        back = cpu.native_layer_norm_backward(grad, a, inner, *made[1:], weight, bias, (True, affine[0], affine[1]))
+        return (*made, *back)
+
+    both(monkeypatch, normalization, run, sums)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape", [(4, 4), (2, 4, 3), (3, 4, 5, 5), (8, 4, 16, 16), (0, 4, 3), (1, 4, 1, 1), (2, 4, 0)])
+@pytest.mark.parametrize("affine", [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_and_group_norm(monkeypatch: Any, kind: str, make: Any, shape: Any, affine: Any, training: bool) -> None:
+    a, grad, channels = make(kind, *shape), numbers(kind, *shape, seed=1), shape[1]
+    weight, bias = (numbers(kind, channels, seed=2 + i) if wanted else None for i, wanted in enumerate(affine))
+    running = numbers(kind, channels, seed=5), abs(numbers(kind, channels, seed=6))
+
+    def run() -> Any:
+        made = cpu.native_batch_norm(a, weight, bias, *running, training, 0.1, 1e-5)
+        mask = (True, affine[0], affine[1])
+        back = cpu.native_batch_norm_backward(grad, a, weight, *running, *made[1:], training, 1e-5, mask)
+        group = cpu.native_group_norm(a, weight, bias, 2, 1e-5) if a.size else ()
+        return (
+            *made,
+            *back,
+            *group,
+            *(cpu.native_group_norm_backward(grad, a, *group[1:], weight, 2, mask) if group else ()),
+        )
+
+    both(monkeypatch, normalization, run, sums)

@@ -1,0 +1,371 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Passes over the rows of a matrix, with a number for each row: what softmax and the normalizations are made of.
+
+Each element is computed by the operations that `softmax.py` and `normalization.py` have NumPy do one after the other,
+rounded one by one. Exponentials and long sums are NumPy's and BLAS's there as well as here. Arrays of float32 or
+float64, each in one piece.
+"""
+
+import numpy as np
+
+cimport numpy as cnp
+from libc.math cimport sqrt, sqrtf
+
+from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    #include <stddef.h>
+    /* The largest number of a row: 16 side by side, without branches. */
+    #define LARGEST(name, real) static real name(const real *a, ptrdiff_t n) { \
+        real top[16], most = a[0]; \
+        ptrdiff_t i = 1, k; \
+        if (n >= 16) { \
+            for (k = 0; k < 16; k++) top[k] = a[k]; \
+            for (i = 16; i + 16 <= n; i += 16) for (k = 0; k < 16; k++) top[k] = a[i + k] > top[k] ? a[i + k] : top[k]; \
+            for (k = 0; k < 16; k++) most = top[k] > most ? top[k] : most; } \
+        for (; i < n; i++) most = a[i] > most ? a[i] : most; \
+        return most; }
+    LARGEST(largest_f, float)
+    LARGEST(largest_d, double)
+    """
+    float largest_f(const float *a, Count n) noexcept nogil
+    double largest_d(const double *a, Count n) noexcept nogil
+
+cdef extern from "numpy/arrayobject.h":
+    cnp.ndarray PyArray_NewLikeArray(cnp.ndarray prototype, cnp.NPY_ORDER order, void *descr, int subok)
+
+
+def fits(*arrays):
+    """Whether these are arrays of float32 or float64 in one piece, all of one dtype, with a dimension at least and an
+    element."""
+    cdef int kind = kind_of(arrays[0])
+    cdef object a
+    for a in arrays:
+        if a is not None and (kind_of(a) != kind or not cnp.PyArray_NDIM(<cnp.ndarray>a) or not cnp.PyArray_SIZE(a)):
+            return False
+    return kind >= 0
+
+
+cdef inline cnp.ndarray like(cnp.ndarray a):
+    return PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0)
+
+
+cdef inline cnp.ndarray a_number_each(cnp.ndarray a):
+    """An array for one number of each row, which is of length 1."""
+    cdef cnp.npy_intp shape[64]
+    cdef int i, last = cnp.PyArray_NDIM(a) - 1
+    for i in range(last):
+        shape[i] = cnp.PyArray_DIM(a, i)
+    shape[last] = 1
+    return cnp.PyArray_SimpleNew(last + 1, shape, cnp.PyArray_TYPE(a))
+
+
+cdef inline Count length(cnp.ndarray a) noexcept:
+    return cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 1)
+
+
+cdef inline void *data(cnp.ndarray a) noexcept:
+    return cnp.PyArray_DATA(a)
+
+# ---------------------------------------------------------------- sums and maxima
+
+
+cdef real pairwise(const real *a, Count n) noexcept nogil:
+    """The sum in the order of NumPy's `add.reduce` along a row."""
+    cdef Count i, half
+    cdef real r[8]
+    cdef real total
+    if n < 8:
+        total = 0
+        for i in range(n):
+            total += a[i]
+        return total
+    if n <= 128:
+        for i in range(8):
+            r[i] = a[i]
+        for half in range(8, n - n % 8, 8):
+            for i in range(8):
+                r[i] += a[half + i]
+        total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
+        for i in range(n - n % 8, n):
+            total += a[i]
+        return total
+    half = n // 2
+    half -= half % 8
+    return pairwise(a, half) + pairwise(a + half, n - half)
+
+
+cdef void sum_rows(const real *a, real *out, Count many, Count n) noexcept nogil:
+    cdef Count i
+    for i in range(many):
+        out[i] = pairwise(a + i * n, n) + 0
+
+
+def row_sums(cnp.ndarray a):
+    """`add.reduce(a, axis=-1, keepdims=True)`."""
+    cdef cnp.ndarray out = a_number_each(a)
+    cdef Count n = length(a), many = cnp.PyArray_SIZE(out)
+    if kind_of(a) == cnp.NPY_FLOAT:
+        sum_rows(<float *>data(a), <float *>data(out), many, n)
+    else:
+        sum_rows(<double *>data(a), <double *>data(out), many, n)
+    return out
+
+# ---------------------------------------------------------------- softmax
+
+
+cdef void center(const real *a, real *out, Count many, Count n) noexcept nogil:
+    cdef Count i, j
+    cdef real top
+    for i in range(many):
+        if real is float:
+            top = largest_f(a, n)
+        else:
+            top = largest_d(a, n)
+        for j in range(n):
+            out[j] = a[j] - top
+        a += n
+        out += n
+
+
+def below_maxima(cnp.ndarray a):
+    """Each element less the largest number of its row. What is no number is so still: the sum of the row has it."""
+    cdef cnp.ndarray out = like(a)
+    cdef Count n = length(a), many = cnp.PyArray_SIZE(a) // n
+    cdef void *source = data(a)
+    cdef void *target = data(out)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    with nogil:
+        if narrow:
+            center(<float *>source, <float *>target, many, n)
+        else:
+            center(<double *>source, <double *>target, many, n)
+    return out
+
+
+cdef void divide(real *a, const real *by, Count many, Count n) noexcept nogil:
+    cdef Count i, j
+    cdef real total
+    for i in range(many):
+        total = by[i]
+        for j in range(n):
+            a[j] = a[j] / total
+        a += n
+
+
+def divide_rows(cnp.ndarray a, cnp.ndarray by):
+    """`a /= by`."""
+    cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
+    cdef void *source = data(a)
+    cdef void *each = data(by)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    with nogil:
+        if narrow:
+            divide(<float *>source, <float *>each, many, n)
+        else:
+            divide(<double *>source, <double *>each, many, n)
+
+
+cdef void subtract(const real *a, const real *by, real *out, Count many, Count n) noexcept nogil:
+    cdef Count i, j
+    cdef real each
+    for i in range(many):
+        each = by[i]
+        for j in range(n):
+            out[j] = a[j] - each
+        a += n
+        out += n
+
+
+def subtract_rows(cnp.ndarray a, cnp.ndarray by, cnp.ndarray out=None):
+    """`a - by`, into `out` if it is given."""
+    out = like(a) if out is None else out
+    cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
+    cdef void *source = data(a)
+    cdef void *each = data(by)
+    cdef void *target = data(out)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    with nogil:
+        if narrow:
+            subtract(<float *>source, <float *>each, <float *>target, many, n)
+        else:
+            subtract(<double *>source, <double *>each, <double *>target, many, n)
+    return out
+
+
+cdef void less_scaled(real *a, const real *b, const real *by, Count many, Count n) noexcept nogil:
+    cdef Count i, j
+    cdef real each
+    for i in range(many):
+        each = by[i]
+        for j in range(n):
+            a[j] = a[j] - b[j] * each
+        a += n
+        b += n
+
+
+def subtract_scaled_rows(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by):
+    """`a -= b * by`."""
+    cdef Count n = length(a), many = cnp.PyArray_SIZE(a) // n
+    cdef void *source = data(a)
+    cdef void *other = data(b)
+    cdef void *each = data(by)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    with nogil:
+        if narrow:
+            less_scaled(<float *>source, <float *>other, <float *>each, many, n)
+        else:
+            less_scaled(<double *>source, <double *>other, <double *>each, many, n)
+
+
+cdef void from_scaled(real *a, const real *b, const real *by, Count many, Count n) noexcept nogil:
+    cdef Count i, j
+    cdef real each
+    for i in range(many):
+        each = by[i]
+        for j in range(n):
+            a[j] = b[j] - a[j] * each
+        a += n
+        b += n
+
+
+def scaled_rows_from(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by):
+    """`b - a * by`, in the memory of `a`."""
+    cdef Count n = length(a), many = cnp.PyArray_SIZE(a) // n
+    cdef void *source = data(a)
+    cdef void *other = data(b)
+    cdef void *each = data(by)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    with nogil:
+        if narrow:
+            from_scaled(<float *>source, <float *>other, <float *>each, many, n)
+        else:
+            from_scaled(<double *>source, <double *>other, <double *>each, many, n)
+    return a
+
+# ---------------------------------------------------------------- normalizations
+
+
+cdef void deviate(real *squares, real count, real eps, Count many) noexcept nogil:
+    cdef Count i
+    cdef real x
+    for i in range(many):
+        x = squares[i] / count + eps
+        squares[i] = 1 / (sqrtf(x) if real is float else sqrt(x))
+
+
+def deviations(cnp.ndarray squares, double count, double eps):
+    """1 / sqrt(squares / count + eps), in place."""
+    if kind_of(squares) == cnp.NPY_FLOAT:
+        deviate[float](<float *>data(squares), count, eps, cnp.PyArray_SIZE(squares))
+    else:
+        deviate[double](<double *>data(squares), count, eps, cnp.PyArray_SIZE(squares))
+    return squares
+
+
+cdef void scale(
+    real *a, const real *by, const real *weight, const real *bias, Count many, Count n
+) noexcept nogil:
+    cdef Count i, j
+    cdef real each
+    for i in range(many):
+        each = by[i]
+        if weight != NULL and bias != NULL:
+            for j in range(n):
+                a[j] = a[j] * each * weight[j] + bias[j]
+        elif weight != NULL:
+            for j in range(n):
+                a[j] = a[j] * each * weight[j]
+        else:
+            for j in range(n):
+                a[j] = a[j] * each
+            if bias != NULL:
+                for j in range(n):
+                    a[j] = a[j] + bias[j]
+        a += n
+
+
+def scale_rows(cnp.ndarray a, cnp.ndarray by, cnp.ndarray weight=None, cnp.ndarray bias=None):
+    """`a * by * weight + bias`, in place; the last two have a number for each column, or are None."""
+    cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
+    cdef void *source = data(a)
+    cdef void *each = data(by)
+    cdef void *times = NULL if weight is None else data(weight)
+    cdef void *plus = NULL if bias is None else data(bias)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    with nogil:
+        if narrow:
+            scale(<float *>source, <float *>each, <float *>times, <float *>plus, many, n)
+        else:
+            scale(<double *>source, <double *>each, <double *>times, <double *>plus, many, n)
+
+
+cdef void shift_scaled(
+    real *a, const real *by, const real *weight, const real *bias, Count many, Count n
+) noexcept nogil:
+    cdef Count i, j
+    cdef real each, times, plus
+    for i in range(many):
+        each, times, plus = by[i], weight[i], bias[i]
+        for j in range(n):
+            a[j] = a[j] * each * times + plus
+        a += n
+
+
+def scale_and_shift_rows(cnp.ndarray a, cnp.ndarray by, cnp.ndarray weight=None, cnp.ndarray bias=None):
+    """`a * by * weight + bias`, in place, of which all but `a` have a number for each row; the last two may be None."""
+    if weight is None and bias is None:
+        scale_rows(a, by)
+        return
+    weight = np.ones_like(by) if weight is None else weight
+    bias = np.full_like(by, -0.0) if bias is None else bias  # to add it changes nothing, not even a zero
+    cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
+    cdef void *source = data(a)
+    cdef void *each = data(by)
+    cdef void *times = data(weight)
+    cdef void *plus = data(bias)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    with nogil:
+        if narrow:
+            shift_scaled(<float *>source, <float *>each, <float *>times, <float *>plus, many, n)
+        else:
+            shift_scaled(<double *>source, <double *>each, <double *>times, <double *>plus, many, n)
+
+
+cdef void back(
+    const real *scaled, const real *normal, const real *products, const real *sums, const real *rstd, real *out,
+    real count, Count many, Count n
+) noexcept nogil:
+    cdef Count i, j
+    cdef real along, across, each
+    for i in range(many):
+        along, across, each = products[i] / count, sums[i] / count, rstd[i]
+        for j in range(n):
+            out[j] = (scaled[j] - (normal[j] * along + across)) * each
+        scaled += n
+        normal += n
+        out += n
+
+
+def normalized_back(
+    cnp.ndarray scaled, cnp.ndarray normal, cnp.ndarray products, cnp.ndarray sums, cnp.ndarray rstd, double count
+):
+    """`(scaled - (normal * (products / count) + sums / count)) * rstd`."""
+    cdef cnp.ndarray out = like(scaled)
+    cdef Count many = cnp.PyArray_SIZE(rstd), n = cnp.PyArray_SIZE(scaled) // many
+    cdef void *a = data(scaled)
+    cdef void *b = data(normal)
+    cdef void *c = data(products)
+    cdef void *d = data(sums)
+    cdef void *e = data(rstd)
+    cdef void *target = data(out)
+    cdef bint narrow = kind_of(scaled) == cnp.NPY_FLOAT
+    with nogil:
+        if narrow:
+            back(<float *>a, <float *>b, <float *>c, <float *>d, <float *>e, <float *>target, <float>count, many, n)
+        else:
+            back(<double *>a, <double *>b, <double *>c, <double *>d, <double *>e, <double *>target, count, many, n)
+    return out
