@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays import Array
+from .._compiled import compiled
 from .half_precision import widened
+
+_fast: Any = compiled("_kernels.fast_pointwise")
 
 
 class Activation:
@@ -29,10 +32,18 @@ class Activation:
 
     @widened
     def silu(self, a: Array) -> Any:
+        if _fast and _fast.fits(a):
+            power = self.xp.negative(a)
+            self.xp.exp(power, out=power)
+            return _fast.silu(a, power, out=power)
         return a * self.sigmoid(a)
 
     @widened
     def silu_backward(self, grad: Array, a: Array) -> Any:
+        if _fast and _fast.fits(grad, a):
+            power = self.xp.negative(a)
+            self.xp.exp(power, out=power)
+            return _fast.silu_backward(grad, a, power, out=power)
         s, one = self.sigmoid(a), self.number(1, a)
         slope = one - s
         slope *= a
@@ -54,6 +65,10 @@ class Activation:
 
     @widened
     def elu(self, a: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
+        if _fast and _fast.fits(a):
+            low = _fast.elu_low(a, p=input_scale)
+            self.xp.expm1(low, out=low)
+            return _fast.elu(a, low, p=alpha * scale, q=scale, out=low)
         low = self.xp.expm1(self._times(self.at_most(a, self.number(0, a)), input_scale))
         return self.where(a <= 0, self._times(low, alpha * scale), self._times(a, scale))
 

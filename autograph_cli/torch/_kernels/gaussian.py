@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._compiled import compiled
 from ._series import ARTANH_ERF
 from .blockwise import by_blocks
+
+_fast: Any = compiled("_kernels.fast_pointwise")
+_special: Any = compiled("_kernels.fast_special")
 
 _STEP, _REACH, _ORDER = 64, 6, 6
 """Points of the table for each 1, the last of them, and derivatives for the last digit 1/128 at most from a point."""
@@ -29,6 +33,7 @@ def _erf_table() -> Any:
 
 _ERF = _erf_table()
 _NARROW = tuple(map(np.float32, ARTANH_ERF))
+_NARROW_ARRAY = np.array(_NARROW)
 _FAR = np.float32(4)
 """Beyond it erf is 1 in float32."""
 
@@ -41,6 +46,8 @@ class Gaussian:
 
     def error_function(self, a: Array) -> Any:
         """erf of numbers in double precision, to the last digit."""
+        if _special and _special.fits(a):
+            return _special.erf(a, _ERF)
         return by_blocks(self._erf_by_table, a) if a.ndim else self._erf_by_table(self.xp.asarray(a).reshape(1))[0]
 
     def _erf_by_table(self, a: Array) -> Any:
@@ -91,12 +98,26 @@ class Gaussian:
         found = by_blocks(run, *arrays) if shape else run(*(self.xp.asarray(x).reshape(1) for x in arrays))[0]
         return found if found.dtype == kind else found.astype(kind)
 
+    def _erf_of_root(self, a: Array) -> Any:
+        """erf(a / sqrt(2)), by compiled passes."""
+        if a.itemsize == 8:
+            return _special.erf(a, _ERF, math.sqrt(0.5))
+        inner = _fast.artanh_erf(a, _NARROW_ARRAY, p=math.sqrt(0.5))
+        return self.xp.tanh(inner, out=inner)
+
     def _gelu(self, a: Array) -> Any:
+        if _fast and _fast.fits(a):
+            found = self._erf_of_root(a)
+            return _fast.gelu_tanh(a, found, out=found)
         found = self._normal(a)
         found *= a
         return found
 
     def _gelu_backward(self, grad: Array, a: Array) -> Any:
+        if _fast and _fast.fits(grad, a):
+            slope = _fast.square_scaled(a, p=-0.5)
+            self.xp.exp(slope, out=slope)
+            return _fast.gelu_backward(grad, a, self._erf_of_root(a), p=1 / math.sqrt(2 * math.pi), out=slope)
         slope = a * a
         slope *= self.number(-0.5, a)
         self.xp.exp(slope, out=slope)
@@ -107,6 +128,9 @@ class Gaussian:
 
     def _gelu_inner(self, a: Array) -> Any:
         """The tanh that stands for the error function."""
+        if _fast and _fast.fits(a):
+            inner = _fast.gelu_inner(a, p=math.sqrt(2 / math.pi) * 0.044715, q=math.sqrt(2 / math.pi))
+            return self.xp.tanh(inner, out=inner)
         inner = a * a
         inner *= self.number(math.sqrt(2 / math.pi) * 0.044715, a)
         inner += self.number(math.sqrt(2 / math.pi), a)
@@ -115,6 +139,8 @@ class Gaussian:
 
     def _gelu_tanh(self, a: Array) -> Any:
         found = self._gelu_inner(a)
+        if _fast and _fast.fits(a):
+            return _fast.gelu_tanh(a, found, out=found)
         found += self.number(1, a)
         found *= self.number(0.5, a)
         found *= a
@@ -123,6 +149,9 @@ class Gaussian:
     def _gelu_tanh_backward(self, grad: Array, a: Array) -> Any:
         one, half = self.number(1, a), self.number(0.5, a)
         t = self._gelu_inner(a)
+        if _fast and _fast.fits(grad, a):
+            p, q = math.sqrt(2 / math.pi) * 3 * 0.044715, math.sqrt(2 / math.pi)
+            return _fast.gelu_tanh_backward(grad, a, t, p, q, t)
         slope = a * a
         slope *= self.number(math.sqrt(2 / math.pi) * 3 * 0.044715, a)
         slope += self.number(math.sqrt(2 / math.pi), a)

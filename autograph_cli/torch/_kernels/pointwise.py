@@ -12,6 +12,7 @@ import numpy as np
 from .._arrays import Array
 from .._arrays.lazy import flip
 from .._arrays.meta import readable
+from .._compiled import compiled
 from .._core.dtypes import (
     FROM_NUMPY,
     cast_number,
@@ -23,6 +24,7 @@ from .._core.dtypes import (
 from .._core.state import process_state
 from .half_precision import widened
 
+_fast: Any = compiled("_kernels.fast_pointwise")
 _REAL = (np.floating, np.integer, np.bool_)
 _REAL_NUMBERS = (int, float)
 _MANY = 4_096
@@ -261,6 +263,8 @@ class Pointwise:
             return one / (one + self.xp.exp(-a))
         power = self.xp.negative(a)
         self.xp.exp(power, out=power)
+        if _fast and _fast.fits(power):
+            return _fast.sigmoid(power, power, out=power)
         power += one
         return self.xp.divide(one, power, out=power)
 
@@ -437,6 +441,8 @@ class Pointwise:
         return self.xp.minimum(high, a) if a.dtype.char != "e" else self.xp.minimum(a, high)
 
     def threshold_backward(self, grad: Array, a: Array, threshold: Any) -> Any:
+        if _fast and _fast.fits(grad, a):
+            return _fast.threshold_backward(grad, a, p=threshold)
         return self.kept(grad, ~(a <= threshold))
 
     def kept(self, grad: Array, mask: Array) -> Any:
@@ -448,10 +454,14 @@ class Pointwise:
 
     @widened
     def tanh_backward(self, grad: Array, output: Any) -> Any:
+        if _fast and _fast.fits(grad, output):
+            return _fast.tanh_backward(grad, output)
         return grad * self.conj(self.number(1, output) - output * output)
 
     @widened
     def sigmoid_backward(self, grad: Array, output: Any) -> Any:
+        if _fast and _fast.fits(grad, output):
+            return _fast.sigmoid_backward(grad, output)
         return grad * self.conj((self.number(1, output) - output) * output)
 
     @widened

@@ -9,6 +9,7 @@ from .._compiled import compiled
 from .half_precision import widened
 
 _fast: Any = compiled("_kernels.fast_rows")
+_passes: Any = compiled("_kernels.fast_pointwise")
 
 
 class Softmax:
@@ -88,6 +89,11 @@ class Softmax:
 
     @widened
     def softplus(self, a: Array, beta: Any = 1, threshold: Any = 20) -> Any:
+        if _passes and _passes.fits(a):
+            scaled = a * self.number(beta, a)
+            self.xp.exp(scaled, out=scaled)
+            self.xp.log1p(scaled, out=scaled)
+            return _passes.softplus(a, scaled, p=beta, q=self.held(threshold, a), out=scaled)
         scaled = a if beta == 1 else a * self.number(beta, a)
         low = self.xp.log1p(self.xp.exp(scaled))
         return self.where(scaled > self.held(threshold, a), a, low if beta == 1 else low / self.number(beta, a))
@@ -98,6 +104,8 @@ class Softmax:
         return self.where(a * self.number(beta, a) > threshold, grad, grad * power / (power + self.number(1, a)))
 
     def leaky_relu(self, a: Array, negative_slope: Any = 0.01) -> Any:
+        if _passes and 0 <= negative_slope <= 1 and _passes.fits(a):
+            return _passes.leaky_relu(a, p=negative_slope)
         low = a * self.number(negative_slope, a)
         return self.xp.maximum(a, low) if 0 <= negative_slope <= 1 else self.where(a > 0, a, low)
 

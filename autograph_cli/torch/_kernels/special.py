@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._compiled import compiled
 from .._core.dtypes import cpp_name
 from .._core.state import process_state
 from . import _series as series, half_precision
+
+_fast: Any = compiled("_kernels.fast_special")
 
 Pieces = tuple[Any, Callable[[Any], Any]]
 BERNOULLI = tuple(
@@ -124,6 +127,9 @@ class Special:
     def _library(self, name: str, x: Any, series: Callable[[Any], Any]) -> Any:
         """A function of C's library where arrays are NumPy's (it is faster than NumPy can add up a series), else the
         series."""
+        if _fast and _fast.fits(x):
+            found = getattr(_fast, name)(x)
+            return series(x) if found is None else found
         if isinstance(x, np.ndarray):
             try:
                 return np.fromiter(map(getattr(math, name), x.ravel().tolist()), np.float64, x.size).reshape(x.shape)

@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 from autograph_cli.torch._compiled import compiled
-from autograph_cli.torch._kernels import convolution, cpu, normalization, pooling, softmax, sums
+from autograph_cli.torch._kernels import (
+    activation,
+    convolution,
+    cpu,
+    gaussian,
+    normalization,
+    pointwise,
+    pooling,
+    softmax,
+    special,
+    sums,
+)
 
 KINDS = ("float32", "float64")
 pytestmark = pytest.mark.skipif(
@@ -60,7 +71,8 @@ def both(monkeypatch: Any, module: Any, run: Callable[[], Any], *others: Any) ->
     with np.errstate(all="ignore"):
         found = run()
         for each in (module, *others):
-            monkeypatch.setattr(each, "_fast", None)
+            for name in ("_fast", "_passes", "_special"):
+                monkeypatch.setattr(each, name, None, raising=False)
         wanted = run()
     same(found, wanted)
 
@@ -250,3 +262,46 @@ def test_batch_and_group_norm(monkeypatch: Any, kind: str, make: Any, shape: Any
         )
 
     both(monkeypatch, normalization, run, sums)
+
+
+# ---------------------------------------------------------------- elements
+
+POINTWISE: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
+    "threshold_backward": (pointwise, lambda a, g: cpu.threshold_backward(g, a, 0)),
+    "threshold_backward of 0.1": (pointwise, lambda a, g: cpu.threshold_backward(g, a, 0.1)),
+    "tanh_backward": (pointwise, lambda a, g: cpu.tanh_backward(g, a)),
+    "sigmoid_backward": (pointwise, lambda a, g: cpu.sigmoid_backward(g, a)),
+    "sigmoid": (pointwise, lambda a, g: cpu.sigmoid(a)),
+    "silu": (activation, lambda a, g: cpu.silu(a)),
+    "silu_backward": (activation, lambda a, g: cpu.silu_backward(g, a)),
+    "elu": (activation, lambda a, g: cpu.elu(a)),
+    "selu": (activation, lambda a, g: cpu.elu(a, 1.67326, 1.0507)),
+    "celu": (activation, lambda a, g: cpu.celu(a, 0.7)),
+    "leaky_relu": (softmax, lambda a, g: cpu.leaky_relu(a, 0.1)),
+    "leaky_relu that rises": (softmax, lambda a, g: cpu.leaky_relu(a, -2)),
+    "softplus": (softmax, lambda a, g: cpu.softplus(a, 2, 3)),
+    "gelu": (gaussian, lambda a, g: cpu.gelu(a)),
+    "gelu_backward": (gaussian, lambda a, g: cpu.gelu_backward(g, a)),
+    "gelu by tanh": (gaussian, lambda a, g: cpu.gelu(a, "tanh")),
+    "gelu_backward by tanh": (gaussian, lambda a, g: cpu.gelu_backward(g, a, "tanh")),
+    "erf": (gaussian, lambda a, g: cpu.erf(a * 3)),
+    "erfc": (special, lambda a, g: cpu.erfc(a * 3)),
+    "lgamma": (special, lambda a, g: cpu.lgamma(abs(a) * 9 + a.dtype.type(0.01))),
+    "lgamma of either side": (special, lambda a, g: cpu.lgamma(g * 9)),
+    "lgamma with poles": (special, lambda a, g: cpu.lgamma(a)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 5), (7, 33), (300, 200)])
+@pytest.mark.parametrize("name", POINTWISE)
+def test_elements(monkeypatch: Any, kind: str, make: Any, shape: Any, name: str) -> None:
+    module, run = POINTWISE[name]
+    a, grad = make(kind, *shape), numbers(kind, *shape, seed=1)
+
+    def each() -> Any:
+        apart = (run(spread_out(a), grad), run(a, np.broadcast_to(grad[..., :1], a.shape))) if shape else ()
+        return (run(a, grad), *apart)
+
+    both(monkeypatch, module, each)

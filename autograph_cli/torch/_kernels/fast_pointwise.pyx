@@ -1,0 +1,136 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Passes over the elements of arrays, one for what NumPy does in several: what stands between exponentials and the like.
+
+A pass computes what `activation.py`, `gaussian.py`, `pointwise.py` and `softmax.py` have NumPy do one operation after
+the other, each rounded to the dtype. Its arguments are up to three arrays `a`, `b`, `c`, alike, float32 or float64 in
+one piece, and two numbers `p`, `q`; the result is a new array, or `out`.
+"""
+
+cimport numpy as cnp
+
+from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of
+
+cnp.import_array()
+
+ctypedef void (*Narrow)(const float *, const float *, const float *, float *, float, float, Count) noexcept nogil
+ctypedef void (*Wide)(const double *, const double *, const double *, double *, double, double, Count) noexcept nogil
+
+cdef extern from "numpy/arrayobject.h":
+    cnp.ndarray PyArray_NewLikeArray(cnp.ndarray prototype, cnp.NPY_ORDER order, void *descr, int subok)
+
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #if defined(__clang__)
+    #define ELEMENTS _Pragma("clang loop vectorize(assume_safety)")
+    #elif defined(__GNUC__)
+    #define ELEMENTS _Pragma("GCC ivdep")
+    #else
+    #define ELEMENTS
+    #endif
+    /* Wider registers where the processor has them: the same roundings. */
+    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+    #define CLONED __attribute__((target_clones("avx2", "default")))
+    #else
+    #define CLONED
+    #endif
+    #define FOR(real, name, ...) CLONED static void name(const real *a, const real *b, const real *c, real *out, \\
+        real p, real q, ptrdiff_t n) { ptrdiff_t i; const real one = 1, half = (real)0.5; (void)one; (void)half; \\
+        ELEMENTS for (i = 0; i < n; i++) { __VA_ARGS__ } }
+    #define PASS(name, ...) FOR(float, name##_f, typedef float real; __VA_ARGS__) \\
+        FOR(double, name##_d, typedef double real; __VA_ARGS__)
+
+    PASS(threshold_backward, out[i] = b[i] <= p ? 0 : a[i];)
+    PASS(tanh_backward, out[i] = a[i] * (one - b[i] * b[i]);)
+    PASS(sigmoid_backward, out[i] = a[i] * ((one - b[i]) * b[i]);)
+    PASS(leaky_relu, real low = a[i] * p; out[i] = low > a[i] ? low : a[i];)
+    PASS(elu_low, out[i] = (a[i] > 0 ? 0 : a[i]) * p;)
+    PASS(elu, out[i] = a[i] <= 0 ? b[i] * p : a[i] * q;)
+    PASS(softplus, out[i] = a[i] * p > q ? a[i] : b[i] / p;)
+    /* b, and c on the way back: exp(-x) */
+    PASS(sigmoid, out[i] = one / (b[i] + one);)
+    PASS(silu, out[i] = a[i] * (one / (b[i] + one));)
+    PASS(silu_backward, real s = one / (c[i] + one); out[i] = a[i] * (((one - s) * b[i] + one) * s);)
+    /* p, q: factors of x^3 and x in what tanh is taken of, which is b then, and c on the way back */
+    PASS(gelu_inner, out[i] = (a[i] * a[i] * p + q) * a[i];)
+    PASS(gelu_tanh, out[i] = (b[i] + one) * half * a[i];)
+    PASS(gelu_tanh_backward, real t = c[i];
+        out[i] = (((b[i] * b[i] * p + q) * b[i] * (one - t * t) + t + one) * half) * a[i];)
+    PASS(square_scaled, out[i] = a[i] * a[i] * p;)
+    /* b: x, c: erf(x / sqrt(2)), out: exp(-x^2 / 2) */
+    PASS(gelu_backward, out[i] = (out[i] * p * b[i] + (c[i] + one) * half) * a[i];)
+
+    /* x p(x^2) with the coefficients b, x cut off at -4 and 4 after it was multiplied with p: erf is its tanh */
+    #define ARTANH_ERF(real, name) CLONED static void name(const real *a, const real *b, const real *c, real *out, \
+        real p, real q, ptrdiff_t n) { ptrdiff_t i; \
+        const real b0 = b[0], b1 = b[1], b2 = b[2], b3 = b[3], b4 = b[4], b5 = b[5], b6 = b[6], b7 = b[7]; \
+        ELEMENTS for (i = 0; i < n; i++) { \
+            real x = a[i] * p, s; \
+            x = x < -4 ? -4 : x; \
+            x = x > 4 ? 4 : x; \
+            s = x * x; \
+            out[i] = (((((((s * b7 + b6) * s + b5) * s + b4) * s + b3) * s + b2) * s + b1) * s + b0) * x; } }
+    ARTANH_ERF(float, artanh_erf_f)
+    ARTANH_ERF(double, artanh_erf_d)
+
+    typedef struct { const char *name; void (*narrow)(const float *, const float *, const float *, float *, float, float,
+        ptrdiff_t); void (*wide)(const double *, const double *, const double *, double *, double, double, ptrdiff_t); } Pass;
+    #define ROW(name) {#name, name##_f, name##_d}
+    static const Pass PASSES[] = {ROW(threshold_backward), ROW(tanh_backward), ROW(sigmoid_backward), ROW(leaky_relu),
+        ROW(elu_low), ROW(elu), ROW(softplus), ROW(sigmoid), ROW(silu), ROW(silu_backward), ROW(gelu_inner),
+        ROW(gelu_tanh), ROW(gelu_tanh_backward), ROW(artanh_erf), ROW(square_scaled), ROW(gelu_backward), {NULL}};
+    """
+    ctypedef struct Pass:
+        const char *name
+        Narrow narrow
+        Wide wide
+
+    const Pass *PASSES
+
+
+cdef class Each:
+    """A pass of both dtypes."""
+
+    cdef Pass run
+
+    def __call__(self, cnp.ndarray a, cnp.ndarray b=None, cnp.ndarray c=None, double p=0, double q=0, cnp.ndarray out=None):
+        cdef void *first = cnp.PyArray_DATA(a)
+        cdef void *second = first if b is None else cnp.PyArray_DATA(b)
+        cdef void *third = first if c is None else cnp.PyArray_DATA(c)
+        out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0) if out is None else out
+        cdef void *to = cnp.PyArray_DATA(out)
+        cdef Count n = cnp.PyArray_SIZE(a)
+        if cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT:
+            with nogil:
+                self.run.narrow(<float *>first, <float *>second, <float *>third, <float *>to, <float>p, <float>q, n)
+        else:
+            with nogil:
+                self.run.wide(<double *>first, <double *>second, <double *>third, <double *>to, p, q, n)
+        return out
+
+
+def fits(*arrays):
+    """Whether these are arrays of float32 or float64 in one piece, of one shape and dtype, with a dimension at least."""
+    cdef int kind = kind_of(arrays[0])
+    if kind < 0 or not cnp.PyArray_NDIM(<cnp.ndarray>arrays[0]):
+        return False
+    for other in arrays[1:]:
+        if kind_of(other) != kind or not cnp.PyArray_SAMESHAPE(<cnp.ndarray>arrays[0], <cnp.ndarray>other):
+            return False
+    return True
+
+
+def _made():
+    """Each pass by its name."""
+    cdef Each each
+    cdef int i = 0
+    made = {}
+    while PASSES[i].name != NULL:
+        each = Each()
+        each.run = PASSES[i]
+        made[PASSES[i].name.decode()] = each
+        i += 1
+    return made
+
+
+globals().update(_made())

@@ -1,0 +1,171 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Functions of statistics, element by element in double precision: what `gaussian.py` and `special.py` compute.
+
+Arrays of float32 or float64 in one piece; the result is rounded to their dtype.
+"""
+
+cimport numpy as cnp
+from libc.math cimport M_PI, NAN, copysign, cos, erfc as erfc_of, fabs, floor, fmod, isfinite, isinf, log, round, sin
+
+from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    cnp.ndarray PyArray_NewLikeArray(cnp.ndarray prototype, cnp.NPY_ORDER order, void *descr, int subok)
+
+
+def fits(a):
+    """Whether this is an array of float32 or float64 in one piece, with a dimension at least."""
+    return kind_of(a) >= 0 and cnp.PyArray_NDIM(<cnp.ndarray>a) > 0
+
+# ---------------------------------------------------------------- the error function
+
+cdef enum:
+    STEP = 64
+    REACH = 6
+    ORDER = 6
+
+
+cdef void erf_by_table(const real *a, real *out, real scale, const double *table, Count n) noexcept nogil:
+    """The Taylor polynomial around the nearest of 769 points, `table[order][point]`."""
+    cdef Count i, k, at
+    cdef double x, near, position, total
+    cdef double rounder = 6755399441055744.0  # 1.5 * 2**52: what is added to it is rounded to a whole number
+    for i in range(n):
+        x = <double>(a[i] * scale)
+        near = -REACH if x < -REACH else x
+        near = REACH if near > REACH else near
+        position = near * STEP
+        position = (position + rounder) - rounder
+        near = near - position * (1.0 / STEP)
+        at = <Count>(position if position > -REACH * STEP else -REACH * STEP) + REACH * STEP
+        total = table[ORDER * (2 * REACH * STEP + 1) + at]
+        for k in range(ORDER - 1, -1, -1):
+            total = total * near + table[k * (2 * REACH * STEP + 1) + at]
+        out[i] = <real>copysign(total, x)
+
+
+def erf(cnp.ndarray a, cnp.ndarray table, double scale=1, cnp.ndarray out=None):
+    """erf(a * scale), with Taylor coefficients (orders, points)."""
+    out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0) if out is None else out
+    cdef Count n = cnp.PyArray_SIZE(a)
+    cdef void *source = cnp.PyArray_DATA(a)
+    cdef void *target = cnp.PyArray_DATA(out)
+    cdef double *points = <double *>cnp.PyArray_DATA(table)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    with nogil:
+        if narrow:
+            erf_by_table(<float *>source, <float *>target, <float>scale, points, n)
+        else:
+            erf_by_table(<double *>source, <double *>target, scale, points, n)
+    return out
+
+
+cdef void complement(const real *a, real *out, Count n) noexcept nogil:
+    cdef Count i
+    for i in range(n):
+        out[i] = <real>erfc_of(a[i])
+
+
+def erfc(cnp.ndarray a):
+    """1 - erf(a), as C's library has it."""
+    cdef cnp.ndarray out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0)
+    cdef Count n = cnp.PyArray_SIZE(a)
+    cdef void *source = cnp.PyArray_DATA(a)
+    cdef void *target = cnp.PyArray_DATA(out)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    with nogil:
+        if narrow:
+            complement(<float *>source, <float *>target, n)
+        else:
+            complement(<double *>source, <double *>target, n)
+    return out
+
+# ---------------------------------------------------------------- the gamma function
+
+# Lanczos' approximation with the numbers and in the order of Python's math.lgamma.
+cdef double[13] ABOVE = [
+    23531376880.410759688572007674451636754734846804940, 42919803642.649098768957899047001988850926355848959,
+    35711959237.355668049440185451547166705960488635843, 17921034426.037209699919755754458931112671403265390,
+    6039542586.3520280050642916443072979210699388420708, 1439720407.3117216736632230727949123939715485786372,
+    248874557.86205415651146038641322942321632125127801, 31426415.585400194380614231628318205362874684987640,
+    2876370.6289353724412254090516208496135991145378768, 186056.26539522349504029498971604569928220784236328,
+    8071.6720023658162106380029022722506138218516325024, 210.82427775157934587250973392071336271166969580291,
+    2.5066282746310002701649081771338373386264310793408,
+]
+cdef double[13] BELOW = [
+    0.0, 39916800.0, 120543840.0, 150917976.0, 105258076.0, 45995730.0, 13339535.0, 2637558.0, 357423.0, 32670.0,
+    1925.0, 66.0, 1.0,
+]
+cdef double G = 6.024680040776729583740234375, LOG_PI = 1.144729885849400174143427351353058711647
+
+
+cdef double lanczos_sum(double x) noexcept nogil:
+    cdef double above = 0, below = 0
+    cdef int i
+    if x < 5:
+        for i in range(12, -1, -1):
+            above = above * x + ABOVE[i]
+            below = below * x + BELOW[i]
+    else:
+        for i in range(13):
+            above = above / x + ABOVE[i]
+            below = below / x + BELOW[i]
+    return above / below
+
+
+cdef double sine_of_pi(double x) noexcept nogil:
+    cdef double y = fmod(x, 2.0)
+    cdef int n = <int>round(2.0 * y)
+    if n == 0:
+        return sin(M_PI * y)
+    if n == 1:
+        return cos(M_PI * (y - 0.5))
+    if n == 2:
+        return sin(M_PI * (1.0 - y))
+    if n == 3:
+        return -cos(M_PI * (y - 1.5))
+    return sin(M_PI * (y - 2.0))
+
+
+cdef double log_gamma(double x) noexcept nogil:
+    """NAN at a pole, too."""
+    cdef double size = fabs(x), r
+    if not isfinite(x):
+        return size
+    if x == floor(x) and x <= 2:
+        return 0 if x > 0 else NAN
+    if size < 1e-20:
+        return -log(size)
+    r = log(lanczos_sum(size)) - G
+    r += (size - 0.5) * (log(size + G - 0.5) - 1)
+    if x < 0:
+        r = LOG_PI - log(fabs(sine_of_pi(size))) - log(size) - r
+    return NAN if isinf(r) else r
+
+
+cdef bint log_gammas(const real *a, real *out, Count n) noexcept nogil:
+    cdef Count i
+    cdef double found
+    for i in range(n):
+        found = log_gamma(a[i])
+        if found != found and a[i] == a[i]:
+            return False
+        out[i] = <real>found
+    return True
+
+
+def lgamma(cnp.ndarray a):
+    """The logarithm of |gamma(a)|; None where Python refuses an element, which is a pole or too large."""
+    cdef cnp.ndarray out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0)
+    cdef Count n = cnp.PyArray_SIZE(a)
+    cdef void *source = cnp.PyArray_DATA(a)
+    cdef void *target = cnp.PyArray_DATA(out)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT, done
+    with nogil:
+        if narrow:
+            done = log_gammas(<float *>source, <float *>target, n)
+        else:
+            done = log_gammas(<double *>source, <double *>target, n)
+    return out if done else None
