@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._compiled import compiled
 from .activation import Activation
 from .attention import Attention
 from .bessel import Bessel
@@ -83,7 +84,7 @@ class Kernels(
     """All kernels over one array module, `xp`."""
 
     rules: Any = None
-    """The rules of optimizers that have a kernel of their own."""
+    """The rules of optimizers that have a kernel of their own: functions, and `fits(arrays)`."""
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
@@ -103,3 +104,4 @@ class Kernels(
 
 
 cpu = Kernels(np)
+cpu.rules = compiled("_kernels.fast_optimizers")

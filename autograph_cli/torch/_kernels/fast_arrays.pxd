@@ -3,6 +3,24 @@
 
 cimport numpy as cnp
 
+cdef extern from *:
+    """
+    /* Before a loop whose turns do not depend on each other, also where it writes over what it reads. */
+    #if defined(__clang__)
+    #define ELEMENTS _Pragma("clang loop vectorize(assume_safety)")
+    #elif defined(__GNUC__)
+    #define ELEMENTS _Pragma("GCC ivdep")
+    #else
+    #define ELEMENTS
+    #endif
+    /* Before a function, which then has the wider registers of the processor where there are some: the same roundings. */
+    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+    #define CLONED __attribute__((target_clones("avx2", "default")))
+    #else
+    #define CLONED
+    #endif
+    """
+
 ctypedef Py_ssize_t Count
 
 ctypedef fused real:

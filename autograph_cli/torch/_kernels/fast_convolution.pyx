@@ -38,10 +38,12 @@ def fits(*arrays):
     """Whether these are arrays of float32 or float64 in one piece, all alike, of at most two spatial dimensions."""
     cdef int kind = kind_of(arrays[0])
     cdef object a
+    if kind < 0:
+        return False
     for a in arrays:
         if kind_of(a) != kind or not 3 <= cnp.PyArray_NDIM(<cnp.ndarray>a) <= 4:
             return False
-    return kind >= 0
+    return True
 
 
 # ---------------------------------------------------------------- windows

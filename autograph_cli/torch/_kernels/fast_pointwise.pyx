@@ -21,19 +21,6 @@ cdef extern from "numpy/arrayobject.h":
 cdef extern from *:
     """
     #include <stddef.h>
-    #if defined(__clang__)
-    #define ELEMENTS _Pragma("clang loop vectorize(assume_safety)")
-    #elif defined(__GNUC__)
-    #define ELEMENTS _Pragma("GCC ivdep")
-    #else
-    #define ELEMENTS
-    #endif
-    /* Wider registers where the processor has them: the same roundings. */
-    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
-    #define CLONED __attribute__((target_clones("avx2", "default")))
-    #else
-    #define CLONED
-    #endif
     #define FOR(real, name, ...) CLONED static void name(const real *a, const real *b, const real *c, real *out, \\
         real p, real q, ptrdiff_t n) { ptrdiff_t i; const real one = 1, half = (real)0.5; (void)one; (void)half; \\
         ELEMENTS for (i = 0; i < n; i++) { __VA_ARGS__ } }

@@ -43,10 +43,12 @@ def fits(*arrays):
     element."""
     cdef int kind = kind_of(arrays[0])
     cdef object a
+    if kind < 0:
+        return False
     for a in arrays:
         if a is not None and (kind_of(a) != kind or not cnp.PyArray_NDIM(<cnp.ndarray>a) or not cnp.PyArray_SIZE(a)):
             return False
-    return kind >= 0
+    return True
 
 
 cdef inline cnp.ndarray like(cnp.ndarray a):

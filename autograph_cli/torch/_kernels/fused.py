@@ -172,6 +172,10 @@ class Rules:
     def __init__(self, fused: Fused) -> None:
         self._fused = fused
 
+    def fits(self, arrays: tuple[Any, ...]) -> bool:
+        """Whether the kernels take these arrays."""
+        return True
+
     def adam(self, f: Any, p: Any, grad: Any, state: tuple[Any, ...], numbers: tuple[Any, ...]) -> None:
         decay, shrink, *rest = numbers
         coupled = None if decay == 0 or shrink is not None else decay

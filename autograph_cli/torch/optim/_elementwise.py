@@ -154,11 +154,14 @@ class Elementwise(Optimizer):
         if group["maximize"]:
             g = -g
         if raw.dtype == f.dtype and raw.ndim:
-            arrays = tuple([materialize(t) for t in state])
-            in_parts = (raw.size > 2 * BLOCK and f.rules is None) or (not in_order and may_repeat(raw))
-            rule = self.rule if f.rules is None else getattr(f.rules, self.kernel, self.rule)
-            for part in _blocks((raw, g, *arrays)) if in_parts else ((raw, g, *arrays),):
-                rule(f, part[0], part[1], part[2:], numbers)
+            arrays = (raw, g, *[materialize(t) for t in state])
+            fused = None if f.rules is None else getattr(f.rules, self.kernel, None)
+            if fused is not None and f.rules.fits(arrays):
+                fused(f, raw, g, arrays[2:], numbers)
+            else:
+                in_parts = (raw.size > 2 * BLOCK and f.xp is np) or (not in_order and may_repeat(raw))
+                for part in _blocks(arrays) if in_parts else (arrays,):
+                    self.rule(f, part[0], part[1], part[2:], numbers)
         else:
             opened = [f.opened(t._raw) for t in (p, *state)]
             self.rule(f, opened[0], f.opened(g), tuple(opened[1:]), numbers)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autograph_cli.torch import optim
 from autograph_cli.torch._compiled import compiled
 from autograph_cli.torch._kernels import (
     activation,
@@ -22,6 +23,7 @@ from autograph_cli.torch._kernels import (
     special,
     sums,
 )
+from autograph_cli.torch._kernels.inplace import updates
 
 KINDS = ("float32", "float64")
 pytestmark = pytest.mark.skipif(
@@ -305,3 +307,55 @@ def test_elements(monkeypatch: Any, kind: str, make: Any, shape: Any, name: str)
         return (run(a, grad), *apart)
 
     both(monkeypatch, module, each)
+
+
+# ---------------------------------------------------------------- optimizers
+
+ADAM = {"plain": (0, None), "decay": (0.1, None), "decoupled": (0.1, 0.9), "decoupled without decay": (0, 1.0)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape", [(1,), (3, 5), (70, 33), (0,)])
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("rest", [0.1, 0.7])
+@pytest.mark.parametrize("decay", ADAM)
+def test_adam(kind: str, make: Any, shape: Any, largest: bool, rest: float, decay: str) -> None:
+    steps = (*ADAM[decay], rest, 0.999, 0.001, 0.3, 1e-8, -0.01)
+    in_turn(optim.Adam, "adam", kind, make, shape, 3 if largest else 2, steps)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape", [(1,), (3, 5), (70, 33), (0,)])
+@pytest.mark.parametrize(
+    "momentum, share, nesterov", [(0, 1, False), (0.9, None, False), (0.9, 1, True), (0.9, 0.4, False)]
+)
+@pytest.mark.parametrize("decay", [0, 0.1])
+def test_sgd(kind: str, make: Any, shape: Any, momentum: float, share: Any, nesterov: bool, decay: float) -> None:
+    in_turn(optim.SGD, "sgd", kind, make, shape, 1 if momentum else 0, (-0.1, momentum, share, decay, nesterov))
+
+
+def in_turn(optimizer: Any, name: str, kind: str, make: Any, shape: Any, states: int, steps: Any) -> None:
+    """Two steps by the compiled rule and by the composed one."""
+    made = []
+    for run in (getattr(cpu.rules, name), optimizer.rule):
+        p, grad, state = (
+            make(kind, *shape),
+            make(kind, *shape)[::-1].copy(),
+            tuple(abs(numbers(kind, *shape, seed=i)) for i in range(states)),
+        )
+        assert cpu.rules.fits((p, grad, *state))
+        with np.errstate(all="ignore"):
+            for _ in range(2):
+                run(updates(p), p, grad, state, steps)
+        made.append((p, *state))
+    same(*made)
+
+
+def test_rules_take_arrays_in_one_piece_only() -> None:
+    a = numbers("float32", 4, 6)
+    assert cpu.rules.fits((a, a))
+    assert not any(
+        map(cpu.rules.fits, [(a, spread_out(a)), (a.T, a), (a, a.astype("float64")), (a.astype("float16"),)])
+    )
