@@ -11,10 +11,12 @@ import numpy as np
 
 from .._arrays import Array
 from .._arrays.storages import empty_strided
+from .._compiled import compiled
 from .._core.errors import refused
 from .._core.memory_format import strides_of
 from .half_precision import widened
 
+_fast: Any = compiled("_kernels.fast_indexing")
 _FEW = 128
 """Elements for which it does not pay to work out where each is."""
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
@@ -23,6 +25,9 @@ _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 def all_below(index: Array, n: int) -> bool:
     """Whether all integers of an array of NumPy's are from 0 to n - 1: read without their signs, negative ones are too
     large."""
+    found = _fast.all_below(index, n) if _fast else None
+    if found is not None:
+        return bool(found)
     return bool(np.maximum.reduce(index.view(_UNSIGNED[index.itemsize]), axis=None) < n)
 
 
@@ -115,6 +120,10 @@ class Indexing:
     def gather(self, a: Array, dim: int, index: Any) -> Any:
         if not index.size:
             return self.xp.empty(index.shape, a.dtype)
+        if _fast and a.ndim:
+            read = _fast.gather(a, dim, index)
+            if read is not None:
+                return read
         row, along = self._row(a), self._row(index)
         lie = self._places(row, along, dim)
         found = row[self._indices_along(along, dim)] if lie is None else row.reshape(-1).take(lie)
@@ -138,6 +147,10 @@ class Indexing:
     def added_at(self, out: Any, positions: Any, values: Any) -> None:
         """`out[positions] += values`, also where positions repeat: many times faster in one dimension than in
         several."""
+        lead = len(positions) - 1
+        simple = _fast and all(p.__class__ is slice for p in positions[:lead])
+        if simple and _fast.add_slices(out, lead, positions[lead], values):
+            return
         several = out.ndim > 1 and values.dtype == out.dtype
         lie = self._positions(out, positions, values.size) if several else None
         if lie is None:
@@ -217,6 +230,10 @@ class Indexing:
 
     @widened
     def scatter_add(self, a: Array, dim: int, index: Any, src: Array) -> Any:
+        if _fast and a.ndim:
+            out = a.copy()
+            if _fast.scatter_add(out, dim, index, src):
+                return out
         return self._written(a, dim, index, src, self.added_at)
 
     _ufuncs = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}

@@ -9,10 +9,12 @@ import numpy as np
 
 from .._arrays import Array
 from .._arrays.meta import readable
+from .._compiled import compiled
 from .._core.errors import refused
 from .half_precision import widened
 from .indexing import all_below
 
+_fast: Any = compiled("_kernels.fast_indexing")
 MEAN, SUM = 1, 2
 
 
@@ -121,9 +123,13 @@ class Losses:
                 return losses[0], total if weight is None else weight[target]
             return losses, total
         positions, weights = self._class_weights(a, target, weight, ignore_index)
-        losses = -(
-            a[self._lines(a), positions] if a.ndim == 2 else self.xp.take_along_axis(a, positions[:, None], 1)[:, 0]
-        )
+        picked = _fast.gather(a, 1, positions[:, None]) if _fast else None
+        if picked is not None:
+            losses = -picked.reshape(target.shape)
+        elif a.ndim == 2:
+            losses = -a[self._lines(a), positions]
+        else:
+            losses = -self.xp.take_along_axis(a, positions[:, None], 1)[:, 0]
         if weights is not None:
             losses = self.where(weights == 0, self.number(0, a), losses * weights)
         total = self.number(losses.size, a) if weights is None else self.xp.add.reduce(weights, axis=None)

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._compiled import compiled
 from . import selection
 from .selection import ordered
 
+_fast: Any = compiled("_kernels.fast_order")
 Chosen = tuple[Any, Any]
 PARTED = 1 << 10
 """Elements from which a partition and the look for ties are faster than a sort."""
@@ -34,10 +36,13 @@ class OrderStatistics:
     def _stable_order(self, a: Array, dim: int) -> Any:
         return self.xp.argsort(ordered(a), axis=dim, kind="stable").astype("int64")
 
-    def _ranked(self, a: Array, k: int, dim: int, among_equals: Any) -> Any:
-        """The positions of the elements that a sort would put at place `k`; in rows where others equal that one,
-        `among_equals` chooses."""
-        if a.__class__ is not np.ndarray or not a.size:
+    def _ranked(self, a: Array, k: int, dim: int, among_equals: Any, few: int = 1) -> Any:
+        """The positions of the elements that a sort would put at place `k`; in rows where others equal that one, and in
+        fewer elements than `few`, `among_equals` chooses."""
+        found = _fast.kth(a, k) if _fast and dim in (-1, a.ndim - 1) else None
+        if found is not None:
+            return found
+        if a.__class__ is not np.ndarray or a.size < few:
             return among_equals(a, k, dim)
         a = ordered(a)
         found = self.slice(np.argpartition(a, k, axis=dim), dim, k, k + 1, 1).astype("int64")
@@ -59,8 +64,7 @@ class OrderStatistics:
     def median_dim(self, a: Array, dim: int, keepdim: bool) -> Chosen:
         if a.ndim == 0:
             return self._taken_at(a, None, dim, keepdim)
-        middle, stable = (a.shape[dim] - 1) // 2, self._in_stable_order
-        positions = stable(a, middle, dim) if a.size < PARTED else self._ranked(a, middle, dim, stable)
+        positions = self._ranked(a, (a.shape[dim] - 1) // 2, dim, self._in_stable_order, PARTED)
         if a.dtype.kind in "fV":
             missing = self.isnan(a)
             first = self.xp.argmax(missing, axis=dim, keepdims=True).astype("int64")

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._compiled import compiled
 from .half_precision import NARROW, widened
 
+_fast: Any = compiled("_kernels.fast_order")
 LARGE = 1 << 12
 """Elements from which sums are left to BLAS."""
 
@@ -107,12 +109,20 @@ class Reduction:
         wanted = dtype or a.dtype
         if wanted in NARROW:
             return self.cumsum(a, dim, np.dtype(np.float32)).astype(wanted)
+        if _fast and wanted == a.dtype:
+            found = _fast.accumulated(a, dim, False)
+            if found is not None:
+                return found
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumsum(a, axis=dim, dtype=dtype)
 
     @widened
     def cumprod(self, a: Array, dim: int, dtype: Any = None) -> Any:
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
+        if _fast and (dtype is None or dtype == a.dtype):
+            found = _fast.accumulated(a, dim, True)
+            if found is not None:
+                return found
         return a.astype(dtype or a.dtype) if a.ndim == 0 else self.xp.cumprod(a, axis=dim, dtype=dtype)
 
     def logsumexp(self, a: Array, dim: Any, keepdim: bool = False) -> Any:

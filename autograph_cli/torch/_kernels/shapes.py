@@ -11,9 +11,11 @@ import numpy as np
 
 from .._arrays import Array
 from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
+from .._compiled import compiled
 from .._core.dtypes import result_dtype
 from .selection import follows, largest_few, ordered, ranks, rejoined
 
+_fast: Any = compiled("_kernels.fast_order")
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
 
@@ -316,6 +318,10 @@ class Shapes:
         return self.picked(a, positions, dim), positions.astype("int64")
 
     def topk(self, a: Array, k: int, dim: int, largest: bool, sorted: bool = True) -> Any:
+        if _fast and dim in (-1, a.ndim - 1) and (sorted or not follows(a)):
+            found = _fast.topk(a, k, largest)
+            if found is not None:
+                return found
         few = self._few_of_many(a, k, dim, largest)
         if few is not None:
             return few

@@ -15,10 +15,16 @@ from autograph_cli.torch._kernels import (
     activation,
     convolution,
     cpu,
+    embedding,
     gaussian,
+    indexing,
+    losses,
     normalization,
+    order_statistics,
     pointwise,
     pooling,
+    reduction,
+    shapes,
     softmax,
     special,
     sums,
@@ -307,6 +313,118 @@ def test_elements(monkeypatch: Any, kind: str, make: Any, shape: Any, name: str)
         return (run(a, grad), *apart)
 
     both(monkeypatch, module, each)
+
+
+# ---------------------------------------------------------------- positions and order
+
+
+def positions(n: int, *shape: int) -> Any:
+    return np.random.default_rng(4).integers(0, n, shape)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize(
+    "shape, dim, many",
+    [
+        ((5,), 0, 9),
+        ((4, 6), 1, 3),
+        ((4, 6), 0, 9),
+        ((3, 4, 5), 1, 6),
+        ((40, 30), 1, 30),
+        ((3, 0), 1, 0),
+        ((3, 4), 0, 0),
+    ],
+)
+def test_positions(monkeypatch: Any, kind: str, make: Any, shape: Any, dim: int, many: int) -> None:
+    a, along = make(kind, *shape), (*shape[:dim], many, *shape[dim + 1 :])
+    index, source, slices = (
+        positions(max(shape[dim], 1), *along),
+        numbers(kind, *along, seed=1),
+        positions(max(shape[dim], 1), many),
+    )
+
+    def run() -> Any:
+        made = cpu.gather(a, dim, index), cpu.scatter_add(a, dim, index, source), cpu.index_add(a, dim, slices, source)
+        apart = (
+            cpu.gather(spread_out(a), dim, index),
+            cpu.scatter_add(a, dim, index[::-1], source),
+            cpu.index_add(spread_out(a), dim, slices, source),
+        )
+        return (*made, *apart, cpu.index_add(a, dim, slices - shape[dim], source) if shape[dim] else a)
+
+    both(monkeypatch, indexing, run)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_tables(monkeypatch: Any, kind: str) -> None:
+    index, grad = positions(7, 4, 5), numbers(kind, 4, 5, 3)
+
+    def run() -> Any:
+        return cpu.embedding_dense_backward(grad, index, 7, 2, True), cpu.embedding(
+            grad[0], index % 5, -1, False, False
+        )
+
+    both(monkeypatch, indexing, run, embedding)
+
+
+@pytest.mark.parametrize(
+    "make", [positions, lambda n, *shape: -positions(n, *shape), lambda n, *shape: positions(2 * n, *shape)]
+)
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (0,)])
+def test_one_hot(monkeypatch: Any, make: Any, shape: Any) -> None:
+    a = np.asarray(make(6, *shape))
+    both(monkeypatch, embedding, lambda: cpu.one_hot(a, 6))
+
+
+@pytest.mark.parametrize("index", [[0, 4], [5, 0], [-1, 2], []])
+def test_all_below(monkeypatch: Any, index: Any) -> None:
+    a = np.array(index, "int64")
+    both(
+        monkeypatch,
+        indexing,
+        lambda: np.array([indexing.all_below(x, 5) for x in (a, a.astype("int32"), a[::-1]) if x.size]),
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape", [(3, 9), (4, 5, 6)])
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nll_loss(monkeypatch: Any, kind: str, make: Any, shape: Any, reduction: int, weighted: bool) -> None:
+    a, target = make(kind, *shape), positions(shape[1], shape[0], *shape[2:])
+    weight = abs(numbers(kind, shape[1])) if weighted else None
+    both(
+        monkeypatch,
+        losses,
+        lambda: tuple(cpu.nll_loss_forward(a, target, weight, reduction, ignored) for ignored in (-100, 1)),
+        indexing,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("shape", [shape for shape in ROWS if math.prod(shape) < 5000] + [(40, 60)])
+def test_order(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
+    a = make(kind, *shape)
+
+    def run() -> Any:
+        made: list[Any] = [f(a, dim) for f in (cpu.cumsum, cpu.cumprod) for dim in (0, -1)]
+        if a.size:
+            n = shape[-1]
+            for k in {1, 2, n // 2, n} & set(range(1, n + 1)):
+                made += [
+                    cpu.topk(a, k, dim, largest, in_order)
+                    for dim in (a.ndim - 1,)
+                    for largest in (True, False)
+                    for in_order in (True, False)
+                ]
+                made.append(cpu.kthvalue(a, k, a.ndim - 1, False))
+            made += [cpu.median_dim(a, a.ndim - 1, True), cpu.median_dim(a, 0, False)]
+        return tuple(made)
+
+    both(monkeypatch, order_statistics, run, shapes, reduction)
 
 
 # ---------------------------------------------------------------- optimizers
