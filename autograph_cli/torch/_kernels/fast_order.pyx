@@ -18,8 +18,33 @@ cdef enum:
     FEW = 32
 
 
+cdef void run_along(const real *a, real *out, Count rows, Count n, bint product) noexcept nogil:
+    """Four rows at a time, whose sums do not wait for each other."""
+    cdef Count i, j, k, many
+    cdef real last[4]
+    for i in range(0, rows, 4):
+        many = min(4, rows - i)
+        for k in range(many):
+            last[k] = out[k * n] = a[k * n]
+        if many == 4 and not product:
+            for j in range(1, n):
+                for k in range(4):
+                    last[k] = last[k] + a[k * n + j]
+                    out[k * n + j] = last[k]
+        else:
+            for j in range(1, n):
+                for k in range(many):
+                    last[k] = last[k] * a[k * n + j] if product else last[k] + a[k * n + j]
+                    out[k * n + j] = last[k]
+        a += 4 * n
+        out += 4 * n
+
+
 cdef void run_on(const real *a, real *out, Count before, Count n, Count behind, bint product) noexcept nogil:
     cdef Count i, j, k
+    if behind == 1:
+        run_along(a, out, before, n, product)
+        return
     for i in range(before):
         for k in range(behind):
             out[k] = a[k]

@@ -147,9 +147,8 @@ class Indexing:
     def added_at(self, out: Any, positions: Any, values: Any) -> None:
         """`out[positions] += values`, also where positions repeat: many times faster in one dimension than in
         several."""
-        lead = len(positions) - 1
-        simple = _fast and all(p.__class__ is slice for p in positions[:lead])
-        if simple and _fast.add_slices(out, lead, positions[lead], values):
+        simple = _fast and all(p.__class__ is slice for p in positions[:-1])
+        if simple and _fast.add_slices(out, len(positions) - 1, positions[-1], values):
             return
         several = out.ndim > 1 and values.dtype == out.dtype
         lie = self._positions(out, positions, values.size) if several else None
