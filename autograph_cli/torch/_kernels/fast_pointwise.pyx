@@ -121,3 +121,4 @@ def _made():
 
 
 globals().update(_made())
+del globals()["Each"]  # the recorder renames classes that a module shows, which a compiled one does not allow
