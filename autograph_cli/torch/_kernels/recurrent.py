@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._arrays import Array
+from .._compiled import compiled
+
+_fast: Any = compiled("_kernels.fast_recurrent")
 
 
 class Recurrent:
@@ -25,8 +28,14 @@ class Recurrent:
         gates += b_ih + b_hh
         out = xp.empty((steps, batch, n), input.dtype)
         one, onward = self.number(1, input), w_hh.T
+        between, cx = xp.empty((batch, n), input.dtype), xp.ascontiguousarray(cx)
+        fast = _fast and _fast.fits(gates, between, cx)
         for t in reversed(range(steps)) if reverse else range(steps):
             here, cell, h = gates[t], cells[t], out[t]
+            if fast:
+                _fast.step(here, hx @ onward, between, cx, cell, h)
+                hx, cx = h, cell
+                continue
             here += hx @ onward
             new = xp.tanh(here[:, 2 * n : 3 * n])
             xp.negative(here, out=here)
@@ -70,7 +79,15 @@ class Recurrent:
         steps, batch, n = output.shape
         _, gates, cells = self._workspace(workspace.view(input.dtype), steps, batch, n)
         derivatives, through = self._lstm_derivatives(gates, cells, self._earlier(cells, cx, reverse))
+        grad_output, grad_hy = self.xp.ascontiguousarray(grad_output), self.xp.ascontiguousarray(grad_hy)
+        grad_cy = grad_cy.copy("C")
+        fast = _fast and _fast.fits(gates, derivatives, through, grad_output, grad_hy, grad_cy)
         for t in range(steps) if reverse else reversed(range(steps)):
+            if fast:
+                here = derivatives[t]
+                _fast.step_back(grad_output[t], grad_hy, grad_cy, through[t], here, gates[t])
+                grad_hy = here.reshape(batch, 4 * n) @ w_hh
+                continue
             top = grad_output[t] + grad_hy
             grad_cy = grad_cy + top * through[t]
             here = derivatives[t]
@@ -102,6 +119,8 @@ class Recurrent:
     def _lstm_derivatives(self, gates: Any, cells: Any, before: Any) -> tuple[Any, Any]:
         """The derivative of each step's cell state, and for the last gate of its output, by the four gates before they
         are squashed, (steps, batch, 4, n); and that of the output by the cell state."""
+        if _fast and _fast.fits(gates, cells, before):
+            return _fast.derivatives(gates, cells, before)
         gates = gates.reshape(*cells.shape[:2], 4, -1)
         one, squashed = self.number(1, cells), self.xp.tanh(cells)
         derivatives = one - gates

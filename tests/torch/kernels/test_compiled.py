@@ -23,6 +23,7 @@ from autograph_cli.torch._kernels import (
     order_statistics,
     pointwise,
     pooling,
+    recurrent,
     reduction,
     shapes,
     softmax,
@@ -425,6 +426,33 @@ def test_order(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
         return tuple(made)
 
     both(monkeypatch, order_statistics, run, shapes, reduction)
+
+
+# ---------------------------------------------------------------- recurrent layers
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd])
+@pytest.mark.parametrize("steps, batch, features, n", [(1, 1, 1, 1), (3, 2, 4, 5), (4, 3, 2, 32)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_lstm(
+    monkeypatch: Any, kind: str, make: Any, steps: int, batch: int, features: int, n: int, reverse: bool
+) -> None:
+    x, (hx, cx) = make(kind, steps, batch, features), (numbers(kind, batch, n, seed=i) for i in (1, 2))
+    shapes = (4 * n, features), (4 * n, n), (4 * n,), (4 * n,)
+    weights = [numbers(kind, *shape, seed=3 + i) for i, shape in enumerate(shapes)]
+    grads = (
+        spread_out(numbers(kind, steps, batch, n, seed=9)),
+        numbers(kind, n, batch, seed=10).T,
+        np.broadcast_to(hx[:1], hx.shape),
+    )
+
+    def run() -> Any:
+        out, hy, cy, kept = cpu.mkldnn_rnn_layer(x, *weights, hx, cx, reverse)
+        back = cpu.mkldnn_rnn_layer_backward(x, *weights, hx, cx, out, hy, cy, *grads, reverse, kept)
+        return out, hy, cy, kept.view(kind), *back
+
+    both(monkeypatch, recurrent, run)
 
 
 # ---------------------------------------------------------------- optimizers
