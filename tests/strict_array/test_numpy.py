@@ -66,7 +66,7 @@ COMPUTES: dict[str, tuple[int, str]] = {
     "_ops/sparse.py": (5, REFUSED),
     "_ops/split_join.py": (3, TABLE),
     "_kernels/blockwise.py": (1, BRANCH),
-    "_kernels/gaussian.py": (6, TABLE),
+    "_kernels/gaussian.py": (7, TABLE),
     "_kernels/indexing.py": (6, BRANCH),
     "_kernels/inplace.py": (1, BRANCH),
     "_kernels/interpolate.py": (24, TABLE),

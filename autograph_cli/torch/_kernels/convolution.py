@@ -92,9 +92,7 @@ class Convolution:
         """Every window of the padded image, or the first `out` of them: (N, C, kernel elements, window numbers)."""
         out = output_size(a.shape[2:], kernel, stride, padding, dilation) if out is None else out
         if _fast and _fast.fits(a) and math.prod(kernel) > 1:
-            columns = np.empty((*a.shape[:2], math.prod(kernel), math.prod(out)), a.dtype)
-            _fast.columns(a, columns, kernel, stride, padding, dilation, out)
-            return columns
+            return _fast.columns(a, kernel, stride, padding, dilation, out)
         windows = self.kernel_windows(a, kernel, stride, padding, dilation, out)
         return windows.reshape(*a.shape[:2], math.prod(kernel), math.prod(out))
 
@@ -121,9 +119,7 @@ class Convolution:
         kernel."""
         n, c = columns.shape[:2]
         if _fast and len(size) < 3 and _fast.fits(columns):
-            image = np.empty((n, c, *size), columns.dtype)
-            _fast.images(columns, image, kernel, stride, padding, dilation, out)
-            return image
+            return _fast.images(columns, size, kernel, stride, padding, dilation, out)
         columns = columns.reshape(n, c, *kernel, *out)
         image = self.xp.zeros((n, c, *(m + 2 * p for m, p in zip(size, padding, strict=True))), columns.dtype)
         for position in itertools.product(*map(range, kernel)):
@@ -172,9 +168,7 @@ class Convolution:
         length = flat.shape[3]
         columns = self.matmul(rows, flat).reshape(n, c, math.prod(kernel), length)
         if _fast and len(size) < 3 and _fast.fits(columns):
-            made = np.empty((n, c, *size), columns.dtype)
-            _fast.shifted_images(columns, made, kernel, padding, dilation, a.shape[2:])
-            return made
+            return _fast.shifted_images(columns, size, kernel, padding, dilation, a.shape[2:])
         steps = [d * math.prod(wide[i + 1 :]) for i, d in enumerate(dilation)]
         reach = sum((k - 1) * step for k, step in zip(kernel, steps, strict=True))
         image = self.xp.zeros((n, c, max(length + reach, math.prod(wide))), columns.dtype)
@@ -212,9 +206,7 @@ class Convolution:
         self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
     ) -> Any:
         if _fast and _fast.fits(a, weight):
-            made = np.empty((*a.shape[:2], *size), a.dtype)
-            _fast.correlate_planes(a, weight, made, stride, padding, dilation)
-            return made
+            return _fast.correlate_planes(a, weight, size, stride, padding, dilation)
         padded = self._padded(a, padding)
         out = self.xp.zeros((*a.shape[:2], *size), a.dtype)
         one = (-1, *[1] * len(size))
@@ -226,9 +218,7 @@ class Convolution:
         self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
     ) -> Any:
         if _fast and _fast.fits(a, weight):
-            made = np.empty((*a.shape[:2], *size), a.dtype)
-            _fast.spread_planes(a, weight, made, stride, padding, dilation)
-            return made
+            return _fast.spread_planes(a, weight, size, stride, padding, dilation)
         image = self._padded(self.xp.zeros((*a.shape[:2], *size), a.dtype), padding)
         one = (-1, *[1] * len(size))
         for tap, window in self._plane_windows(weight.shape[2:], a.shape[2:], stride, dilation):

@@ -80,9 +80,15 @@ cdef void copy_windows(real *image, real *out, Count planes, Geometry *g) noexce
         image += g.size[0] * g.size[1]
 
 
-def columns(cnp.ndarray a, cnp.ndarray to, kernel, stride, padding, dilation, out):
-    """Copy every window of the padded images (N, C, ...) to `to` (N, C, kernel elements, window numbers)."""
+cdef inline cnp.ndarray empty(cnp.ndarray a, tuple rest):
+    """An array for as many images and channels as `a` has."""
+    return np.empty((<object>a).shape[:2] + rest, a.dtype)
+
+
+def columns(cnp.ndarray a, kernel, stride, padding, dilation, out):
+    """A copy of every window of the padded images (N, C, ...): (N, C, kernel elements, window numbers)."""
     cdef Geometry g = geometry((<object>a).shape[2:], kernel, stride, padding, dilation, out)
+    cdef cnp.ndarray to = empty(a, (g.kernel[0] * g.kernel[1], g.out[0] * g.out[1]))
     cdef Count planes = cnp.PyArray_DIM(a, 0) * cnp.PyArray_DIM(a, 1)
     cdef void *source = cnp.PyArray_DATA(a)
     cdef void *target = cnp.PyArray_DATA(to)
@@ -92,6 +98,7 @@ def columns(cnp.ndarray a, cnp.ndarray to, kernel, stride, padding, dilation, ou
             copy_windows[float](<float *>source, <float *>target, planes, &g)
         else:
             copy_windows[double](<double *>source, <double *>target, planes, &g)
+    return to
 
 # ---------------------------------------------------------------- sums of windows
 
@@ -120,9 +127,10 @@ cdef void add_windows(real *image, real *columns, Count planes, Geometry *g) noe
         image += g.size[0] * g.size[1]
 
 
-def images(cnp.ndarray columns, cnp.ndarray to, kernel, stride, padding, dilation, out):
-    """Add all windows (N, C, kernel elements, window numbers) up at their positions in the images `to` (N, C, ...)."""
-    cdef Geometry g = geometry((<object>to).shape[2:], kernel, stride, padding, dilation, out)
+def images(cnp.ndarray columns, size, kernel, stride, padding, dilation, out):
+    """Images (N, C, *size) in which all windows (N, C, kernel elements, window numbers) are added up."""
+    cdef Geometry g = geometry(size, kernel, stride, padding, dilation, out)
+    cdef cnp.ndarray to = empty(columns, tuple(size))
     cdef Count planes = cnp.PyArray_DIM(to, 0) * cnp.PyArray_DIM(to, 1)
     cdef void *source = cnp.PyArray_DATA(columns)
     cdef void *target = cnp.PyArray_DATA(to)
@@ -132,6 +140,7 @@ def images(cnp.ndarray columns, cnp.ndarray to, kernel, stride, padding, dilatio
             add_windows[float](<float *>target, <float *>source, planes, &g)
         else:
             add_windows[double](<double *>target, <double *>source, planes, &g)
+    return to
 
 
 cdef void add_shifted(
@@ -154,10 +163,11 @@ cdef void add_shifted(
         image += g.size[0] * g.size[1]
 
 
-def shifted_images(cnp.ndarray columns, cnp.ndarray to, kernel, padding, dilation, out):
+def shifted_images(cnp.ndarray columns, size, kernel, padding, dilation, out):
     """As `images` with a stride of 1, of windows whose lines are as wide as the padded image's, the rest of them
     full of 0: a shift of a whole plane for each element of the kernel."""
-    cdef Geometry g = geometry((<object>to).shape[2:], kernel, (1,) * len(kernel), padding, dilation, out)
+    cdef Geometry g = geometry(size, kernel, (1,) * len(kernel), padding, dilation, out)
+    cdef cnp.ndarray to = empty(columns, tuple(size))
     cdef Count planes = cnp.PyArray_DIM(to, 0) * cnp.PyArray_DIM(to, 1), line = g.size[1] + 2 * g.padding[1]
     cdef Count length = g.out[0] * line if cnp.PyArray_NDIM(to) == 4 else g.out[1]
     cdef Count reach = (g.kernel[0] - 1) * g.dilation[0] * line + (g.kernel[1] - 1) * g.dilation[1]
@@ -172,6 +182,7 @@ def shifted_images(cnp.ndarray columns, cnp.ndarray to, kernel, padding, dilatio
             add_shifted[float](<float *>target, <float *>source, <float *>between, many, planes, length, line, &g)
         else:
             add_shifted[double](<double *>target, <double *>source, <double *>between, many, planes, length, line, &g)
+    return to
 
 # ---------------------------------------------------------------- one plane each: every channel its own group
 
@@ -210,11 +221,10 @@ cdef void correlate(real *image, real *weight, real *out, Count n, Count c, Geom
         out += g.out[0] * width
 
 
-def correlate_planes(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray to, stride, padding, dilation):
-    """Each channel of the images correlated with its plane of the weight (C, 1, ...), into `to`."""
-    cdef Geometry g = geometry(
-        (<object>a).shape[2:], (<object>weight).shape[2:], stride, padding, dilation, (<object>to).shape[2:]
-    )
+def correlate_planes(cnp.ndarray a, cnp.ndarray weight, out, stride, padding, dilation):
+    """Each channel of the images correlated with its plane of the weight (C, 1, ...): (N, C, *out)."""
+    cdef Geometry g = geometry((<object>a).shape[2:], (<object>weight).shape[2:], stride, padding, dilation, out)
+    cdef cnp.ndarray to = empty(a, tuple(out))
     cdef Count n = cnp.PyArray_DIM(a, 0), c = cnp.PyArray_DIM(a, 1)
     cdef void *source = cnp.PyArray_DATA(a)
     cdef void *by = cnp.PyArray_DATA(weight)
@@ -225,6 +235,7 @@ def correlate_planes(cnp.ndarray a, cnp.ndarray weight, cnp.ndarray to, stride, 
             correlate[float](<float *>source, <float *>by, <float *>target, n, c, &g)
         else:
             correlate[double](<double *>source, <double *>by, <double *>target, n, c, &g)
+    return to
 
 
 cdef void spread(real *image, real *weight, real *grad, Count n, Count c, Geometry *g) noexcept nogil:
@@ -255,11 +266,10 @@ cdef void spread(real *image, real *weight, real *grad, Count n, Count c, Geomet
         grad += g.out[0] * width
 
 
-def spread_planes(cnp.ndarray grad, cnp.ndarray weight, cnp.ndarray to, stride, padding, dilation):
-    """The adjoint of `correlate_planes`: images `to` from what its result is multiplied with."""
-    cdef Geometry g = geometry(
-        (<object>to).shape[2:], (<object>weight).shape[2:], stride, padding, dilation, (<object>grad).shape[2:]
-    )
+def spread_planes(cnp.ndarray grad, cnp.ndarray weight, size, stride, padding, dilation):
+    """The adjoint of `correlate_planes`: images (N, C, *size) from what its result is multiplied with."""
+    cdef Geometry g = geometry(size, (<object>weight).shape[2:], stride, padding, dilation, (<object>grad).shape[2:])
+    cdef cnp.ndarray to = empty(grad, tuple(size))
     cdef Count n = cnp.PyArray_DIM(to, 0), c = cnp.PyArray_DIM(to, 1)
     cdef void *source = cnp.PyArray_DATA(grad)
     cdef void *by = cnp.PyArray_DATA(weight)
@@ -270,3 +280,4 @@ def spread_planes(cnp.ndarray grad, cnp.ndarray weight, cnp.ndarray to, stride, 
             spread[float](<float *>target, <float *>by, <float *>source, n, c, &g)
         else:
             spread[double](<double *>target, <double *>by, <double *>source, n, c, &g)
+    return to
