@@ -120,7 +120,8 @@ class Recurrent:
         """The derivative of each step's cell state, and for the last gate of its output, by the four gates before they
         are squashed, (steps, batch, 4, n); and that of the output by the cell state."""
         if _fast and _fast.fits(gates, cells, before):
-            return _fast.derivatives(gates, cells, before)
+            derivatives, through = _fast.derivatives(gates, cells, before)
+            return derivatives, through
         gates = gates.reshape(*cells.shape[:2], 4, -1)
         one, squashed = self.number(1, cells), self.xp.tanh(cells)
         derivatives = one - gates
