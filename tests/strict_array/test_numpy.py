@@ -116,7 +116,7 @@ CLASSES: dict[str, tuple[int, str]] = {
     "_ops/protocols.py": (1, GIVEN),
     "_kernels/blockwise.py": (1, QUICK),
     "_kernels/conversion.py": (3, QUICK),
-    "_kernels/convolution.py": (2, QUICK),
+    "_kernels/convolution.py": (3, QUICK),
     "_kernels/cuda_kernels.py": (1, QUICK),
     "_kernels/embedding.py": (2, QUICK),
     "_kernels/indexing.py": (5, QUICK),

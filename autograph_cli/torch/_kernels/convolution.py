@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from .._compiled import compiled
 
 Sizes = tuple[int, ...]
 _fast: Any = compiled("_kernels.fast_convolution")
+_PART = 1 << 22
+"""Bytes of windows that are made and multiplied at a time, while they are in a cache of the processor."""
 
 
 def output_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Sizes:
@@ -137,22 +140,44 @@ class Convolution:
         if groups == o > 1 and weight.shape[1] == 1:
             return self._correlate_planes(a, weight, size, stride, padding, dilation)
         rows = weight.reshape(groups, o // groups, math.prod(weight.shape[1:]))
-        columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, size), groups)
-        return self.matmul(rows, columns).reshape(n, o, *size)
+
+        def multiply(part: slice) -> Any:
+            columns = self._grouped(self.columns(a[part], kernel, stride, padding, dilation, size), groups)
+            return self.matmul(rows, columns)
+
+        return self._by_parts(multiply, a, a.shape[1], kernel, size).reshape(n, o, *size)
+
+    def _by_parts(self, run: Callable[[slice], Any], a: Array, channels: int, kernel: Sizes, windows: Sizes) -> Any:
+        """`run(part)` of all images of `a`, as many at a time as have windows of some MiB."""
+        step = max(_PART // max(math.prod((a.itemsize, channels, *kernel, *windows)), 1), 1)
+        if a.__class__ is not np.ndarray or len(a) <= step or math.prod(kernel) == 1:
+            return run(slice(None))
+        first = run(slice(step))
+        made = self.xp.empty((len(a), *first.shape[1:]), first.dtype)
+        made[:step] = first
+        for start in range(step, len(a), step):
+            part = slice(start, start + step)
+            made[part] = run(part)
+        return made
 
     def _spread(
         self, a: Array, weight: Array, size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
     ) -> Any:
-        n, o, kernel = a.shape[0], weight.shape[0], weight.shape[2:]
+        o, kernel = weight.shape[0], weight.shape[2:]
         c = weight.shape[1] * groups
         if groups == o > 1 and c == o:
             return self._spread_planes(a, weight, size, stride, padding, dilation)
         rows = weight.reshape(groups, o // groups, math.prod(weight.shape[1:])).swapaxes(1, 2)
-        if set(stride) == {1}:
-            return self._spread_densely(a, rows, c, size, kernel, padding, dilation)
-        flat = self.xp.ascontiguousarray(a).reshape(n, groups, o // groups, math.prod(a.shape[2:]))
-        columns = self.matmul(rows, flat).reshape(n, c, math.prod(kernel), flat.shape[3])
-        return self.images(columns, size, kernel, stride, padding, dilation, a.shape[2:])
+
+        def multiply(part: slice) -> Any:
+            some = a[part]
+            if set(stride) == {1}:
+                return self._spread_densely(some, rows, c, size, kernel, padding, dilation)
+            flat = self.xp.ascontiguousarray(some).reshape(len(some), groups, o // groups, math.prod(a.shape[2:]))
+            columns = self.matmul(rows, flat).reshape(len(some), c, math.prod(kernel), flat.shape[3])
+            return self.images(columns, size, kernel, stride, padding, dilation, a.shape[2:])
+
+        return self._by_parts(multiply, a, c, kernel, a.shape[2:])
 
     def _spread_densely(
         self, a: Array, rows: Any, c: int, size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes
@@ -186,9 +211,14 @@ class Convolution:
             return self._plane_weights(a, grad, sizes, stride, padding, dilation)
         n, o = grad.shape[:2]
         flat = self.xp.ascontiguousarray(grad).reshape(n, groups, o // groups, math.prod(grad.shape[2:]))
-        # The longer matrix first: BLAS takes up to twice as long the other way round.
-        columns = self._grouped(self.columns(a, kernel, stride, padding, dilation, grad.shape[2:]), groups)
-        return self.xp.ascontiguousarray(self.matmul(columns, flat.swapaxes(2, 3)).sum(0).swapaxes(1, 2)).reshape(sizes)
+
+        def multiply(part: slice) -> Any:
+            columns = self._grouped(self.columns(a[part], kernel, stride, padding, dilation, grad.shape[2:]), groups)
+            # The longer matrix first: BLAS takes up to twice as long the other way round.
+            return self.matmul(columns, flat[part].swapaxes(2, 3))
+
+        products = self._by_parts(multiply, a, a.shape[1], kernel, grad.shape[2:])
+        return self.xp.ascontiguousarray(products.sum(0).swapaxes(1, 2)).reshape(sizes)
 
     # ---------------------------------------------------------------- one plane each: every channel its own group
 

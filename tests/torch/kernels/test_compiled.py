@@ -135,6 +135,24 @@ def test_convolution(
     both(monkeypatch, convolution, run)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape, kernel, stride, padding, dilation", WINDOWS)
+def test_convolution_of_a_few_images_at_a_time(
+    monkeypatch: Any, kind: str, shape: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> None:
+    image, weight, none = numbers(kind, 5, *shape[1:]), numbers(kind, 4, shape[1], *kernel, seed=1), (0,) * len(kernel)
+    geometry = (stride, padding, dilation, False, none, 1)
+
+    def run() -> Any:
+        out = cpu.convolution(image, weight, None, *geometry)
+        return out, *cpu.convolution_backward(out, image, weight, *geometry, (True, True, True))
+
+    whole = run()
+    monkeypatch.setattr(convolution, "_PART", 2 * image.itemsize * image[0].size * math.prod(kernel))
+    same(run(), whole)
+    both(monkeypatch, convolution, run)
+
+
 def test_convolution_of_images_that_are_not_in_one_piece(monkeypatch: Any) -> None:
     image, weight = spread_out(numbers("float32", 2, 3, 8, 8)), numbers("float32", 4, 3, 3, 3)
     both(
