@@ -132,6 +132,8 @@ class Activation:
         return self.where(a <= self.held(threshold, a), self.held(value, a), a)
 
     def _prelu_kernel(self, a: Array, weight: Array) -> Any:
+        if _fast and weight.size == 1 and _fast.fits(a) and weight.dtype == a.dtype:
+            return _fast.prelu(a, p=weight.reshape(())[()])
         return self.where(a > 0, a, weight * a)
 
     def _prelu_kernel_backward(self, grad: Array, a: Array, weight: Array) -> Any:

@@ -31,6 +31,7 @@ cdef extern from *:
     PASS(tanh_backward, out[i] = a[i] * (one - b[i] * b[i]);)
     PASS(sigmoid_backward, out[i] = a[i] * ((one - b[i]) * b[i]);)
     PASS(leaky_relu, real low = a[i] * p; out[i] = low > a[i] ? low : a[i];)
+    PASS(prelu, out[i] = a[i] > 0 ? a[i] : a[i] * p;)
     PASS(elu_low, out[i] = (a[i] > 0 ? 0 : a[i]) * p;)
     PASS(elu, out[i] = a[i] <= 0 ? b[i] * p : a[i] * q;)
     PASS(softplus, out[i] = a[i] * p > q ? a[i] : b[i] / p;)
@@ -63,7 +64,7 @@ cdef extern from *:
     typedef struct { const char *name; void (*narrow)(const float *, const float *, const float *, float *, float, float,
         ptrdiff_t); void (*wide)(const double *, const double *, const double *, double *, double, double, ptrdiff_t); } Pass;
     #define ROW(name) {#name, name##_f, name##_d}
-    static const Pass PASSES[] = {ROW(threshold_backward), ROW(tanh_backward), ROW(sigmoid_backward), ROW(leaky_relu),
+    static const Pass PASSES[] = {ROW(threshold_backward), ROW(tanh_backward), ROW(sigmoid_backward), ROW(leaky_relu), ROW(prelu),
         ROW(elu_low), ROW(elu), ROW(softplus), ROW(sigmoid), ROW(silu), ROW(silu_backward), ROW(gelu_inner),
         ROW(gelu_tanh), ROW(gelu_tanh_backward), ROW(artanh_erf), ROW(square_scaled), ROW(gelu_backward), {NULL}};
     """

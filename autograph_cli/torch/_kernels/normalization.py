@@ -151,6 +151,10 @@ class Normalization:
             out *= self._by_channel(rstd, a)
         else:
             scale = self.number(1, a) / self.xp.sqrt(running_var + self.number(eps, running_var))
+            if _fast and a.ndim > 2 and _fast.fits(a, running_mean, scale, weight, bias):
+                out = _fast.subtract_rows(a, self._each_plane(running_mean, a))
+                _fast.scale_and_shift_rows(out, *(self._each_plane(part, a) for part in (scale, weight, bias)))
+                return out, self.xp.empty(0, a.dtype), self.xp.empty(0, a.dtype)
             out = (a - self._by_channel(running_mean, a)) * self._by_channel(scale, a)
             mean = rstd = self.xp.empty(0, a.dtype)
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
@@ -221,6 +225,9 @@ class Normalization:
         n, _c = a.shape[:2]
         out, mean, rstd = self._normalized(a.reshape(n * groups, a[:1].size // groups), eps)
         out = out.reshape(a.shape)
+        if weight is not None and _fast and a.ndim > 2 and _fast.fits(out, weight, bias):
+            _fast.scale_and_shift_rows(out, self._each_plane(weight, a), None, self._each_plane(bias, a))
+            return out, mean.reshape(n, groups), rstd.reshape(n, groups)
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
         return self._affine(out, weight, bias), mean.reshape(n, groups), rstd.reshape(n, groups)
 

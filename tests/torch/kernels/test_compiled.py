@@ -305,6 +305,7 @@ POINTWISE: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
     "selu": (activation, lambda a, g: cpu.elu(a, 1.67326, 1.0507)),
     "celu": (activation, lambda a, g: cpu.celu(a, 0.7)),
     "leaky_relu": (softmax, lambda a, g: cpu.leaky_relu(a, 0.1)),
+    "prelu": (activation, lambda a, g: cpu._prelu_kernel(a, g.reshape(-1)[:1].reshape((1,) * a.ndim) if a.size else a)),
     "leaky_relu that rises": (softmax, lambda a, g: cpu.leaky_relu(a, -2)),
     "softplus": (softmax, lambda a, g: cpu.softplus(a, 2, 3)),
     "gelu": (gaussian, lambda a, g: cpu.gelu(a)),
