@@ -131,6 +131,8 @@ def images(cnp.ndarray columns, size, kernel, stride, padding, dilation, out):
     """Images (N, C, *size) in which all windows (N, C, kernel elements, window numbers) are added up."""
     cdef Geometry g = geometry(size, kernel, stride, padding, dilation, out)
     cdef cnp.ndarray to = empty(columns, tuple(size))
+    if (<object>columns).shape[2:] != (g.kernel[0] * g.kernel[1], g.out[0] * g.out[1]):
+        raise ValueError("these are not the windows of such images")
     cdef Count planes = cnp.PyArray_DIM(to, 0) * cnp.PyArray_DIM(to, 1)
     cdef void *source = cnp.PyArray_DATA(columns)
     cdef void *target = cnp.PyArray_DATA(to)
@@ -226,6 +228,8 @@ def correlate_planes(cnp.ndarray a, cnp.ndarray weight, out, stride, padding, di
     cdef Geometry g = geometry((<object>a).shape[2:], (<object>weight).shape[2:], stride, padding, dilation, out)
     cdef cnp.ndarray to = empty(a, tuple(out))
     cdef Count n = cnp.PyArray_DIM(a, 0), c = cnp.PyArray_DIM(a, 1)
+    if cnp.PyArray_DIM(weight, 0) != c or cnp.PyArray_DIM(weight, 1) != 1:
+        raise ValueError("a plane of the weight for each channel is wanted")
     cdef void *source = cnp.PyArray_DATA(a)
     cdef void *by = cnp.PyArray_DATA(weight)
     cdef void *target = cnp.PyArray_DATA(to)
@@ -271,6 +275,8 @@ def spread_planes(cnp.ndarray grad, cnp.ndarray weight, size, stride, padding, d
     cdef Geometry g = geometry(size, (<object>weight).shape[2:], stride, padding, dilation, (<object>grad).shape[2:])
     cdef cnp.ndarray to = empty(grad, tuple(size))
     cdef Count n = cnp.PyArray_DIM(to, 0), c = cnp.PyArray_DIM(to, 1)
+    if cnp.PyArray_DIM(weight, 0) != c or cnp.PyArray_DIM(weight, 1) != 1:
+        raise ValueError("a plane of the weight for each channel is wanted")
     cdef void *source = cnp.PyArray_DATA(grad)
     cdef void *by = cnp.PyArray_DATA(weight)
     cdef void *target = cnp.PyArray_DATA(to)

@@ -155,7 +155,10 @@ def put_planes(cnp.ndarray grad, sizes, indices, dims):
     """Zeros of `sizes` with `grad` added at flat positions of each plane; None where a position is not in it."""
     if not cnp.PyArray_CheckExact(indices) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>indices):
         return None
-    if cnp.PyArray_TYPE(<cnp.ndarray>indices) != cnp.NPY_INT64 or (<object>grad).shape != indices.shape:
+    shape = (<object>grad).shape
+    if cnp.PyArray_TYPE(<cnp.ndarray>indices) != cnp.NPY_INT64 or shape != indices.shape:
+        return None
+    if len(shape) != len(sizes) or shape[:len(sizes) - dims] != tuple(sizes[:len(sizes) - dims]):
         return None
     cdef cnp.ndarray total = np.empty(sizes, grad.dtype)
     cdef Count planes = np.prod(sizes[:len(sizes) - dims], dtype=np.intp)

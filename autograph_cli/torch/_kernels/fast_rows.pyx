@@ -69,6 +69,14 @@ cdef inline Count length(cnp.ndarray a) noexcept:
     return cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 1)
 
 
+cdef inline int check(cnp.ndarray a, cnp.ndarray each, cnp.ndarray like=None) except -1:
+    """ValueError unless `each` has a number for each row and `like` has the elements of `a`."""
+    cdef Count many = cnp.PyArray_SIZE(each)
+    if many == 0 or cnp.PyArray_SIZE(a) % many or (like is not None and cnp.PyArray_SIZE(like) != cnp.PyArray_SIZE(a)):
+        raise ValueError("these arrays have no rows in common")
+    return 0
+
+
 cdef inline void *data(cnp.ndarray a) noexcept:
     return cnp.PyArray_DATA(a)
 
@@ -160,6 +168,7 @@ cdef void divide(real *a, const real *by, Count many, Count n) noexcept nogil:
 
 def divide_rows(cnp.ndarray a, cnp.ndarray by):
     """`a /= by`."""
+    check(a, by)
     cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
     cdef void *source = data(a)
     cdef void *each = data(by)
@@ -185,6 +194,7 @@ cdef void subtract(const real *a, const real *by, real *out, Count many, Count n
 def subtract_rows(cnp.ndarray a, cnp.ndarray by, cnp.ndarray out=None):
     """`a - by`, into `out` if it is given."""
     out = like(a) if out is None else out
+    check(a, by, out)
     cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
     cdef void *source = data(a)
     cdef void *each = data(by)
@@ -211,6 +221,7 @@ cdef void less_scaled(real *a, const real *b, const real *by, Count many, Count 
 
 def subtract_scaled_rows(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by):
     """`a -= b * by`."""
+    check(a, by, b)
     cdef Count n = length(a), many = cnp.PyArray_SIZE(a) // n
     cdef void *source = data(a)
     cdef void *other = data(b)
@@ -236,6 +247,7 @@ cdef void from_scaled(real *a, const real *b, const real *by, Count many, Count 
 
 def scaled_rows_from(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by):
     """`b - a * by`, in the memory of `a`."""
+    check(a, by, b)
     cdef Count n = length(a), many = cnp.PyArray_SIZE(a) // n
     cdef void *source = data(a)
     cdef void *other = data(b)
@@ -292,7 +304,11 @@ cdef void scale(
 
 def scale_rows(cnp.ndarray a, cnp.ndarray by, cnp.ndarray weight=None, cnp.ndarray bias=None):
     """`a * by * weight + bias`, in place; the last two have a number for each column, or are None."""
+    check(a, by)
     cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
+    for part in (weight, bias):
+        if part is not None and part.size != n:
+            raise ValueError("these arrays have no columns in common")
     cdef void *source = data(a)
     cdef void *each = data(by)
     cdef void *times = NULL if weight is None else data(weight)
@@ -323,6 +339,9 @@ def scale_and_shift_rows(cnp.ndarray a, cnp.ndarray by, cnp.ndarray weight=None,
         scale_rows(a, by)
         return
     weight = np.ones_like(by) if weight is None else weight
+    check(a, by)
+    if not weight.size == by.size == (by if bias is None else bias).size:
+        raise ValueError("these arrays have no rows in common")
     bias = np.full_like(by, -0.0) if bias is None else bias  # to add it changes nothing, not even a zero
     cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
     cdef void *source = data(a)
@@ -356,6 +375,9 @@ def normalized_back(
     cnp.ndarray scaled, cnp.ndarray normal, cnp.ndarray products, cnp.ndarray sums, cnp.ndarray rstd, double count
 ):
     """`(scaled - (normal * (products / count) + sums / count)) * rstd`."""
+    check(scaled, rstd, normal)
+    if not products.size == sums.size == rstd.size:
+        raise ValueError("these arrays have no rows in common")
     cdef cnp.ndarray out = like(scaled)
     cdef Count many = cnp.PyArray_SIZE(rstd), n = cnp.PyArray_SIZE(scaled) // many
     cdef void *a = data(scaled)

@@ -76,7 +76,7 @@ class Normalization:
     def _normalized_back(self, scaled: Any, normal: Any, rstd: Any) -> Any:
         """The gradient by the rows that were normalized, from the gradient `scaled` of the result `normal`."""
         count = self.number(max(normal.shape[-1], 1), normal)
-        if _fast and _fast.fits(scaled, normal, rstd):
+        if _fast and scaled.shape == normal.shape and _fast.fits(scaled, normal, rstd):
             products, sums = self.row_products(scaled, normal), self.row_sums(scaled)
             return _fast.normalized_back(scaled, normal, products, sums, rstd, count)
         inner = normal * (self.row_products(scaled, normal) / count)
@@ -116,6 +116,12 @@ class Normalization:
 
     # ---------------------------------------------------------------- channels
 
+    def _by_planes(self, a: Array, *parts: Any) -> bool:
+        """Whether compiled passes over the planes of images do it, with a number of each channel in each of `parts`."""
+        if not _fast or a.ndim < 3 or any(part is not None and part.shape != a.shape[1:2] for part in parts):
+            return False
+        return bool(_fast.fits(a, *parts))
+
     def _each_plane(self, x: Any, a: Array) -> Any:
         """A number of each channel as one of each image's plane."""
         return None if x is None else self.xp.tile(x, len(a))
@@ -141,7 +147,7 @@ class Normalization:
         if training:
             count = self.number(self._each_channel(a), a)
             mean = self.channel_sums(a) / count
-            if _fast and a.ndim > 2 and _fast.fits(a, mean, weight, bias):
+            if self._by_planes(a, mean, weight, bias):
                 out = _fast.subtract_rows(a, self._each_plane(mean, a))
                 rstd = self._deviation(self.channel_sums(out, out), count, eps)
                 _fast.scale_and_shift_rows(out, *(self._each_plane(part, a) for part in (rstd, weight, bias)))
@@ -151,7 +157,7 @@ class Normalization:
             out *= self._by_channel(rstd, a)
         else:
             scale = self.number(1, a) / self.xp.sqrt(running_var + self.number(eps, running_var))
-            if _fast and a.ndim > 2 and _fast.fits(a, running_mean, scale, weight, bias):
+            if self._by_planes(a, running_mean, scale, weight, bias):
                 out = _fast.subtract_rows(a, self._each_plane(running_mean, a))
                 _fast.scale_and_shift_rows(out, *(self._each_plane(part, a) for part in (scale, weight, bias)))
                 return out, self.xp.empty(0, a.dtype), self.xp.empty(0, a.dtype)
@@ -194,7 +200,7 @@ class Normalization:
         by_weight = by_bias = none
         if mask[2] or (mask[0] and training):
             by_bias = self.channel_sums(grad)
-        planes = _fast and a.ndim > 2 and _fast.fits(grad, a, mean, rstd, weight)
+        planes = grad.shape == a.shape and self._by_planes(grad, mean, rstd, weight) and _fast.fits(grad, a)
         if mask[1] or (mask[0] and training):
             if planes:
                 normal = _fast.subtract_rows(a, self._each_plane(mean, a))
@@ -225,7 +231,7 @@ class Normalization:
         n, _c = a.shape[:2]
         out, mean, rstd = self._normalized(a.reshape(n * groups, a[:1].size // groups), eps)
         out = out.reshape(a.shape)
-        if weight is not None and _fast and a.ndim > 2 and _fast.fits(out, weight, bias):
+        if weight is not None and self._by_planes(out, weight, bias):
             _fast.scale_and_shift_rows(out, self._each_plane(weight, a), None, self._each_plane(bias, a))
             return out, mean.reshape(n, groups), rstd.reshape(n, groups)
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))

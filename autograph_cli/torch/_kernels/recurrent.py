@@ -29,7 +29,7 @@ class Recurrent:
         out = xp.empty((steps, batch, n), input.dtype)
         one, onward = self.number(1, input), w_hh.T
         between, cx = xp.empty((batch, n), input.dtype), xp.ascontiguousarray(cx)
-        fast = _fast and _fast.fits(gates, between, cx)
+        fast = _fast and hx.shape == cx.shape == (batch, n) and _fast.fits(gates, between, cx)
         for t in reversed(range(steps)) if reverse else range(steps):
             here, cell, h = gates[t], cells[t], out[t]
             if fast:
@@ -82,6 +82,7 @@ class Recurrent:
         grad_output, grad_hy = self.xp.ascontiguousarray(grad_output), self.xp.ascontiguousarray(grad_hy)
         grad_cy = grad_cy.copy("C")
         fast = _fast and _fast.fits(gates, derivatives, through, grad_output, grad_hy, grad_cy)
+        fast = fast and grad_output.shape == output.shape and grad_hy.shape == grad_cy.shape == (batch, n)
         for t in range(steps) if reverse else reversed(range(steps)):
             if fast:
                 here = derivatives[t]
@@ -119,7 +120,7 @@ class Recurrent:
     def _lstm_derivatives(self, gates: Any, cells: Any, before: Any) -> tuple[Any, Any]:
         """The derivative of each step's cell state, and for the last gate of its output, by the four gates before they
         are squashed, (steps, batch, 4, n); and that of the output by the cell state."""
-        if _fast and _fast.fits(gates, cells, before):
+        if _fast and before.shape == cells.shape and _fast.fits(gates, cells, before):
             derivatives, through = _fast.derivatives(gates, cells, before)
             return derivatives, through
         gates = gates.reshape(*cells.shape[:2], 4, -1)

@@ -40,7 +40,10 @@ class Softmax:
 
     def _by_rows(self, dim: int, *arrays: Array) -> bool:
         """Whether compiled passes over rows do it."""
-        return bool(_fast) and dim in (-1, arrays[0].ndim - 1) and _fast.fits(*arrays)
+        first = arrays[0]
+        if not _fast or dim not in (-1, first.ndim - 1) or any(a.shape != first.shape for a in arrays):
+            return False
+        return bool(_fast.fits(*arrays))
 
     def _maximum(self, a: Array, dim: int) -> Any:
         if dim == a.ndim - 1 or dim == -1:
