@@ -219,19 +219,29 @@ cdef void less_scaled(real *a, const real *b, const real *by, Count many, Count 
         b += n
 
 
-def subtract_scaled_rows(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by):
-    """`a -= b * by`."""
+ctypedef void (*Narrow)(float *, const float *, const float *, Count, Count) noexcept nogil
+ctypedef void (*Wide)(double *, const double *, const double *, Count, Count) noexcept nogil
+
+
+cdef int change(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by, Narrow narrow, Wide wide) except -1:
+    """Change the rows of `a` by those of `b` and a number for each."""
     check(a, by, b)
     cdef Count n = length(a), many = cnp.PyArray_SIZE(a) // n
     cdef void *source = data(a)
     cdef void *other = data(b)
     cdef void *each = data(by)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    cdef bint of_floats = kind_of(a) == cnp.NPY_FLOAT
     with nogil:
-        if narrow:
-            less_scaled(<float *>source, <float *>other, <float *>each, many, n)
+        if of_floats:
+            narrow(<float *>source, <float *>other, <float *>each, many, n)
         else:
-            less_scaled(<double *>source, <double *>other, <double *>each, many, n)
+            wide(<double *>source, <double *>other, <double *>each, many, n)
+    return 0
+
+
+def subtract_scaled_rows(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by):
+    """`a -= b * by`."""
+    change(a, b, by, less_scaled[float], less_scaled[double])
 
 
 cdef void from_scaled(real *a, const real *b, const real *by, Count many, Count n) noexcept nogil:
@@ -247,17 +257,7 @@ cdef void from_scaled(real *a, const real *b, const real *by, Count many, Count 
 
 def scaled_rows_from(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by):
     """`b - a * by`, in the memory of `a`."""
-    check(a, by, b)
-    cdef Count n = length(a), many = cnp.PyArray_SIZE(a) // n
-    cdef void *source = data(a)
-    cdef void *other = data(b)
-    cdef void *each = data(by)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
-    with nogil:
-        if narrow:
-            from_scaled(<float *>source, <float *>other, <float *>each, many, n)
-        else:
-            from_scaled(<double *>source, <double *>other, <double *>each, many, n)
+    change(a, b, by, from_scaled[float], from_scaled[double])
     return a
 
 # ---------------------------------------------------------------- normalizations
