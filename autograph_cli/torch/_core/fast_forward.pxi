@@ -19,7 +19,7 @@ cdef class Forward:
     derivative. `saving`: for each saved thing (guard, kind, argument).
     """
 
-    cdef object op, node, kernel, defaults
+    cdef object op, node, kernel, defaults, usual
     cdef int count, tensors, inputs, saved
     cdef int at[MOST]
     cdef bint optional[MOST]
@@ -46,6 +46,9 @@ cdef class Forward:
         for i, (guard, kind, argument) in enumerate(saving):
             self.guards[i] = -1 if guard is None else guard
             self.kinds[i], self.froms[i] = kind, -1 if argument is None else argument
+        values = all([kind == OF_VALUE for _, kind, _ in saving])
+        # What a node saves where that is nothing but defaults: one tuple for all of them.
+        self.usual = tuple([op.schema.parameters[at].default for _, _, at in saving]) if values else None
 
     def run(self, *args):
         """The result of the operation on these arguments; None where Python's code must look at them."""
@@ -199,10 +202,21 @@ cdef class Forward:
             return False
         return CATEGORY[(<object>raw).dtype] >= FLOATING
 
+    cdef bint only_defaults(self, Operands *x):
+        """Whether all that a node saves, plain values, are the defaults."""
+        cdef int i
+        for i in range(self.saved):
+            if x.given[self.froms[i]] != PyTuple_GET_ITEM(<tuple>self.usual, i):
+                return False
+        return True
+
     cdef int save(self, object node, tuple edges, tuple outputs, Operands *x) except -1:
         """Keep with the node what its formulas name, and the versions of it that are not 0."""
         cdef int i, kind, guard
         cdef PyObject *given
+        if self.usual is not None and self.only_defaults(x):
+            put_slot(<PyObject *>node, SAVED, <PyObject *>self.usual)
+            return 0
         saved = PyTuple_New(self.saved)
         for i in range(self.saved):
             kind, guard = self.kinds[i], self.guards[i]

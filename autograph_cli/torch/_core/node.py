@@ -113,14 +113,14 @@ class Node(metaclass=NodeType):
     All but PyTorch's own names begin with an underscore: the rest are the user's, who may set them on a `ctx`.
     """
 
-    __slots__ = ("__weakref__", "_edges", "_extra", "_kept", "_output_meta", "_saved", "_seq")
+    __slots__ = ("__weakref__", "_edges", "_extra", "_output_meta", "_saved", "_seq")
 
     _operation: Any = None
     _multiple = False
     """Several outputs: `_output_meta` and incoming gradients are lists."""
     _frees: bool | Callable[[Any], Any] = True
     """Saves tensors, which backward lets go of (what saves none can run again); a function: what stays readable, for
-    `_kept`."""
+    the slot `_kept` of its class."""
     _unseen = False
     """Stands for a step that PyTorch's graph does not have."""
     _takes_none = False

@@ -205,8 +205,9 @@ class Operation(Traits):
         result = {n: i for i, n in enumerate(self.schema.outputs)}
         names = self.saved_names
         outputs = self.schema.outputs
+        shown = saved_attributes.members(self)
         members = {
-            "__slots__": (),
+            "__slots__": ("_kept",) if callable(shown["_frees"]) else (),
             "__doc__": f"Backward of {self.identifier}.",
             "_operation": self,
             "_multiple": self.multiple,
@@ -214,7 +215,7 @@ class Operation(Traits):
             "_item_edges": tuple(edge.get(n) for n in names),
             "_item_results": tuple(result.get(n) for n in names),
             "_differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
-            **saved_attributes.members(self),
+            **shown,
             **backwards(self),
         }
         if "::" in name:

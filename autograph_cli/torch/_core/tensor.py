@@ -85,7 +85,7 @@ class Tensor(Methods, metaclass=Named):
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_born", "_counter", "_edge", "_meta", "_number", "_raw")
+    __slots__ = ("__dict__", "__weakref__", "_born", "_counter", "_edge", "_meta", "_raw")
 
     _raw: Array
     """A NumPy scalar (0-d, nothing shares its memory) or an array of the device's backend."""
@@ -97,7 +97,7 @@ class Tensor(Methods, metaclass=Named):
     _born: Any
     """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
     _number: Any
-    """The Python number that the engine made it of; unset in all others (see wrapped_numbers.py)."""
+    """The Python number that the engine made it of; unset in all others (see wrapped_numbers.py), so it has no slot."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return construct(cls, *args, **kwargs)
