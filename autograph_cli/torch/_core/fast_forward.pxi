@@ -140,7 +140,7 @@ cdef class Forward:
         else:
             if self.elementwise and type_of(<PyObject *>found) == ndarray and cnp.PyArray_NDIM(<cnp.ndarray>found) > 1:
                 first = x.raws[self.at[0]]
-                if type_of(first) == ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>first):
+                if type_of(first) == ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>first) and not self.in_rows(found, x):
                     found = settled(found, *[<object>x.raws[self.at[i]] for i in range(self.tensors)])
             outputs = (tensor_of(found),)
         for i in range(self.inputs):
@@ -158,6 +158,23 @@ cdef class Forward:
             else:
                 process_state.observer.created(node, self.arguments(x), outputs)
         return outputs if self.multiple else outputs[0]
+
+    cdef bint in_rows(self, object found, Operands *x):
+        """Whether a result lies row by row as its operands do, slices perhaps: as PyTorch lays it out."""
+        cdef int i, d
+        cdef cnp.ndarray operand
+        if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>found):
+            return False
+        for i in range(self.tensors):
+            if type_of(x.raws[self.at[i]]) != ndarray:
+                continue
+            operand = <cnp.ndarray>x.raws[self.at[i]]
+            for d in range(cnp.PyArray_NDIM(operand)):
+                if cnp.PyArray_DIM(operand, d) < 2 or cnp.PyArray_STRIDE(operand, d) < 1:
+                    return False
+                if d and cnp.PyArray_STRIDE(operand, d) >= cnp.PyArray_STRIDE(operand, d - 1):
+                    return False
+        return True
 
     cdef object record(self, tuple outputs, Operands *x):
         """Give the results their node; None where no input has an edge after all."""

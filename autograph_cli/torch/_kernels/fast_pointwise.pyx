@@ -6,7 +6,10 @@ the other, each rounded to the dtype. Its arguments are up to three arrays `a`, 
 one piece, and two numbers `p`, `q`; the result is a new array, or `out`.
 """
 
+import numpy as np
+
 cimport numpy as cnp
+from libc.string cimport strcmp
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of
 
@@ -35,6 +38,7 @@ cdef extern from *:
     PASS(elu_low, out[i] = (a[i] > 0 ? 0 : a[i]) * p;)
     PASS(elu, out[i] = a[i] <= 0 ? b[i] * p : a[i] * q;)
     PASS(softplus, out[i] = a[i] * p > q ? a[i] : b[i] / p;)
+    PASS(negative, out[i] = -a[i];)
     /* b, and c on the way back: exp(-x) */
     PASS(sigmoid, out[i] = one / (b[i] + one);)
     PASS(silu, out[i] = a[i] * (one / (b[i] + one));)
@@ -65,7 +69,7 @@ cdef extern from *:
         ptrdiff_t); void (*wide)(const double *, const double *, const double *, double *, double, double, ptrdiff_t); } Pass;
     #define ROW(name) {#name, name##_f, name##_d}
     static const Pass PASSES[] = {ROW(threshold_backward), ROW(tanh_backward), ROW(sigmoid_backward), ROW(leaky_relu), ROW(prelu),
-        ROW(elu_low), ROW(elu), ROW(softplus), ROW(sigmoid), ROW(silu), ROW(silu_backward), ROW(gelu_inner),
+        ROW(elu_low), ROW(elu), ROW(softplus), ROW(negative), ROW(sigmoid), ROW(silu), ROW(silu_backward), ROW(gelu_inner),
         ROW(gelu_tanh), ROW(gelu_tanh_backward), ROW(artanh_erf), ROW(square_scaled), ROW(gelu_backward), {NULL}};
     """
     ctypedef struct Pass:
@@ -74,6 +78,61 @@ cdef extern from *:
         Wide wide
 
     const Pass *PASSES
+
+
+cdef object exponential = np.exp
+
+
+cdef bint in_rows(object a) noexcept:
+    """Whether an array of float32 or float64 is in one piece, or a matrix whose rows are."""
+    cdef int kind
+    if not cnp.PyArray_CheckExact(a) or not cnp.PyArray_ISALIGNED(<cnp.ndarray>a) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>a):
+        return False
+    kind = cnp.PyArray_TYPE(<cnp.ndarray>a)
+    if kind != cnp.NPY_FLOAT and kind != cnp.NPY_DOUBLE or not cnp.PyArray_NDIM(<cnp.ndarray>a):
+        return False
+    if cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>a):
+        return True
+    return (
+        cnp.PyArray_NDIM(<cnp.ndarray>a) == 2
+        and cnp.PyArray_STRIDE(<cnp.ndarray>a, 1) == cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)
+        and cnp.PyArray_STRIDE(<cnp.ndarray>a, 0) > 0
+    )
+
+
+cdef void run_rows(const Pass *row, cnp.ndarray a, cnp.ndarray out) noexcept nogil:
+    """A pass of one array that `in_rows` knows."""
+    cdef Count i, rows = 1, columns = cnp.PyArray_SIZE(a), step = 0
+    cdef char *source = <char *>cnp.PyArray_DATA(a)
+    cdef char *to = <char *>cnp.PyArray_DATA(out)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(a):
+        rows, columns, step = cnp.PyArray_DIM(a, 0), cnp.PyArray_DIM(a, 1), cnp.PyArray_STRIDE(a, 0)
+    for i in range(rows):
+        if cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT:
+            row.narrow(<float *>source, <float *>source, <float *>source, <float *>to + i * columns, 0, 0, columns)
+        else:
+            row.wide(<double *>source, <double *>source, <double *>source, <double *>to + i * columns, 0, 0, columns)
+        source += step
+
+
+def logistic(a):
+    """1 / (1 + exp(-a)); None of what is not in rows."""
+    if not in_rows(a):
+        return None
+    cdef cnp.ndarray given = <cnp.ndarray>a, out = PyArray_NewLikeArray(<cnp.ndarray>a, cnp.NPY_CORDER, NULL, 0)
+    with nogil:
+        run_rows(pass_of("negative"), given, out)
+    exponential(out, out)
+    with nogil:
+        run_rows(pass_of("sigmoid"), out, out)
+    return out
+
+
+cdef const Pass *pass_of(const char *name) noexcept nogil:
+    cdef int i = 0
+    while strcmp(PASSES[i].name, name):
+        i += 1
+    return &PASSES[i]
 
 
 cdef class Each:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._compiled import compiled
 from .half_precision import widened
 
+_fast: Any = compiled("_kernels.fast_products")
 _BOOL = np.dtype(bool)
 _FEW_ROWS, _MANY_PRODUCTS = 64, 10**6
 """OpenBLAS has kernels of their own for less than a million multiplications."""
@@ -23,6 +25,8 @@ class Linear:
     conj: Any
 
     def matmul(self, a: Array, b: Array) -> Any:
+        if _fast and (made := _fast.product(a, b)) is not None:
+            return made
         a = self.xp.ascontiguousarray(a) if 0 in a.strides[-2:] else a
         b = self.xp.ascontiguousarray(b) if 0 in b.strides[-2:] else b
         if a.ndim > 2 and a.shape[-1] == 1 and a.dtype.kind == "f":
@@ -69,8 +73,13 @@ class Linear:
     def ger(self, a: Array, b: Array) -> Any:
         return a[:, None] * b
 
-    @widened
     def addmm(self, a: Array, x: Any, y: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+        if _fast and beta == 1 == alpha and (made := _fast.product_added(a, x, y)) is not None:
+            return made
+        return self._addmm(a, x, y, beta, alpha)
+
+    @widened
+    def _addmm(self, a: Array, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
         product = self.mm(x, y)
         if alpha != 1:
             product *= self.held(alpha, product)

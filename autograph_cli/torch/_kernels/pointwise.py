@@ -258,13 +258,13 @@ class Pointwise:
         return self.xp.where(zero, limit, found)[()]
 
     def sigmoid(self, a: Array) -> Any:
+        if _fast and (made := _fast.logistic(a)) is not None:
+            return made
         one = self.number(1, a)
         if a.ndim == 0:
             return one / (one + self.xp.exp(-a))
         power = self.xp.negative(a)
         self.xp.exp(power, out=power)
-        if _fast and _fast.fits(power):
-            return _fast.sigmoid(power, power, out=power)
         power += one
         return self.xp.divide(one, power, out=power)
 

@@ -188,6 +188,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     tensor([1., 2.])
     """
     n, m = input._raw.ndim, other._raw.ndim
+    if n == 2 == m:
+        return _mm(input, other)
     if n == 0 or m == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
     if n == 1 and m == 1:
@@ -196,8 +198,6 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return mv_(input, other)
     if n == 1 and m == 2:
         return views.squeeze_in_place(_mm(views.unsqueeze_op(input, 0), other), 0)
-    if n == 2 and m == 2:
-        return _mm(input, other)
     input, other = _without_single_batch(input, other)
     if _should_fold(input, other):
         return _folded(input, other)
