@@ -41,6 +41,8 @@ def same_for_product(left: Any, right: Any) -> None:
 def same_for_addmm(added: Any, left: Any, right: Any) -> None:
     """RuntimeError unless both factors and what is added to their product have one dtype."""
     kind = right._raw.dtype
+    if added._raw.dtype is kind is left._raw.dtype:
+        return
     for name, tensor in (("self", added), ("mat1", left)):
         if tensor._raw.dtype != kind:
             names = f"{cpp_name(tensor._raw.dtype)} and {cpp_name(kind)}"

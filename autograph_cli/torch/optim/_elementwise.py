@@ -142,6 +142,22 @@ class Elementwise(Optimizer):
 
     def _on_arrays(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
         changes(p)
+        f = updates(p._raw)
+        arrays = (p._raw, grad._raw, *[t._raw for t in state])
+        fused = getattr(f.rules, self.kernel, None)
+        plain = arrays[0].__class__ is np.ndarray and not group["maximize"]
+        if plain and fused is not None and f.rules.fits(arrays):
+            fused(f, arrays[0], arrays[1], arrays[2:], numbers)
+        else:
+            self._by_rule(f, group, p, grad, state, numbers)
+        (p._counter or counter(p))[0] += self.writes(group)
+        for t in state:
+            if t._counter is not None:
+                bump(t)
+
+    def _by_rule(
+        self, f: Any, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any
+    ) -> None:
         raw, g = p._raw, grad._raw
         in_order = raw.__class__ is np.ndarray and raw.flags.c_contiguous
         if g.__class__ is not np.ndarray:
@@ -150,27 +166,22 @@ class Elementwise(Optimizer):
                 g = self.take_rows(g, group)
         if not in_order:
             check_own_memory(raw)
-        f = updates(raw)
         if group["maximize"]:
             g = -g
         if raw.dtype == f.dtype and raw.ndim:
             arrays = (raw, g, *[materialize(t) for t in state])
-            fused = None if f.rules is None else getattr(f.rules, self.kernel, None)
+            fused = getattr(f.rules, self.kernel, None)
             if fused is not None and f.rules.fits(arrays):
                 fused(f, raw, g, arrays[2:], numbers)
-            else:
-                in_parts = (raw.size > 2 * BLOCK and f.xp is np) or (not in_order and may_repeat(raw))
-                for part in _blocks(arrays) if in_parts else (arrays,):
-                    self.rule(f, part[0], part[1], part[2:], numbers)
+                return
+            in_parts = (raw.size > 2 * BLOCK and f.xp is np) or (not in_order and may_repeat(raw))
+            for part in _blocks(arrays) if in_parts else (arrays,):
+                self.rule(f, part[0], part[1], part[2:], numbers)
         else:
             opened = [f.opened(t._raw) for t in (p, *state)]
             self.rule(f, opened[0], f.opened(g), tuple(opened[1:]), numbers)
             for t, changed in zip((p, *state), opened, strict=True):
                 t._raw = f.closed(t._raw, changed)
-        counter(p)[0] += self.writes(group)
-        for t in state:
-            if t._counter is not None:
-                bump(t)
 
     def _on_tensors(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
         tensors: list[Any] = [p, -grad if group["maximize"] else grad, *state]
