@@ -57,6 +57,13 @@ def _repeated(shape: tuple[int, ...], strides: tuple[int, ...], size: tuple[int,
     return (*[0] * lead, *own)
 
 
+@functools.lru_cache(maxsize=1 << 10)
+def _parts(length: int, size: int, dim: int) -> tuple[Any, ...]:
+    """The indices of the parts, each of `size`, that a dimension is split into."""
+    starts = range(0, length, size) if size and length else [0]
+    return tuple([(*(slice(None),) * dim, slice(i, i + (size or length))) for i in starts])
+
+
 class Shapes:
     """Kernels that move elements without computing."""
 
@@ -190,10 +197,7 @@ class Shapes:
         return a[tuple([back if d in dims else slice(None) for d in range(a.ndim)])].copy() if a.ndim else a.copy()
 
     def split(self, a: Array, split_size: int, dim: int) -> Any:
-        n = a.shape[dim]
-        starts = range(0, n, split_size) if split_size and n else [0]
-        before, length = (slice(None),) * dim, split_size or n
-        return [a[(*before, slice(i, i + length))] for i in starts]
+        return [a[part] for part in _parts(a.shape[dim], split_size, dim)]
 
     def split_with_sizes(self, a: Array, split_sizes: Any, dim: int) -> Any:
         ends = [sum(split_sizes[: i + 1]) for i in range(len(split_sizes))]

@@ -77,16 +77,19 @@ def cut(f: Any, grad: Any, sizes: Any, dim: int) -> list[Any]:
     return parts
 
 
-def split_lengths(n: int, size: int) -> list[int]:
+@functools.lru_cache(4096)
+def split_lengths(n: int, size: int) -> tuple[int, ...]:
     """The lengths of the parts that a dimension is split into."""
-    return [min(size, n - i) for i in range(0, max(n, 1), max(size, 1))]
+    return tuple([min(size, n - i) for i in range(0, max(n, 1), max(size, 1))])
 
 
 def join(f: Any, grads: Any, lengths: Any, sizes: Any, dim: int) -> Any:
     """The gradients of the parts joined again; what has none is zero."""
-    like = next(g for g in grads if g is not None)
+    given = [g for g in grads if g is not None]
+    if len(given) == len(lengths):
+        return f.cat(given, int(dim))
     shapes = [(*sizes[:dim], n, *sizes[dim + 1 :]) for n in lengths]
-    return f.cat([f.zeros_of(s, like) if g is None else g for g, s in zip(grads, shapes, strict=True)], int(dim))
+    return f.cat([f.zeros_of(s, given[0]) if g is None else g for g, s in zip(grads, shapes, strict=True)], int(dim))
 
 
 def pile(f: Any, grads: Any, sizes: Any, dim: int) -> Any:

@@ -51,6 +51,11 @@ STATEMENTS = (
     "x = torch.ones(3, dtype=torch.float16, requires_grad=True); print(x * x, x.sin(), (x + 1).dtype)",
     "x = torch.ones(3, dtype=torch.complex64, requires_grad=True); (x * x.exp()).abs().sum().backward(); print(x.grad)",
     "x = torch.randn(3, 4).T.requires_grad_(); y = x * 2; print(y.stride(), (y + torch.randn(4, 3)).stride(), y.exp().stride())",
+    "x = torch.arange(48.0).reshape(2, 4, 6).requires_grad_()\n"
+    "for y in (x[..., 1:3], x[:, :, ::2], x[:, 1:2], x.mT, x.flip(0)[:, 1:], x.permute(2, 0, 1)[1:], x[:1, :, :1]):\n"
+    "  for z in (y, y.T if y.ndim == 2 else y.mT, torch.ones(y.shape), y[..., :1], torch.ones(y.shape[-1])):\n"
+    "    try: print((y * z).stride(), (y + z).exp().stride(), y.sigmoid().stride(), (y.sigmoid() * z).sum().item())\n"
+    "    except RuntimeError as e: print(e)",
     "x = torch.ones(3, requires_grad=True); print(torch.add(x, x, alpha=3), torch.add(x, 1, alpha=2), torch.sub(x, x, alpha=2))",
     "x = torch.ones(2, 2, requires_grad=True)\nout = torch.empty(0)\nwith torch.no_grad(): print(torch.exp(x, out=out) is out, out)",
     # Grad mode, leaves, inference

@@ -18,6 +18,7 @@ from autograph_cli.torch._kernels import (
     embedding,
     gaussian,
     indexing,
+    linear,
     losses,
     normalization,
     order_statistics,
@@ -524,3 +525,51 @@ def test_rules_take_arrays_in_one_piece_only() -> None:
     assert not any(
         map(cpu.rules.fits, [(a, spread_out(a)), (a.T, a), (a, a.astype("float64")), (a.astype("float16"),)])
     )
+
+
+# ---------------------------------------------------------------- products
+
+FACTORS = [
+    (2, 2, 2),
+    (5, 3, 4),
+    (33, 64, 65),
+    (1, 4, 3),
+    (4, 1, 3),
+    (4, 3, 1),
+    (0, 3, 2),
+    (3, 0, 2),
+    (16, 512, 128),
+    (64, 200, 300),
+]
+
+
+def turned(a: Any) -> Any:
+    """The same matrix, column by column."""
+    return a.T.copy().T
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rows, inner, columns", FACTORS)
+def test_products_of_matrices(monkeypatch: Any, kind: str, rows: int, inner: int, columns: int) -> None:
+    left, right = numbers(kind, rows, inner), numbers(kind, inner, columns, seed=1)
+    row, whole = numbers(kind, columns, seed=2), numbers(kind, rows, columns, seed=3)
+
+    def run() -> Any:
+        pairs = [(left, right), (turned(left), right), (left, turned(right)), (spread_out(left), right)]
+        pairs += [(left, spread_out(right))]
+        found = [cpu.mm(a, b) for a, b in pairs]
+        found += [cpu.addmm(added, a, b) for a, b in pairs for added in (row, whole, row[:1])]
+        return (*found, cpu.mm(left, left.T), cpu.mm(left.T, left), cpu.addmm(row, left, right, 2, 0.5))
+
+    both(monkeypatch, linear, run)
+
+
+def test_products_that_do_not_fit_are_refused() -> None:
+    for a, b in (
+        (numbers("float32", 2, 3), numbers("float32", 2, 3)),
+        (numbers("float32", 2), numbers("float32", 3, 2)),
+    ):
+        with pytest.raises(ValueError):
+            cpu.mm(a, b)
+    with pytest.raises(ValueError):
+        cpu.addmm(numbers("float32", 3), numbers("float32", 2, 2), numbers("float32", 2, 2))
