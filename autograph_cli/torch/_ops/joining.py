@@ -17,6 +17,13 @@ from .._core.registry import composite
 from .._core.tensor import Tensor
 from ._errors import all_tensors
 
+
+@functools.lru_cache(4096)
+def split_lengths(n: int, size: int) -> tuple[int, ...]:
+    """The lengths of the parts that a dimension is split into."""
+    return tuple([min(size, n - i) for i in range(0, max(n, 1), max(size, 1))])
+
+
 cat_op = operation(
     "cat(Tensor[] tensors, int dim=0)",
     float8=True,
@@ -75,12 +82,6 @@ def cut(f: Any, grad: Any, sizes: Any, dim: int) -> list[Any]:
         parts.append(f.slice(grad, dim, start, start + size[dim], 1))
         start += size[dim]
     return parts
-
-
-@functools.lru_cache(4096)
-def split_lengths(n: int, size: int) -> tuple[int, ...]:
-    """The lengths of the parts that a dimension is split into."""
-    return tuple([min(size, n - i) for i in range(0, max(n, 1), max(size, 1))])
 
 
 def join(f: Any, grads: Any, lengths: Any, sizes: Any, dim: int) -> Any:
