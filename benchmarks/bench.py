@@ -4,7 +4,8 @@
 
 Each engine is a process of its own, with the settings of memory and threads that it has outside of here; they take turns, row by
 row and round by round, so that all meet the same neighbours on the machine. First the numbers are compared. Then CPU time,
-medians of the rounds. Needs the `torch` extra; `pip install mygrad autograd` adds the other engines.
+medians of the rounds; with `--threads 0`, as many threads as each engine takes by itself, it is time on the wall, and a table of
+its own. Needs the `torch` extra; `pip install mygrad autograd` adds the other engines.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- written by `make bench` -->", "<!-- end -->"
+BEGIN_THREADS = "<!-- written by `benchmarks/bench.py --threads 0` -->"
 PER_TURN = 0.03
 """Seconds that one measurement lasts at least."""
 PEERS = {"MyGrad": "mygrad", "HIPS autograd": "autograd"}
@@ -57,7 +59,8 @@ def rows_of(engine: str) -> tuple[dict[str, Callable[[], Any]], str]:
     if engine == "PyTorch":
         import torch
 
-        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+        if "OMP_NUM_THREADS" in os.environ:
+            torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
         version = str(torch.__version__)
     else:
         from autograph_cli import __version__ as version, torch  # type: ignore[no-redef]
@@ -85,19 +88,22 @@ def work(engine: str) -> None:
 
 
 def timed(turn: Any, times: int) -> float:
-    """CPU seconds of one turn."""
-    start = time.process_time()
+    """Seconds of one turn: of the processor, or on the wall where threads share it."""
+    clock = time.process_time if "OMP_NUM_THREADS" in os.environ else time.perf_counter
+    start = clock()
     for _ in range(times):
         turn()
-    return (time.process_time() - start) / times
+    return (clock() - start) / times
 
 
 # ---------------------------------------------------------------- the process that asks
 
 
-def counts(threads: int) -> dict[str, str]:
-    """What the environment says of threads to the libraries below the engines."""
-    return {f"{kind}_NUM_THREADS": str(threads) for kind in ("OMP", "OPENBLAS", "MKL")}
+def environment(threads: int) -> dict[str, str]:
+    """The environment, with what it says of threads to the libraries below the engines; nothing of 0."""
+    told = {f"{kind}_NUM_THREADS": str(threads) for kind in ("OMP", "OPENBLAS", "MKL")}
+    rest = {name: value for name, value in os.environ.items() if name not in told}
+    return rest | (told if threads else {})
 
 
 class Engine:
@@ -109,7 +115,7 @@ class Engine:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | counts(threads),
+            env=environment(threads),
             bufsize=1,
         )
         self.version = self.answer()
@@ -151,8 +157,8 @@ def measured(engines: dict[str, Engine], row: str, rounds: int) -> dict[str, flo
 def alone(code: str, *arguments: str, threads: int = 1) -> str:
     """What a process of its own prints, which finds its code in `__pycache__`."""
     command = [sys.executable, *([code] if code.endswith(".py") else ["-c", code]), *arguments]
-    known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=known | counts(threads)).stdout
+    known = {name: value for name, value in environment(threads).items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=known).stdout
 
 
 def long_chain(peers: dict[str, Any]) -> list[list[str]]:
@@ -203,10 +209,11 @@ def table(lines: list[list[str]], engines: dict[str, Engine], threads: int, roun
     peers = [name for name in engines if name in PEERS]
     head = ["row", "unit", "autograph", "PyTorch", "ratio", "NumPy by hand", *peers, "reach"]
     versions = ", ".join(f"{name} {engine.version}" for name, engine in engines.items())
-    one, load = "one thread" if threads == 1 else f"{threads} threads", os.getloadavg()[0]
+    shared = {0: "threads as each takes them", 1: "one thread each"}.get(threads, f"{threads} threads each")
+    clock, load = "CPU time" if threads else "time on the wall", os.getloadavg()[0]
     return "\n".join(
         [
-            f"{versions}; Python {platform.python_version()}; {processor()}, {os.cpu_count()} cores, {one} each, load {load:.1f}; CPU time,",
+            f"{versions}; Python {platform.python_version()}; {processor()}, {os.cpu_count()} cores, {shared}, load {load:.1f}; {clock},",
             f"medians of {rounds} rounds in which the engines take turns.",
             "",
             *(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines]),
@@ -245,15 +252,16 @@ def main() -> None:
             print(" | ".join(lines[-1]), flush=True)
     for engine in engines.values():
         engine.close()
-    if re.search(asked.only, "long_chain"):
+    if asked.threads and re.search(asked.only, "long_chain"):
         lines += long_chain(peers)
-    if re.search(asked.only, "import"):
+    if asked.threads and re.search(asked.only, "import"):
         lines.append(imported(peers, asked.threads, asked.rounds))
     text = table(lines, engines, asked.threads, asked.rounds)
     print(text)
     if asked.write:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")
+        begin = BEGIN if asked.threads else BEGIN_THREADS
+        before, _, rest = PAGE.read_text().partition(begin)
+        PAGE.write_text(f"{before}{begin}\n{text}\n{END}{rest.partition(END)[2]}")
 
 
 if __name__ == "__main__":

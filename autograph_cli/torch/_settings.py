@@ -7,9 +7,9 @@ from typing import Any
 from ._arrays import cuda
 from ._core import user_warnings
 from ._core.user_warnings import warn
+from ._kernels import threads
 
 _settings: dict[str, Any] = {
-    "threads": 1,
     "interop": 1,
     "deterministic": False,
     "warn_only": False,
@@ -27,13 +27,14 @@ def _count(name: str, number: Any) -> int:
 
 
 def get_num_threads() -> int:
-    """What `set_num_threads` was told; the threads of NumPy's own libraries are not counted."""
-    return int(_settings["threads"])
+    """How many threads share products of matrices and the elements of large arrays, at most."""
+    return threads.count
 
 
 def set_num_threads(number: int) -> None:
-    """Taken note of; RuntimeError for a number that is not positive."""
-    _settings["threads"] = _count("set_num_threads", number)
+    """Share products of matrices and the elements of large arrays among so many threads; RuntimeError for a number that is
+    not positive."""
+    threads.use(_count("set_num_threads", number))
 
 
 def get_num_interop_threads() -> int:

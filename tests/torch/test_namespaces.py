@@ -197,6 +197,7 @@ def test_switches_may_be_set_for_a_block():
 
 
 def test_threads_and_determinism_are_taken_note_of():
+    threads = torch.get_num_threads()
     try:
         torch.set_num_threads(3)
         torch.set_deterministic_debug_mode("warn")
@@ -204,7 +205,7 @@ def test_threads_and_determinism_are_taken_note_of():
         assert torch.is_deterministic_algorithms_warn_only_enabled()
         assert "at::get_num_threads() : 3" in torch.__config__.parallel_info()
     finally:
-        torch.set_num_threads(1)
+        torch.set_num_threads(threads)
         torch.set_deterministic_debug_mode(0)
 
 

@@ -19,7 +19,7 @@ cdef class Forward:
     derivative. `saving`: for each saved thing (guard, kind, argument).
     """
 
-    cdef object op, node, kernel, defaults, usual
+    cdef object op, node, kernel, defaults, usual, ufunc
     cdef int count, tensors, inputs, saved
     cdef int at[MOST]
     cdef bint optional[MOST]
@@ -39,6 +39,7 @@ cdef class Forward:
         self.promotes, self.floating = bool(op.promotes), op.floating
         self.numbers, self.floating_numbers = op.promotes and not op.strict, op.promotes == "floating"
         self.elementwise, self.view, self.multiple = op.elementwise, op.view, op.multiple
+        self.ufunc = UFUNCS[op.sign] if op.sign else kernel if isinstance(kernel, np.ufunc) and op.floating else None
         for i, (position, optional) in enumerate(tensors):
             self.at[i], self.optional[i] = position, optional
         for i, position in enumerate(inputs):
@@ -114,6 +115,9 @@ cdef class Forward:
         for i in range(2, self.count):
             signed = signed and x.given[i] == PyTuple_GET_ITEM(<tuple>self.defaults, i - 2)
         try:
+            if self.ufunc is not None and (signed or not self.sign) and self.is_large(x):
+                arrays = tuple([<object>x.raws[self.at[i]] for i in range(self.tensors)])
+                return threads.shared(self.ufunc, arrays, np.empty_like(arrays[0]))
             if signed:
                 if self.sign == c'*':
                     return PyNumber_Multiply(<object>x.raws[0], <object>x.raws[1])
@@ -122,6 +126,24 @@ cdef class Forward:
         except Exception:
             explain(self.op, self.arguments(x), tuple([<object>x.raws[self.at[i]] for i in range(self.tensors)]))
             raise
+
+    cdef bint is_large(self, Operands *x) except -1:
+        """Whether several threads are worth it, and the arrays such as they can share."""
+        cdef int i
+        cdef PyObject *raw
+        cdef cnp.ndarray first
+        if type_of(x.raws[self.at[0]]) != ndarray:
+            return False
+        first = <cnp.ndarray>x.raws[self.at[0]]
+        if cnp.PyArray_SIZE(first) < LARGE or threads.count < 2 or not cnp.PyArray_ISFLOAT(first):
+            return False
+        for i in range(self.tensors):
+            raw = x.raws[self.at[i]]
+            if type_of(raw) != ndarray:
+                continue
+            if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>raw) or not cnp.PyArray_SAMESHAPE(<cnp.ndarray>raw, first):
+                return False
+        return True
 
     cdef tuple arguments(self, Operands *x):
         cdef int i

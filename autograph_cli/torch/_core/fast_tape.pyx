@@ -20,7 +20,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTu
 # What is imported below, as variables of C.
 cdef object AccumulateGrad, CATEGORY, FLOATING, INFERENCE, LEAF, MULTIPLE, NO_GRAD, Node, SavedResult, Tensor, TensorMeta
 cdef object Versions, View, adding, check_versions, edge_of, expect, explain, freed, make_view, next_sequence_nr, opened_raw
-cdef object output_meta, process_state, recorded_order, settled, strides_of, thread_state, unpack, wrap_number
+cdef object output_meta, process_state, recorded_order, settled, strides_of, thread_state, threads, unpack, wrap_number
 
 from .backward_source import recorded_order
 from .dispatch import explain
@@ -33,6 +33,7 @@ from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, TensorMeta
 from .views import MULTIPLE, NO_GRAD, make_view
 from .wrapped_numbers import wrap_number
+from .._kernels import threads
 
 cnp.import_array()
 
@@ -97,6 +98,9 @@ cdef object ZERO = 0, EMPTY = (), NO_REASON = ""
 cdef PyObject *ndarray = <PyObject *>cnp.ndarray
 cdef object FLOAT32 = np.float32, FLOAT64 = np.float64
 cdef object DTYPE32 = np.dtype(np.float32), DTYPE64 = np.dtype(np.float64)
+
+cdef Py_ssize_t LARGE = threads.LARGE
+cdef dict UFUNCS = {"*": np.multiply, "+": np.add}
 
 cdef object add_up = np.add.reduce
 

@@ -11,6 +11,7 @@ import numpy as np
 cimport numpy as cnp
 from libc.string cimport strcmp
 
+from autograph_cli.torch._kernels import threads
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of
 
 cnp.import_array()
@@ -81,6 +82,7 @@ cdef extern from *:
 
 
 cdef object exponential = np.exp
+cdef Count LARGE = threads.LARGE
 
 
 cdef bint in_rows(object a) noexcept:
@@ -119,9 +121,15 @@ def logistic(a):
     """1 / (1 + exp(-a)); None of what is not in rows."""
     if not in_rows(a):
         return None
-    cdef cnp.ndarray given = <cnp.ndarray>a, out = PyArray_NewLikeArray(<cnp.ndarray>a, cnp.NPY_CORDER, NULL, 0)
+    cdef cnp.ndarray out = PyArray_NewLikeArray(<cnp.ndarray>a, cnp.NPY_CORDER, NULL, 0)
+    if cnp.PyArray_SIZE(out) >= LARGE and threads.count > 1 and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>a):
+        return threads.shared(_logistic, (a,), out)
+    return _logistic(a, out)
+
+
+def _logistic(cnp.ndarray a, cnp.ndarray out):
     with nogil:
-        run_rows(pass_of("negative"), given, out)
+        run_rows(pass_of("negative"), a, out)
     exponential(out, out)
     with nogil:
         run_rows(pass_of("sigmoid"), out, out)
@@ -147,6 +155,8 @@ cdef class Each:
         out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0) if out is None else out
         cdef void *to = cnp.PyArray_DATA(out)
         cdef Count n = cnp.PyArray_SIZE(a)
+        if n >= LARGE and threads.count > 1 and (b is None or cnp.PyArray_SIZE(b) == n):
+            return threads.shared(lambda x, y, z, to: self(x, y, z, p, q, to), (a, b, c), out)
         if cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT:
             with nogil:
                 self.run.narrow(<float *>first, <float *>second, <float *>third, <float *>to, <float>p, <float>q, n)

@@ -35,6 +35,13 @@ def _library() -> ctypes.CDLL | None:
     return None
 
 
+def set_threads(number: int) -> None:
+    """Have products of matrices run on so many threads, where their library is known."""
+    library = _library()
+    if library is not None:
+        library.scipy_openblas_set_num_threads64_(number)
+
+
 def has(*arrays: Array) -> bool:
     """Whether LAPACK is here, and these arrays are such as it takes: of one of its dtypes, all of the same."""
     kind = arrays[0].dtype

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.state import process_state, thread_state
+from ..._kernels import threads
 from ..._ops.generators import manual_seed
 from .fetching import FETCHERS, Failure
 
@@ -95,7 +96,9 @@ def run_worker(
 
 
 def _prepare(number: int, seed: int) -> None:
-    """Be a process of its own: Ctrl-C is for the main one, nobody watches the engine here, chance has a seed."""
+    """Be a process of its own: Ctrl-C is for the main one, nobody watches the engine here, chance has a seed, and other
+    workers have the other cores."""
+    threads.use(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     process_state.observer = None
     thread_state.grad = True

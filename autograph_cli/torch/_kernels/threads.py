@@ -1,0 +1,63 @@
+"""Threads that share the work on the elements of large arrays: NumPy lets go of Python's lock while it computes."""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array
+from . import lapack
+
+LARGE = 1 << 20
+"""Elements from which another thread is worth its start."""
+
+
+def _at_first() -> int:
+    """As many as OMP_NUM_THREADS says, or as there are cores for this process."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+count = _at_first()
+"""How many there are at most, the one that asks among them."""
+
+
+def use(number: int) -> None:
+    """Share the work among so many threads from now on, that of NumPy's BLAS as well."""
+    global count
+    count = number
+    lapack.set_threads(number)
+
+
+def shared(run: Callable[..., Any], arrays: tuple[Any, ...], out: Array) -> Any:
+    """`run(*arrays, out)`, each thread on a stretch of the elements; all are in one piece and of the shape of `out`, or
+    numbers. Raises what `run` raises."""
+    given = [x.reshape(-1) if x.__class__ is np.ndarray else x for x in (*arrays, out)]
+    ends = [out.size * i // count for i in range(count + 1)]
+    raised: list[BaseException] = []
+
+    def work(start: int, end: int) -> None:
+        try:
+            run(*[x[start:end] if x.__class__ is np.ndarray else x for x in given])
+        except BaseException as error:  # handed on to the thread that asks
+            raised.append(error)
+
+    first, *others = itertools.pairwise(ends)
+    # What NumPy does about overflows is a setting of the context.
+    threads = [threading.Thread(target=contextvars.copy_context().run, args=(work, *part)) for part in others]
+    for thread in threads:
+        thread.start()
+    work(*first)
+    for thread in threads:
+        thread.join()
+    if raised:
+        raise raised[0]
+    return out
