@@ -59,6 +59,7 @@ package: $(SITE_ENV)/.installed  ## build the source archive and two wheels, com
 	rm -rf dist build/empty build/empty-pure
 	$(SITE_ENV)/bin/python -m build --outdir dist .
 	AUTOGRAPH_PURE=1 $(SITE_ENV)/bin/python -m build --wheel --outdir dist .
+	if [ -x $(SITE_ENV)/bin/auditwheel ]; then PATH="$(SITE_ENV)/bin:$$PATH" auditwheel repair -w dist dist/*-linux_*.whl && rm dist/*-linux_*.whl; fi
 	for kind in cp:empty py3:empty-pure; do \
 	  $(PYTHON) -m venv build/$${kind#*:}; \
 	  build/$${kind#*:}/bin/python -m pip install --quiet --disable-pip-version-check dist/*-$${kind%:*}*.whl || exit 1; \
