@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._compiled import FILES
+from .._compiled import FILES, compiled
 from .class_names import type_name
 from .errors import is_refusal
 from .overrides import unasked
@@ -188,17 +188,9 @@ def guarded(check: Check, home: str = "") -> Callable[..., Any]:
 
     def checked(*args: Any, **kwargs: Any) -> Any:
         try:
-            if kwargs:
+            if not taken(known, args, kwargs):
                 check(args, kwargs)
-            else:
-                integers = known.get(tuple(map(type, args)))
-                if integers is None:
-                    integers = known.get(argument_types(args), _UNKNOWN)
-                for i in integers:
-                    if i is None or not _LEAST <= args[i] <= _MOST:
-                        check(args, kwargs)
-                return plain(*args)
-            return run(*args, **kwargs)
+            return run(*args, **kwargs) if kwargs else plain(*args)
         except Exception as error:
             again = check.again(args, kwargs, error)
             if again is None:
@@ -229,9 +221,28 @@ def argument_types(args: Any) -> tuple[Any, ...]:
     return found
 
 
-_UNKNOWN: Any = (None,)
+def _key(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What of the arguments of a call decides whether it is taken."""
+    if not kwargs:
+        return argument_types(args)
+    return (*argument_types(args), *kwargs, *argument_types(kwargs.values()))
+
+
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 """What integers a kernel takes."""
+
+
+def _taken(known: Mapping[Any, tuple[int, ...]], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether `known` has the types of these arguments, and their integers have at most 64 bits."""
+    integers = known.get(_key(args, kwargs))
+    if not integers:
+        return integers is not None
+    given = (*args, *kwargs, *kwargs.values())
+    return all(_LEAST <= given[i] <= _MOST for i in integers)
+
+
+_fast: Any = compiled("_core.fast_checks")
+taken: Callable[[Any, Any, Any], bool] = _fast.taken if _fast else _taken
 
 
 Handed = tuple[str, str, tuple[Any, ...], Mapping[str, Any]]
@@ -272,13 +283,8 @@ class Check:
 
     def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise PyTorch's TypeError for a call that it would not take."""
-        key = (*argument_types(args), *kwargs, *argument_types(kwargs.values()))
-        integers = self.known.get(key)
-        if integers is not None:
-            given = (*args, *kwargs, *kwargs.values()) if integers else ()
-            if not [i for i in integers if not _LEAST <= given[i] <= _MOST]:
-                return
         if self._taken(args, kwargs):
+            key = _key(args, kwargs)
             self.known[key] = tuple([i for i, kind in enumerate(key) if kind is int])
 
     def look_at_names(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:

@@ -124,7 +124,19 @@ def bound(op: Operation, kernels: Any) -> Callable[..., Any]:
         kernel = refusing(op.refuses, kernel)
     if op.opmath:
         kernel = in_float32(kernel)
-    return arranged(op.memory_format, kernel)
+    return _or_whole(kernels.whole.get(op.kernel), arranged(op.memory_format, kernel))
+
+
+def _or_whole(whole: Callable[..., Any] | None, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that is asked only where a compiled one, which looks at dtypes and layouts itself, answers None."""
+    if whole is None:
+        return kernel
+
+    def run(*args: Any) -> Any:
+        found = whole(*args)
+        return kernel(*args) if found is None else found
+
+    return run
 
 
 def on_gpu(op: Operation, raws: list[Any], given: list[Any]) -> Any:

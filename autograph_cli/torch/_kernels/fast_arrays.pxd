@@ -2,6 +2,11 @@
 """What compiled kernels ask of their arrays."""
 
 cimport numpy as cnp
+from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(object o) noexcept
+    long long PyLong_AsLongLongAndOverflow(object o, int *overflow) noexcept
 
 cdef extern from *:
     """
@@ -37,6 +42,22 @@ cdef inline int kind_of(object a) noexcept:
     kind = cnp.PyArray_TYPE(<cnp.ndarray>a)
     return kind if kind == cnp.NPY_FLOAT or kind == cnp.NPY_DOUBLE else -1
 
+
+cdef inline int kind_in_rows(object a) noexcept:
+    """`kind_of`, and -1 too where the strides of dimensions of size 1 tell of another order: results follow it."""
+    cdef int d, kind = kind_of(a)
+    cdef Count step
+    if kind < 0:
+        return -1
+    step = cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)
+    for d in range(cnp.PyArray_NDIM(<cnp.ndarray>a) - 1, -1, -1):
+        if cnp.PyArray_STRIDE(<cnp.ndarray>a, d) != step and (
+            cnp.PyArray_DIM(<cnp.ndarray>a, d) != 1 or cnp.PyArray_STRIDE(<cnp.ndarray>a, d) != 0
+        ):
+            return -1
+        step *= cnp.PyArray_DIM(<cnp.ndarray>a, d)
+    return kind
+
 # ---------------------------------------------------------------- windows of images of one or two dimensions
 
 
@@ -60,6 +81,67 @@ cdef inline Geometry geometry(size, kernel, stride, padding, dilation, out) exce
         made.size[i], made.kernel[i], made.stride[i] = size[i - first], kernel[i - first], stride[i - first]
         made.padding[i], made.dilation[i], made.out[i] = padding[i - first], dilation[i - first], out[i - first]
     return made
+
+
+cdef inline bint numbers(object given, Count many, Count *to) noexcept:
+    """Whether this is a tuple of so many whole numbers, which are put at `to`."""
+    cdef Count i
+    if not PyTuple_Check(given) or PyTuple_GET_SIZE(given) != many:
+        return False
+    for i in range(many):
+        if not number(<object>PyTuple_GET_ITEM(given, i), to + i):
+            return False
+    return True
+
+
+cdef inline bint number(object given, Count *to) noexcept:
+    """Whether this is a whole number that is not too large to compute with, which is put at `to`."""
+    cdef int beyond = 0
+    if not PyLong_CheckExact(given):
+        return False
+    to[0] = PyLong_AsLongLongAndOverflow(given, &beyond)
+    return not beyond and -(1 << 30) < to[0] < 1 << 30
+
+
+cdef inline bint pooled(cnp.ndarray a, object kernel, object stride, object padding, object dilation, bint ceil, Geometry *g):
+    """The numbers of windows over the last one or two dimensions of images, and how many there are (see `pooled_size`);
+    False where something is unusual."""
+    cdef Count i, span, dims = PyTuple_GET_SIZE(kernel) if PyTuple_Check(kernel) else 0
+    cdef Count first = 2 - dims
+    if not 1 <= dims <= 2 or cnp.PyArray_NDIM(a) < dims:
+        return False
+    if dims == 1:
+        g.size[0] = g.kernel[0] = g.stride[0] = g.dilation[0] = g.out[0] = 1
+        g.padding[0] = 0
+    if not (
+        numbers(kernel, dims, g.kernel + first)
+        and numbers(stride, dims, g.stride + first)
+        and numbers(padding, dims, g.padding + first)
+        and (dilation is None or numbers(dilation, dims, g.dilation + first))
+    ):
+        return False
+    for i in range(first, 2):
+        g.size[i] = cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 2 + i)
+        if dilation is None:
+            g.dilation[i] = 1
+        span = g.size[i] + 2 * g.padding[i] - g.dilation[i] * (g.kernel[i] - 1) - 1
+        if g.stride[i] < 1 or g.kernel[i] < 1 or g.dilation[i] < 1 or g.padding[i] < 0 or span < 0:
+            return False
+        g.out[i] = (span + (g.stride[i] - 1 if ceil else 0)) // g.stride[i] + 1
+        if ceil and (g.out[i] - 1) * g.stride[i] >= g.size[i] + g.padding[i]:
+            g.out[i] -= 1
+    return True
+
+
+cdef inline cnp.ndarray in_planes(cnp.ndarray a, Count *size, Count dims, int kind):
+    """New images beside those of `a`, of another size in their last dimensions; memory of no content."""
+    cdef cnp.npy_intp shape[64]
+    cdef Count i, lead = cnp.PyArray_NDIM(a) - dims
+    for i in range(lead):
+        shape[i] = cnp.PyArray_DIM(a, i)
+    for i in range(dims):
+        shape[lead + i] = size[2 - dims + i]
+    return cnp.PyArray_SimpleNew(lead + dims, shape, kind)
 
 
 cdef inline void inside(Count n, Count start, Count step, Count many, Count *low, Count *high) noexcept nogil:

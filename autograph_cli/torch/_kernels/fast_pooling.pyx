@@ -8,9 +8,12 @@ import numpy as np
 
 cimport numpy as cnp
 from libc.math cimport INFINITY
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count, Geometry, geometry, inside, kind_of, real
+from autograph_cli.torch._kernels.fast_arrays cimport (
+    Count, Geometry, geometry, in_planes, inside, kind_in_rows, kind_of, number, pooled, real
+)
 
 cnp.import_array()
 
@@ -53,36 +56,49 @@ cdef struct Bounds:
     Count high
 
 
-cdef cnp.ndarray bounds_of(Geometry *g, int dim):
-    """For each window along a dimension: which elements of the kernel are inside, from .. to before; None where one
-    has none."""
-    cdef cnp.ndarray made = np.empty((g.out[dim], 2), np.intp)
-    cdef Bounds *at = <Bounds *>cnp.PyArray_DATA(made)
+cdef struct Windows:
+    Bounds *down  # for each window along the first dimension: which elements of the kernel are inside
+    Bounds *across  # likewise along the second one
+    Bounds *taps  # for each element of the kernel along the second one: in which windows it is inside
+    void *line  # a number for each window along the second one
+
+
+cdef bint open_windows(Geometry *g, Windows *made) except -1:
+    """Where the windows are; False where one has no element inside. To be freed by `free(made.down)`."""
     cdef Count i
-    for i in range(g.out[dim]):
-        inside(
-            g.size[dim], i * g.stride[dim] - g.padding[dim], g.dilation[dim], g.kernel[dim], &at[i].low, &at[i].high
-        )
-        if at[i].low == at[i].high:
-            return None
-    return made
+    cdef bint whole = True
+    made.down = <Bounds *>malloc((g.out[0] + g.out[1] + g.kernel[1]) * sizeof(Bounds) + g.out[1] * sizeof(double))
+    if made.down == NULL:
+        raise MemoryError
+    made.across = made.down + g.out[0]
+    made.taps = made.across + g.out[1]
+    made.line = made.taps + g.kernel[1]
+    for i in range(g.out[0]):
+        whole = whole and spanned(g, 0, i, made.down + i)
+    for i in range(g.out[1]):
+        whole = whole and spanned(g, 1, i, made.across + i)
+    for i in range(g.kernel[1]):
+        inside(g.size[1], i * g.dilation[1] - g.padding[1], g.stride[1], g.out[1], &made.taps[i].low, &made.taps[i].high)
+    return whole
 
 
-cdef cnp.ndarray taps_of(Geometry *g):
-    """For each element of the kernel along the last dimension: in which windows it is inside, from .. to before."""
-    cdef cnp.ndarray made = np.empty((g.kernel[1], 2), np.intp)
-    cdef Bounds *at = <Bounds *>cnp.PyArray_DATA(made)
-    cdef Count k
-    for k in range(g.kernel[1]):
-        inside(g.size[1], k * g.dilation[1] - g.padding[1], g.stride[1], g.out[1], &at[k].low, &at[k].high)
-    return made
+cdef inline bint spanned(Geometry *g, int dim, Count i, Bounds *at) noexcept:
+    inside(g.size[dim], i * g.stride[dim] - g.padding[dim], g.dilation[dim], g.kernel[dim], &at.low, &at.high)
+    return at.low < at.high
+
+
+cdef inline Count planes_of(cnp.ndarray a, Count dims) noexcept:
+    """How many images there are, whose sizes are the last dimensions."""
+    cdef Count i, many = 1
+    for i in range(cnp.PyArray_NDIM(a) - dims):
+        many *= cnp.PyArray_DIM(a, i)
+    return many
 
 # ---------------------------------------------------------------- maxima
 
 
 cdef void maxima(
-    real *image, real *best, cnp.int64_t *places, whole *shifts, Count planes, Bounds *down, Bounds *across,
-    Bounds *taps, Geometry *g
+    real *image, real *best, cnp.int64_t *places, whole *shifts, Count planes, Windows *w, Geometry *g
 ) noexcept nogil:
     """Row by row of windows, one element of all windows of a row at a time; `shifts` has how far the largest of each
     window is from its first one."""
@@ -92,14 +108,18 @@ cdef void maxima(
             first = (i * g.stride[0] - g.padding[0]) * width - g.padding[1]
             for j in range(g.out[1]):
                 best[j] = -INFINITY
-                shifts[j] = <whole>(down[i].low * g.dilation[0] * width + across[j].low * g.dilation[1])
-            for ki in range(down[i].low, down[i].high):
+                shifts[j] = <whole>(w.down[i].low * g.dilation[0] * width + w.across[j].low * g.dilation[1])
+            for ki in range(w.down[i].low, w.down[i].high):
                 for kj in range(g.kernel[1]):
                     j = ki * g.dilation[0] * width + kj * g.dilation[1]
                     if real is float and whole is cnp.int32_t:
-                        larger_f(image + first + j, g.stride[1], best, shifts, <whole>j, taps[kj].low, taps[kj].high)
+                        larger_f(
+                            image + first + j, g.stride[1], best, shifts, <whole>j, w.taps[kj].low, w.taps[kj].high
+                        )
                     elif real is double and whole is cnp.int64_t:
-                        larger_d(image + first + j, g.stride[1], best, shifts, <whole>j, taps[kj].low, taps[kj].high)
+                        larger_d(
+                            image + first + j, g.stride[1], best, shifts, <whole>j, w.taps[kj].low, w.taps[kj].high
+                        )
             for j in range(g.out[1]):
                 places[j] = first + j * g.stride[1] + shifts[j]
             best += g.out[1]
@@ -107,33 +127,28 @@ cdef void maxima(
         image += g.size[0] * width
 
 
-def max_pool(cnp.ndarray a, kernel, stride, padding, dilation, out):
+def max_pool(a, kernel, stride, padding, dilation, bint ceil):
     """The largest element of each window, the first of equal ones (the last that is no number), and its position in
-    the flat image; None where a window has no element inside."""
-    shape = (<object>a).shape
-    lead = shape[:len(shape) - len(kernel)]
-    cdef Geometry g = geometry(shape[len(lead):], kernel, stride, padding, dilation, out)
-    cdef cnp.ndarray best = np.empty(lead + out, a.dtype), places = np.empty(lead + out, np.int64)
-    cdef cnp.ndarray down = bounds_of(&g, 0), across = bounds_of(&g, 1), taps = taps_of(&g)
-    if down is None or across is None:
+    the flat image; None where a window has no element inside, or for other arguments than the engine's."""
+    cdef Geometry g
+    cdef Windows w
+    cdef int kind = kind_in_rows(a)
+    if kind < 0 or not pooled(a, kernel, stride, padding, dilation, ceil, &g):
         return None
-    cdef Count planes = np.prod(lead, dtype=np.intp)
-    cdef void *source = cnp.PyArray_DATA(a)
+    if not open_windows(&g, &w) or g.size[0] * g.size[1] > 0x7FFFFFFF:
+        free(w.down)
+        return None
+    cdef Count dims = len(kernel), planes = planes_of(a, dims)
+    cdef cnp.ndarray best = in_planes(a, g.out, dims, kind), places = in_planes(a, g.out, dims, cnp.NPY_INT64)
+    cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
     cdef void *target = cnp.PyArray_DATA(best)
     cdef cnp.int64_t *at = <cnp.int64_t *>cnp.PyArray_DATA(places)
-    cdef Bounds *rows = <Bounds *>cnp.PyArray_DATA(down)
-    cdef Bounds *columns = <Bounds *>cnp.PyArray_DATA(across)
-    cdef Bounds *each = <Bounds *>cnp.PyArray_DATA(taps)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
-    cdef cnp.ndarray between = np.empty(g.out[1], np.int32 if narrow else np.int64)
-    cdef void *shifts = cnp.PyArray_DATA(between)
-    if g.size[0] * g.size[1] > 0x7FFFFFFF:
-        return None
     with nogil:
-        if narrow:
-            maxima(<float *>source, <float *>target, at, <cnp.int32_t *>shifts, planes, rows, columns, each, &g)
+        if kind == cnp.NPY_FLOAT:
+            maxima(<float *>source, <float *>target, at, <cnp.int32_t *>w.line, planes, &w, &g)
         else:
-            maxima(<double *>source, <double *>target, at, <cnp.int64_t *>shifts, planes, rows, columns, each, &g)
+            maxima(<double *>source, <double *>target, at, <cnp.int64_t *>w.line, planes, &w, &g)
+        free(w.down)
     return best, places
 
 
@@ -161,7 +176,7 @@ def put_planes(cnp.ndarray grad, sizes, indices, dims):
     if len(shape) != len(sizes) or shape[:len(sizes) - dims] != tuple(sizes[:len(sizes) - dims]):
         return None
     cdef cnp.ndarray total = np.empty(sizes, grad.dtype)
-    cdef Count planes = np.prod(sizes[:len(sizes) - dims], dtype=np.intp)
+    cdef Count planes = planes_of(total, dims)
     if planes == 0:
         return total
     cdef Count many = cnp.PyArray_SIZE(grad) // planes, plane = cnp.PyArray_SIZE(total) // planes
@@ -179,10 +194,14 @@ def put_planes(cnp.ndarray grad, sizes, indices, dims):
 # ---------------------------------------------------------------- averages
 
 
-cdef void sums(real *image, real *out, Count planes, Bounds *taps, Geometry *g) noexcept nogil:
-    """Row by row of windows, one element of all windows of a row at a time; what is outside is 0."""
+cdef void means(real *image, real *out, Count planes, Windows *w, Geometry *g, real divisor, bint padded) noexcept nogil:
+    """Row by row of windows, one element of all windows of a row at a time; what is outside is 0. `padded`: it counts."""
     cdef Count plane, i, j, ki, kj, row, low, high, step = g.stride[1], width = g.size[1]
     cdef real *line
+    cdef real *counts = <real *>w.line
+    cdef real down
+    for j in range(g.out[1]):
+        counts[j] = <real>counted(g, 1, j, padded) if divisor == 0 else divisor
     for plane in range(planes):
         for i in range(g.out[0]):
             for ki in range(g.kernel[0]):
@@ -190,7 +209,7 @@ cdef void sums(real *image, real *out, Count planes, Bounds *taps, Geometry *g) 
                 for kj in range(g.kernel[1]):
                     low = high = 0
                     if 0 <= row < g.size[0]:
-                        low, high = taps[kj].low, taps[kj].high
+                        low, high = w.taps[kj].low, w.taps[kj].high
                     line = image + row * width + kj - g.padding[1]
                     if ki == kj == 0:
                         for j in range(g.out[1]):
@@ -206,27 +225,41 @@ cdef void sums(real *image, real *out, Count planes, Bounds *taps, Geometry *g) 
                             out[j] += line[j * step]
                     for j in range(high, g.out[1]):
                         out[j] += 0
+            down = <real>counted(g, 0, i, padded) if divisor == 0 else 1
+            for j in range(g.out[1]):
+                out[j] = out[j] / (down * counts[j])
             out += g.out[1]
         image += g.size[0] * width
 
 
-def window_sums(cnp.ndarray a, kernel, stride, padding, out):
-    """The sum of each window."""
-    shape = (<object>a).shape
-    lead = shape[:len(shape) - len(kernel)]
-    cdef Geometry g = geometry(shape[len(lead):], kernel, stride, padding, (1,) * len(kernel), out)
-    cdef cnp.ndarray made = np.empty(lead + out, a.dtype)
-    cdef Count planes = np.prod(lead, dtype=np.intp)
-    cdef void *source = cnp.PyArray_DATA(a)
+cdef inline Count counted(Geometry *g, int dim, Count i, bint padded) noexcept nogil:
+    """How many elements a window has along a dimension, those outside among them if it is `padded`."""
+    cdef Count start = i * g.stride[dim] - g.padding[dim]
+    cdef Count end = min(start + g.kernel[dim], g.size[dim] + g.padding[dim])
+    return end - start if padded else min(end, g.size[dim]) - max(start, 0)
+
+
+def avg_pool(a, kernel, stride, padding, bint ceil, bint include_pad, divisor):
+    """The mean of each window; None for other arguments than the engine's."""
+    cdef Geometry g
+    cdef Windows w
+    cdef Count by = 0
+    cdef int kind = kind_in_rows(a)
+    if kind < 0 or not pooled(a, kernel, stride, padding, None, ceil, &g):
+        return None
+    if divisor is not None and (not number(divisor, &by) or by == 0 or abs(by) > 1 << 24):
+        return None
+    open_windows(&g, &w)
+    cdef Count dims = len(kernel), planes = planes_of(a, dims)
+    cdef cnp.ndarray made = in_planes(a, g.out, dims, kind)
+    cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
     cdef void *target = cnp.PyArray_DATA(made)
-    cdef cnp.ndarray taps = taps_of(&g)
-    cdef Bounds *each = <Bounds *>cnp.PyArray_DATA(taps)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
     with nogil:
-        if narrow:
-            sums(<float *>source, <float *>target, planes, each, &g)
+        if kind == cnp.NPY_FLOAT:
+            means(<float *>source, <float *>target, planes, &w, &g, <float>by, include_pad)
         else:
-            sums(<double *>source, <double *>target, planes, each, &g)
+            means(<double *>source, <double *>target, planes, &w, &g, <double>by, include_pad)
+        free(w.down)
     return made
 
 
@@ -253,7 +286,7 @@ def window_sums_backward(cnp.ndarray share, size, kernel, stride, padding):
     lead = shape[:len(shape) - len(kernel)]
     cdef Geometry g = geometry(size, kernel, stride, padding, (1,) * len(kernel), shape[len(lead):])
     cdef cnp.ndarray made = np.empty(lead + tuple(size), share.dtype)
-    cdef Count planes = np.prod(lead, dtype=np.intp)
+    cdef Count planes = planes_of(made, len(kernel))
     cdef void *source = cnp.PyArray_DATA(share)
     cdef void *target = cnp.PyArray_DATA(made)
     cdef bint narrow = kind_of(share) == cnp.NPY_FLOAT
@@ -263,3 +296,7 @@ def window_sums_backward(cnp.ndarray share, size, kernel, stride, padding):
         else:
             spread[double](<double *>source, <double *>target, planes, &g)
     return made
+
+
+WHOLE = {"max_pool2d_with_indices": max_pool, "avg_pool2d": avg_pool}
+"""Operations as a whole, by the name of their kernel (see `device_dispatch.bound`)."""

@@ -152,12 +152,11 @@ class Pooling:
 
     def max_pool(self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool) -> Any:
         """The largest element of each window, and its position in the flattened image."""
+        found = _fast.max_pool(a, kernel, stride, padding, dilation, ceil) if _fast else None
+        if found is not None:
+            return found
         size = a.shape[-len(kernel) :]
         out = pooled_size(size, kernel, stride, padding, dilation, ceil)
-        if _fast and _fast.fits(a, len(size)):
-            found = _fast.max_pool(a, kernel, stride, padding, dilation, out)
-            if found is not None:
-                return found
         if a.__class__ is np.ndarray and math.prod(a.shape[: -len(kernel)]) * math.prod(out) < _FEW:
             found = self._max_of_few(a, out, _table(size, kernel, stride, padding, dilation, out))
             if found is not None:
@@ -255,18 +254,18 @@ class Pooling:
     def avg_pool(
         self, a: Array, kernel: Any, stride: Any, padding: Any, ceil: bool, include_pad: bool, divisor: Any
     ) -> Any:
+        found = _fast.avg_pool(a, kernel, stride, padding, ceil, include_pad, divisor) if _fast else None
+        if found is not None:
+            return found
         size, one = a.shape[-len(kernel) :], (1,) * len(kernel)
         out = pooled_size(size, kernel, stride, padding, one, ceil)
+        framed = self._framed(a, 0, kernel, stride, padding, one, out)
         total: Any = None
-        if _fast and _fast.fits(a, len(size)):
-            total = _fast.window_sums(a, kernel, stride, padding, out)
-        else:
-            framed = self._framed(a, 0, kernel, stride, padding, one, out)
-            for _, window in _windows(kernel, stride, one, out):
-                if total is None:
-                    total = framed[window].copy()
-                else:
-                    total += framed[window]
+        for _, window in _windows(kernel, stride, one, out):
+            if total is None:
+                total = framed[window].copy()
+            else:
+                total += framed[window]
         return total / self.placed(_counts(a.dtype, size, kernel, stride, padding, out, include_pad, divisor))
 
     avg_pool2d = avg_pool3d = avg_pool

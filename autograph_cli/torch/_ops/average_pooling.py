@@ -14,7 +14,7 @@ from .._core.operation import operation
 from .._core.registry import functions
 from .._core.tensor import Tensor
 from . import reductions, unary
-from .pooling import adaptive_of, adaptive_size, along_line, check_windows, geometry, several, with_height
+from .pooling import adaptive_of, adaptive_size, along_line, several, windows, with_height
 
 
 def _averaging(dims: int, traits: Mapping[str, Any], adaptive_traits: Mapping[str, Any]) -> Any:
@@ -81,9 +81,7 @@ average = {
 def _avg_pool(
     dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, ceil: bool, include: bool, divisor: Any
 ) -> Tensor:
-    name = f"avg_pool{dims}d"
-    kernel, stride, padding = geometry(name, dims, kernel, stride, padding)
-    check_windows(input, dims, name, kernel, stride, padding, (1,) * dims, ceil)
+    kernel, stride, padding, _ = windows(input, dims, f"avg_pool{dims}d", kernel, stride, padding, 1, ceil)
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
     found: Tensor = average[dims][0](input, kernel, stride, padding, ceil, include, divisor)

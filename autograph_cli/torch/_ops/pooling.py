@@ -129,7 +129,24 @@ def several(x: Any, dims: int, name: str, what: str) -> Sizes:
     return dim_sizes.given_sizes(found * dims, found) if len(found) == 1 < dims else found
 
 
-def geometry(name: str, dims: int, kernel: Any, stride: Any, padding: Any) -> tuple[Sizes, Sizes, Sizes]:
+Windows = tuple[Sizes, Sizes, Sizes, Sizes]
+
+
+def windows(
+    input: Tensor, dims: int, name: str, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> Windows:
+    """Kernel, stride, padding and dilation of windows over `input`, a number of each for each dimension; RuntimeError
+    for what does not fit."""
+    try:
+        return _windows(input._raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
+    except TypeError:  # lists are in no cache
+        return _windows.__wrapped__(input._raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _windows(
+    shape: Sizes, dims: int, name: str, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
+) -> Windows:
     kernel = several(kernel, dims, name, "kernel_size")
     # An empty stride stands for the size of the kernel.
     stride = (
@@ -138,7 +155,13 @@ def geometry(name: str, dims: int, kernel: Any, stride: Any, padding: Any) -> tu
         else several(stride, dims, name, "stride")
     )
     padding = several(padding, dims, name, "padding")
-    return kernel, stride, padding
+    dilation = several(dilation, dims, name, "dilation")
+    if len(shape) not in (dims + 1, dims + 2):
+        if name == "avg_pool2d" and dim_sizes.wrap(-3, len(shape)) is not None:
+            _empty(shape, dims, name)
+        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
+    _check_sizes(shape, dims, name, kernel, stride, padding, dilation, ceil)
+    return kernel, stride, padding, dilation
 
 
 def _shown(letter: str, sizes: Sizes) -> str:
@@ -146,17 +169,6 @@ def _shown(letter: str, sizes: Sizes) -> str:
     return " ".join(f"{letter}{axis}: {n}" for axis, n in zip("THW"[-len(sizes) :], sizes, strict=True))
 
 
-def check_windows(
-    input: Tensor, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
-) -> None:
-    if input._raw.ndim not in (dims + 1, dims + 2):
-        if name == "avg_pool2d" and input.size(-3) is not None:
-            _empty(input._raw.shape, dims, name)
-        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
-    _check_sizes(input._raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
-
-
-@functools.lru_cache(maxsize=256)
 def _check_sizes(
     shape: Sizes, dims: int, name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
 ) -> None:
@@ -218,11 +230,8 @@ def with_height(x: Any, fill: int, name: str = "max_pool1d", what: str = "kernel
 
 
 def _max_pool(dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool) -> Any:
-    name = f"max_pool{dims}d"
-    kernel, stride, padding = geometry(name, dims, kernel, stride, padding)
-    dilation = several(dilation, dims, name, "dilation")
-    check_windows(input, dims, name, kernel, stride, padding, dilation, ceil)
-    return maximal[dims](input, kernel, stride, padding, dilation, ceil)
+    sizes = windows(input, dims, f"max_pool{dims}d", kernel, stride, padding, dilation, ceil)
+    return maximal[dims](input, *sizes, ceil)
 
 
 def _check_length(input: Tensor) -> None:
