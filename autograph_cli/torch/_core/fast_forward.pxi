@@ -1,6 +1,6 @@
 # Operations on plain tensors: a part of fast_tape.pyx.
 
-DEF MOST = 8
+DEF MOST = 12
 DEF SAVES = 12
 
 cdef enum Saving:

@@ -9,7 +9,7 @@ import numpy as np
 cimport numpy as cnp
 from libc.string cimport memset
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count, Geometry, geometry, inside, kind_of, real
+from autograph_cli.torch._kernels.fast_arrays cimport Count, Geometry, geometry, inside, kind_in_rows, kind_of, number, numbers, real
 
 cnp.import_array()
 
@@ -287,3 +287,6 @@ def spread_planes(cnp.ndarray grad, cnp.ndarray weight, size, stride, padding, d
         else:
             spread[double](<double *>target, <double *>by, <double *>source, n, c, &g)
     return to
+
+
+include "fast_whole_convolution.pxi"

@@ -10,8 +10,7 @@ from .._core import batching, batching_layers, flops
 from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.dims import WHOLE, given_sizes
-from .._core.dtype_checks import same_scalar
-from .._core.dtypes import c_name
+from .._core.dtypes import c_name, cpp_name
 from .._core.memory_format import channels_last
 from .._core.operation import operation
 from .._core.registry import composite
@@ -165,49 +164,66 @@ def in_c(tensor: Tensor) -> str:
     return c_name(tensor._raw.dtype)
 
 
-def _check(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    dim: int,
-    transposed: bool,
-    groups: int,
-    geometry: Any,
-    name: str,
-) -> None:
-    if input._raw.ndim not in (dim + 1, dim + 2):
+Kinds = tuple[Any, Any, Any]
+Given = tuple[Any, ...]
+
+
+def _fitted(geometry: Any, dim: int, input: Tensor, weight: Tensor, bias: Tensor | None, *given: Any) -> Any:
+    """`geometry` of a convolution, which follows from shapes and dtypes alone; RuntimeError for what does not fit."""
+    shapes = input._raw.shape, weight._raw.shape, None if bias is None else bias._raw.shape
+    kinds = input._raw.dtype, weight._raw.dtype, None if bias is None else bias._raw.dtype
+    try:
+        return geometry(dim, *shapes, kinds, *given)
+    except TypeError:  # lists are in no cache
+        return geometry.__wrapped__(dim, *shapes, kinds, *given)
+
+
+def _check_dimensions(dim: int, size: Sizes, kernel: Sizes, groups: int, name: str) -> None:
+    if len(size) not in (dim + 1, dim + 2):
         raise RuntimeError(
             f"Expected {dim + 1}D (unbatched) or {dim + 2}D (batched) input to {name}, but got input of size: "
-            f"{list(input._raw.shape)}"
+            f"{list(size)}"
         )
-    if weight.ndim < 3:
+    if len(kernel) < 3:
         raise RuntimeError("weight should have at least three dimensions")
-    if weight.ndim != dim + 2:
+    if len(kernel) != dim + 2:
         raise RuntimeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight._raw.shape)}, "
-            f"but got {dim + 2}-dimensional input of size {list(input._raw.shape)} instead"
+            f"Expected {len(kernel)}-dimensional input for {len(kernel)}-dimensional weight {list(kernel)}, "
+            f"but got {dim + 2}-dimensional input of size {list(size)} instead"
         )
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
-    if (
-        bias is not None
-        and bias._raw.dtype != input._raw.dtype
-        and (not transposed or weight._raw.dtype == input._raw.dtype)
-    ):
-        raise RuntimeError(f"Input type ({in_c(input)}) and bias type ({in_c(bias)}) should be the same")
-    same_scalar(input, weight)
-    stride, padding, dilation = geometry
-    _signs(sizes_of(stride, dim, "stride"), sizes_of(padding, dim, "padding"), sizes_of(dilation, dim, "dilation"))
-    _check_channels(input._raw.shape[-dim - 1], weight._raw.shape, transposed, groups, input._raw.shape)
-    channels = weight._raw.shape[1] * groups if transposed else weight._raw.shape[0]
-    if bias is not None and (bias.ndim != 1 or bias._raw.shape[0] != channels):
+
+
+def _check(
+    dim: int,
+    size: Sizes,
+    kernel: Sizes,
+    bias: Sizes | None,
+    kinds: Kinds,
+    geometry: Any,
+    groups: int,
+    transposed: bool,
+) -> Any:
+    """Stride, padding and dilation for each dimension, of what fits together."""
+    _check_dimensions(dim, size, kernel, groups, f"conv{'_transpose' * transposed}{dim}d")
+    mine, by, beside = kinds
+    if bias is not None and beside != mine and (not transposed or by == mine):
+        raise RuntimeError(f"Input type ({c_name(mine)}) and bias type ({c_name(beside)}) should be the same")
+    if by != mine:
+        raise RuntimeError(f"expected scalar type {cpp_name(mine)} but found {cpp_name(by)}")
+    found = tuple([sizes_of(x, dim, what) for x, what in zip(geometry, ("stride", "padding", "dilation"), strict=True)])
+    _check_signs(*found)
+    _check_channels(size[-dim - 1], kernel, transposed, groups, size)
+    channels = kernel[1] * groups if transposed else kernel[0]
+    if bias is not None and bias != (channels,):
         raise RuntimeError(
-            f"Given {'transposed=1, ' * transposed}weight of size {list(weight._raw.shape)}, expected bias to be "
-            f"1-dimensional with {channels} elements, but got bias of size {list(bias._raw.shape)} instead"
+            f"Given {'transposed=1, ' * transposed}weight of size {list(kernel)}, expected bias to be "
+            f"1-dimensional with {channels} elements, but got bias of size {list(bias)} instead"
         )
+    return found
 
 
-@functools.lru_cache(maxsize=256)
 def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size: Sizes) -> None:
     if not transposed and shape[0] < groups:
         raise RuntimeError(
@@ -227,8 +243,7 @@ def _check_channels(have: int, shape: Sizes, transposed: bool, groups: int, size
         )
 
 
-@functools.lru_cache(maxsize=256)
-def _signs(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
+def _check_signs(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
     if any(s <= 0 for s in stride):
@@ -237,17 +252,9 @@ def _signs(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
         raise RuntimeError("dilation should be greater than zero")
 
 
-def _batched(run: Any, input: Tensor, dim: int) -> Tensor:
-    """A convolution of a batch, or of one image as a batch of one."""
-    if input._raw.ndim == dim + 2:
-        found: Tensor = run(input)
-        return found
-    return views.squeeze_dim(run(views.unsqueeze_op(input, 0)), 0)
-
-
 def _of_numbers(input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Any) -> Tensor:
     """The convolution; of complex numbers by three of real ones (Gauss)."""
-    if not input.dtype.is_complex:
+    if input._raw.dtype.kind != "c":
         found: Tensor = convolution(input, weight, bias, *geometry)
         return found
     (x, xi), (w, wi) = _parts(input), _parts(weight)
@@ -265,54 +272,61 @@ def _parts(x: Tensor) -> tuple[Tensor, Tensor]:
     return views.select(pairs, -1, 0), views.select(pairs, -1, 1)
 
 
-def _same(input: Tensor, kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Tensor, Sizes]:
-    """The input, and the padding that keeps its size: what is odd is added to the right beforehand."""
+def _same(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Sizes, Sizes]:
+    """The padding that keeps a size, and what is odd of it, to be added to the right beforehand, as `pad` has it."""
     if any(s != 1 for s in stride):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
-    if any(t % 2 for t in total):
-        warn_once(
-            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
-            "input be created"
-        )
-        extra = [x for t in reversed(total) for x in (0, t % 2)]
-        input = constant_pad(input, tuple(extra), 0)
-    return input, tuple(t // 2 for t in total)
+    extra = tuple([x for t in reversed(total) for x in (0, t % 2)])
+    return tuple([t // 2 for t in total]), extra if any(extra) else ()
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _geometry(
+    dim: int,
+    size: Sizes,
+    kernel: Sizes,
+    bias: Sizes | None,
+    kinds: Kinds,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> tuple[Given, Sizes]:
+    """What the operation is given after its tensors, and what is added to the images beforehand."""
+    named, extra, none = isinstance(padding, str), (), (0,) * dim
+    given = (stride, 0 if named else padding, dilation)
+    stride, frame, dilation = _check(dim, size, kernel, bias, kinds, given, groups, False)
+    if named and padding not in ("same", "valid"):
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    if padding == "valid":
+        frame = none = given_sizes(none, (0,))
+    elif padding == "same":
+        frame, extra = _same(kernel[2:], stride, dilation)
+    whole = [n + more for n, more in zip(size[-dim:], extra[::-2] or none, strict=True)]
+    _check_size(whole, kernel[2:], frame, dilation)
+    return (stride, frame, dilation, False, none, groups), extra
 
 
 def _convolve(
     dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Tensor:
-    _check(
-        input,
-        weight,
-        bias,
-        dim,
-        False,
-        groups,
-        (stride, 0 if isinstance(padding, str) else padding, dilation),
-        f"conv{dim}d",
+    given, extra = _fitted(_geometry, dim, input, weight, bias, stride, padding, dilation, groups)
+    if input._raw.ndim != dim + 2:
+        image = views.unsqueeze_op(input, 0)
+        return views.squeeze_dim(_of_numbers(_widened(image, extra) if extra else image, weight, bias, given), 0)
+    return _of_numbers(_widened(input, extra) if extra else input, weight, bias, given)
+
+
+def _widened(input: Tensor, extra: Sizes) -> Tensor:
+    warn_once(
+        "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+        "input be created"
     )
-    stride, dilation = sizes_of(stride, dim, "stride"), sizes_of(dilation, dim, "dilation")
-    if isinstance(padding, str) and padding not in ("same", "valid"):
-        raise RuntimeError(f"Invalid padding string: '{padding}'")
-    none: Sizes = (0,) * dim
-    if padding == "valid":
-        padding = none = given_sizes(none, (0,))
-    elif padding != "same":
-        padding = sizes_of(padding, dim, "padding")
-
-    def run(images: Tensor) -> Tensor:
-        kernel = weight._raw.shape[2:]
-        images, frame = _same(images, kernel, stride, dilation) if padding == "same" else (images, padding)
-        _check_size(images._raw.shape[2:], kernel, frame, dilation)
-        return _of_numbers(images, weight, bias, (stride, frame, dilation, False, none, groups))
-
-    return _batched(run, input, dim)
+    return constant_pad(input, extra, 0)
 
 
-@functools.lru_cache(maxsize=256)
-def _check_size(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
+def _check_size(size: Iterable[int], kernel: Sizes, padding: Sizes, dilation: Sizes) -> None:
     if any(n + 2 * p < d * (k - 1) + 1 for n, p, k, d in zip(size, padding, kernel, dilation, strict=True)):
         padded = " x ".join(str(n + 2 * p) for n, p in zip(size, padding, strict=True))
         shown = " x ".join(str(d * (k - 1) + 1) for k, d in zip(kernel, dilation, strict=True))
@@ -320,6 +334,30 @@ def _check_size(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes) -> 
             f"Calculated padded input size per channel: ({padded}). Kernel size: ({shown}). Kernel size can't be "
             "greater than actual input size"
         )
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _geometry_back(
+    dim: int,
+    size: Sizes,
+    kernel: Sizes,
+    bias: Sizes | None,
+    kinds: Kinds,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    output_padding: Any,
+    groups: int,
+) -> Given:
+    """What the operation is given after its tensors, for a transposed convolution."""
+    sizes = (stride, padding, dilation)
+    stride, padding, dilation = _check(dim, size, kernel, bias, kinds, sizes, groups, True)
+    extra = sizes_of(output_padding, dim, "output_padding")
+    if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
+        raise RuntimeError("output padding must be smaller than either stride or dilation")
+    if any(e < 0 for e in extra):
+        raise RuntimeError("negative output_padding is not supported")
+    return stride, padding, dilation, True, extra, groups
 
 
 def _convolve_back(
@@ -333,16 +371,10 @@ def _convolve_back(
     groups: int,
     dilation: Any,
 ) -> Tensor:
-    _check(input, weight, bias, dim, True, groups, (stride, padding, dilation), f"conv_transpose{dim}d")
-    stride, padding = sizes_of(stride, dim, "stride"), sizes_of(padding, dim, "padding")
-    dilation, extra = sizes_of(dilation, dim, "dilation"), sizes_of(output_padding, dim, "output_padding")
-    if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation, strict=True)):
-        raise RuntimeError("output padding must be smaller than either stride or dilation")
-    if any(e < 0 for e in extra):
-        raise RuntimeError("negative output_padding is not supported")
-    return _batched(
-        lambda images: _of_numbers(images, weight, bias, (stride, padding, dilation, True, extra, groups)), input, dim
-    )
+    given = _fitted(_geometry_back, dim, input, weight, bias, stride, padding, dilation, output_padding, groups)
+    if input._raw.ndim != dim + 2:
+        return views.squeeze_dim(_of_numbers(views.unsqueeze_op(input, 0), weight, bias, given), 0)
+    return _of_numbers(input, weight, bias, given)
 
 
 @composite(method=False)
