@@ -5,7 +5,8 @@ cimport numpy as cnp
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
 cdef extern from "Python.h":
-    bint PyLong_CheckExact(object o) noexcept
+    bint PyBool_Check(object o) noexcept
+    bint PyLong_Check(object o) noexcept
     long long PyLong_AsLongLongAndOverflow(object o, int *overflow) noexcept
 
 cdef extern from *:
@@ -97,7 +98,7 @@ cdef inline bint numbers(object given, Count many, Count *to) noexcept:
 cdef inline bint number(object given, Count *to) noexcept:
     """Whether this is a whole number that is not too large to compute with, which is put at `to`."""
     cdef int beyond = 0
-    if not PyLong_CheckExact(given):
+    if not PyLong_Check(given) or PyBool_Check(given):
         return False
     to[0] = PyLong_AsLongLongAndOverflow(given, &beyond)
     return not beyond and -(1 << 30) < to[0] < 1 << 30

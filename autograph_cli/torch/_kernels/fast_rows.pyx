@@ -6,12 +6,15 @@ rounded one by one. Exponentials and long sums are NumPy's and BLAS's there as w
 float64, each in one piece.
 """
 
+import functools
+
 import numpy as np
 
 cimport numpy as cnp
 from libc.math cimport sqrt, sqrtf
+from libc.string cimport memcpy
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
+from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_in_rows, kind_of, number, real
 
 cnp.import_array()
 
@@ -128,6 +131,7 @@ def row_sums(cnp.ndarray a):
 
 
 cdef void center(const real *a, real *out, Count many, Count n) noexcept nogil:
+    """Each element less the largest number of its row. What is no number is so still: the sum of the row has it."""
     cdef Count i, j
     cdef real top
     for i in range(many):
@@ -141,21 +145,6 @@ cdef void center(const real *a, real *out, Count many, Count n) noexcept nogil:
         out += n
 
 
-def below_maxima(cnp.ndarray a):
-    """Each element less the largest number of its row. What is no number is so still: the sum of the row has it."""
-    cdef cnp.ndarray out = like(a)
-    cdef Count n = length(a), many = cnp.PyArray_SIZE(a) // n
-    cdef void *source = data(a)
-    cdef void *target = data(out)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
-    with nogil:
-        if narrow:
-            center(<float *>source, <float *>target, many, n)
-        else:
-            center(<double *>source, <double *>target, many, n)
-    return out
-
-
 cdef void divide(real *a, const real *by, Count many, Count n) noexcept nogil:
     cdef Count i, j
     cdef real total
@@ -164,20 +153,6 @@ cdef void divide(real *a, const real *by, Count many, Count n) noexcept nogil:
         for j in range(n):
             a[j] = a[j] / total
         a += n
-
-
-def divide_rows(cnp.ndarray a, cnp.ndarray by):
-    """`a /= by`."""
-    check(a, by)
-    cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
-    cdef void *source = data(a)
-    cdef void *each = data(by)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
-    with nogil:
-        if narrow:
-            divide(<float *>source, <float *>each, many, n)
-        else:
-            divide(<double *>source, <double *>each, many, n)
 
 
 cdef void subtract(const real *a, const real *by, real *out, Count many, Count n) noexcept nogil:
@@ -264,6 +239,7 @@ def scaled_rows_from(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by):
 
 
 cdef void deviate(real *squares, real count, real eps, Count many) noexcept nogil:
+    """1 / sqrt(squares / count + eps), in place."""
     cdef Count i
     cdef real x
     for i in range(many):
@@ -271,18 +247,10 @@ cdef void deviate(real *squares, real count, real eps, Count many) noexcept nogi
         squares[i] = 1 / (sqrtf(x) if real is float else sqrt(x))
 
 
-def deviations(cnp.ndarray squares, double count, double eps):
-    """1 / sqrt(squares / count + eps), in place."""
-    if kind_of(squares) == cnp.NPY_FLOAT:
-        deviate[float](<float *>data(squares), count, eps, cnp.PyArray_SIZE(squares))
-    else:
-        deviate[double](<double *>data(squares), count, eps, cnp.PyArray_SIZE(squares))
-    return squares
-
-
 cdef void scale(
     real *a, const real *by, const real *weight, const real *bias, Count many, Count n
 ) noexcept nogil:
+    """`a * by * weight + bias`, in place; the last two have a number for each column, or are NULL."""
     cdef Count i, j
     cdef real each
     for i in range(many):
@@ -302,58 +270,18 @@ cdef void scale(
         a += n
 
 
-def scale_rows(cnp.ndarray a, cnp.ndarray by, cnp.ndarray weight=None, cnp.ndarray bias=None):
-    """`a * by * weight + bias`, in place; the last two have a number for each column, or are None."""
+def scale_rows(cnp.ndarray a, cnp.ndarray by):
+    """`a *= by`."""
     check(a, by)
-    cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
-    for part in (weight, bias):
-        if part is not None and part.size != n:
-            raise ValueError("these arrays have no columns in common")
-    cdef void *source = data(a)
-    cdef void *each = data(by)
-    cdef void *times = NULL if weight is None else data(weight)
-    cdef void *plus = NULL if bias is None else data(bias)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
-    with nogil:
-        if narrow:
-            scale(<float *>source, <float *>each, <float *>times, <float *>plus, many, n)
-        else:
-            scale(<double *>source, <double *>each, <double *>times, <double *>plus, many, n)
-
-
-cdef void shift_scaled(
-    real *a, const real *by, const real *weight, const real *bias, Count many, Count n
-) noexcept nogil:
-    cdef Count i, j
-    cdef real each, times, plus
-    for i in range(many):
-        each, times, plus = by[i], weight[i], bias[i]
-        for j in range(n):
-            a[j] = a[j] * each * times + plus
-        a += n
-
-
-def scale_and_shift_rows(cnp.ndarray a, cnp.ndarray by, cnp.ndarray weight=None, cnp.ndarray bias=None):
-    """`a * by * weight + bias`, in place, of which all but `a` have a number for each row; the last two may be None."""
-    if weight is None and bias is None:
-        scale_rows(a, by)
-        return
-    weight = np.ones_like(by) if weight is None else weight
-    check(a, by)
-    if not weight.size == by.size == (by if bias is None else bias).size:
-        raise ValueError("these arrays have no rows in common")
-    bias = np.full_like(by, -0.0) if bias is None else bias  # to add it changes nothing, not even a zero
     cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
     cdef void *source = data(a)
     cdef void *each = data(by)
-    cdef void *times = data(weight)
-    cdef void *plus = data(bias)
     cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
     with nogil:
         if narrow:
-            shift_scaled(<float *>source, <float *>each, <float *>times, <float *>plus, many, n)
+            scale(<float *>source, <float *>each, NULL, NULL, many, n)
         else:
-            shift_scaled(<double *>source, <double *>each, <double *>times, <double *>plus, many, n)
+            scale(<double *>source, <double *>each, NULL, NULL, many, n)
 
 
 cdef void back(
@@ -393,3 +321,6 @@ def normalized_back(
         else:
             back(<double *>a, <double *>b, <double *>c, <double *>d, <double *>e, <double *>target, count, many, n)
     return out
+
+
+include "fast_layers.pxi"

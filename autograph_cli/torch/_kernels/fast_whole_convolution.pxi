@@ -95,12 +95,15 @@ cdef object correlated(cnp.ndarray a, cnp.ndarray weight, int kind, Geometry *g,
     """The images at hand of each window; None where they are put together in parts."""
     cdef cnp.ndarray made, columns
     cdef cnp.npy_intp[4] shape
-    cdef Count width = s.c // s.groups * s.kernel
+    cdef cnp.ndarray rows = shaped(weight, 0, s.groups, s.o // s.groups, s.c // s.groups * s.kernel)
+    cdef Count width = cnp.PyArray_DIM(rows, 2)
     if s.groups == s.o > 1 and s.groups == s.c:
+        if not cnp.PyArray_IS_C_CONTIGUOUS(weight):
+            return None
         made = images_like(a, s.o, g.out)
         each_plane(data(a), data(weight), data(made), kind, False, g, s)
         return made
-    if width == 1 or too_large(a, s):
+    if width == 1 or too_large(a, s) or repeats(rows):
         return None
     if s.kernel > 1:
         shape[0], shape[1], shape[2], shape[3] = s.n, s.groups, width, s.windows
@@ -110,7 +113,7 @@ cdef object correlated(cnp.ndarray a, cnp.ndarray weight, int kind, Geometry *g,
         columns = shaped(a, s.n, s.groups, width, s.windows)
     else:
         return None
-    made = matmul(shaped(weight, 0, s.groups, s.o // s.groups, width), columns)
+    made = matmul(rows, columns)
     return in_images(made, a, s.o, g.out)
 
 
@@ -118,16 +121,23 @@ cdef object spread_out(cnp.ndarray a, cnp.ndarray weight, int kind, Geometry *g,
     """The sum of the windows that each element stands for; None where it is put together otherwise."""
     cdef cnp.ndarray made, columns
     if s.groups == s.o > 1 and s.groups == s.c:
+        if not cnp.PyArray_IS_C_CONTIGUOUS(weight):
+            return None
         made = images_like(a, s.c, g.size)
         each_plane(data(made), data(weight), data(a), kind, True, g, s)
         return made
-    if g.stride[0] == g.stride[1] == 1 or s.o == s.groups or too_large(a, s):
-        return None
     columns = shaped(weight, 0, s.groups, s.o // s.groups, s.c // s.groups * s.kernel)
+    if g.stride[0] == g.stride[1] == 1 or s.o == s.groups or too_large(a, s) or repeats(columns):
+        return None
     columns = matmul(cnp.PyArray_SwapAxes(columns, 1, 2), shaped(a, s.n, s.groups, s.o // s.groups, s.windows))
     made = images_like(a, s.c, g.size)
     each_window(data(made), data(columns), kind, True, g, s)
     return made
+
+
+cdef inline bint repeats(cnp.ndarray rows) noexcept:
+    """Whether elements of matrices are the same in memory, of which products are made of a copy."""
+    return cnp.PyArray_STRIDE(rows, 1) == 0 or cnp.PyArray_STRIDE(rows, 2) == 0
 
 
 cdef inline bint too_large(cnp.ndarray a, Sizes *s) noexcept:
@@ -164,7 +174,7 @@ def convolution(a, weight, bias, stride, padding, dilation, transposed, output_p
     cdef Sizes s
     cdef int kind = kind_in_rows(a)
     cdef Count channels
-    if kind < 0 or kind_in_rows(weight) != kind or not number(groups, &s.groups):
+    if kind < 0 or not number(groups, &s.groups) or (kind_in_rows(weight) != kind and not lines_of(weight, kind)):
         return None
     if not sized(a, weight, stride, padding, dilation, output_padding if transposed else None, &g, &s):
         return None
@@ -180,6 +190,16 @@ def convolution(a, weight, bias, stride, padding, dilation, transposed, output_p
         else:
             add_each[double](<double *>data(made), <double *>data(bias), s.n, channels, planar(made))
     return made
+
+
+cdef inline bint lines_of(object weight, int kind) noexcept:
+    """Whether these are lines of such numbers, of which it does not matter how they are laid out."""
+    return (
+        cnp.PyArray_CheckExact(weight)
+        and cnp.PyArray_TYPE(<cnp.ndarray>weight) == kind
+        and cnp.PyArray_NDIM(<cnp.ndarray>weight) == 3
+        and cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>weight)
+    )
 
 
 cdef inline Count planar(cnp.ndarray a) noexcept:

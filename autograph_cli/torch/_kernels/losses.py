@@ -15,6 +15,7 @@ from .half_precision import widened
 from .indexing import all_below
 
 _fast: Any = compiled("_kernels.fast_indexing")
+_rows: Any = compiled("_kernels.fast_rows")
 MEAN, SUM = 1, 2
 
 
@@ -117,6 +118,9 @@ class Losses:
     @widened
     def nll_loss_forward(self, a: Array, target: Any, weight: Array, reduction: int, ignore_index: int) -> Any:
         """Minus the entry of each target, and the sum of the weights that the mean divides by."""
+        found = _rows.nll_loss_forward(a, target, weight, reduction, ignore_index) if _rows else None
+        if found is not None:
+            return found
         if a.ndim == 1:
             losses, total = self.nll_loss_forward(a[None], target.reshape(1), weight, reduction, ignore_index)
             if reduction == 0:

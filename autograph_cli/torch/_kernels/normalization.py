@@ -33,6 +33,9 @@ class Normalization:
 
     @widened_beside
     def native_layer_norm(self, a: Array, shape: Any, weight: Array, bias: Array, eps: float) -> Any:
+        found = _fast.native_layer_norm(a, shape, weight, bias, eps) if _fast else None
+        if found is not None:
+            return found
         lead = a.ndim - len(shape)
         weight, bias = (None if part is None else part.reshape(-1) for part in (weight, bias))
         out, mean, rstd = self._normalized(self._in_rows(a, lead), eps, weight, bias)
@@ -55,11 +58,6 @@ class Normalization:
         """Of each row: its normal form, times `weight` plus `bias`; its mean and 1 / deviation."""
         count = self.number(max(a.shape[-1], 1), a)
         mean = self.row_sums(a) / count
-        if _fast and _fast.fits(a, weight, bias):
-            out = _fast.subtract_rows(a, mean)
-            rstd = self._deviation(self.row_products(out, out), count, eps)
-            _fast.scale_rows(out, rstd, weight, bias)
-            return out, mean, rstd
         out = a - mean
         rstd = self._deviation(self.row_products(out, out), count, eps)
         out *= rstd
@@ -67,8 +65,6 @@ class Normalization:
 
     def _deviation(self, squares: Any, count: Any, eps: float) -> Any:
         """1 / deviation, from sums of squares."""
-        if _fast and _fast.fits(squares):
-            return _fast.deviations(squares, count, eps)
         squares /= count
         squares += self.number(eps, squares)
         return self.number(1, squares) / self.xp.sqrt(squares)
@@ -144,23 +140,21 @@ class Normalization:
         """The result, and the mean and 1 / deviation that were used: of the batch while training."""
         if not a.flags.c_contiguous and not (a.ndim > 3 and self.xp.moveaxis(a, 1, -1).flags.c_contiguous):
             a = self.xp.ascontiguousarray(a)  # the result is in this order, unless channels come last
+        found = (
+            _fast.native_batch_norm(a, weight, bias, running_mean, running_var, training, momentum, eps)
+            if _fast
+            else None
+        )
+        if found is not None:
+            return found
         if training:
             count = self.number(self._each_channel(a), a)
             mean = self.channel_sums(a) / count
-            if self._by_planes(a, mean, weight, bias):
-                out = _fast.subtract_rows(a, self._each_plane(mean, a))
-                rstd = self._deviation(self.channel_sums(out, out), count, eps)
-                _fast.scale_and_shift_rows(out, *(self._each_plane(part, a) for part in (rstd, weight, bias)))
-                return out, mean, rstd
             out = a - self._by_channel(mean, a)
             rstd = self._deviation(self.channel_sums(out, out), count, eps)
             out *= self._by_channel(rstd, a)
         else:
             scale = self.number(1, a) / self.xp.sqrt(running_var + self.number(eps, running_var))
-            if self._by_planes(a, running_mean, scale, weight, bias):
-                out = _fast.subtract_rows(a, self._each_plane(running_mean, a))
-                _fast.scale_and_shift_rows(out, *(self._each_plane(part, a) for part in (scale, weight, bias)))
-                return out, self.xp.empty(0, a.dtype), self.xp.empty(0, a.dtype)
             out = (a - self._by_channel(running_mean, a)) * self._by_channel(scale, a)
             mean = rstd = self.xp.empty(0, a.dtype)
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
@@ -228,12 +222,12 @@ class Normalization:
 
     @widened_beside
     def native_group_norm(self, a: Array, weight: Array, bias: Array, groups: int, eps: float) -> Any:
+        found = _fast.native_group_norm(a, weight, bias, groups, eps) if _fast else None
+        if found is not None:
+            return found
         n, _c = a.shape[:2]
         out, mean, rstd = self._normalized(a.reshape(n * groups, a[:1].size // groups), eps)
         out = out.reshape(a.shape)
-        if weight is not None and self._by_planes(out, weight, bias):
-            _fast.scale_and_shift_rows(out, self._each_plane(weight, a), None, self._each_plane(bias, a))
-            return out, mean.reshape(n, groups), rstd.reshape(n, groups)
         weight, bias = (None if part is None else self._by_channel(part, a) for part in (weight, bias))
         return self._affine(out, weight, bias), mean.reshape(n, groups), rstd.reshape(n, groups)
 

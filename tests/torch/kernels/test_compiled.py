@@ -81,7 +81,7 @@ def both(monkeypatch: Any, module: Any, run: Callable[[], Any], *others: Any) ->
     with np.errstate(all="ignore"):
         found = run()
         for each in (module, *others):
-            for name in ("_fast", "_passes", "_special"):
+            for name in ("_fast", "_passes", "_rows", "_special"):
                 monkeypatch.setattr(each, name, None, raising=False)
         wanted = run()
     same(found, wanted)

@@ -1,0 +1,438 @@
+# Softmax, normalizations and losses as a whole, in the steps that Python's kernels take: a part of fast_rows.pyx.
+#
+# `real kind` of a function only tells which numbers it is for. Functions answer None to other arguments than the engine's.
+
+DEF SHORTEST = 512
+DEF LONGEST = 1 << 14
+
+cdef object exp = np.exp, log = np.log, matmul = np.matmul, vecdot = np.vecdot
+cdef object FLOAT32 = np.float32, FLOAT64 = np.float64
+
+
+@functools.lru_cache(maxsize=64)
+def ones(n, kind):
+    return np.ones(n, kind)
+
+
+cdef inline cnp.ndarray new_of(cnp.ndarray a, Count many):
+    """An array for so many numbers like those of `a`."""
+    cdef cnp.npy_intp length = many
+    return cnp.PyArray_SimpleNew(1, &length, cnp.PyArray_TYPE(a))
+
+
+cdef inline cnp.ndarray new_beside(cnp.ndarray a, int lead):
+    """An array for a number of each position in the first dimensions of `a`; the others are of length 1."""
+    cdef cnp.npy_intp shape[64]
+    cdef int d
+    for d in range(cnp.PyArray_NDIM(a)):
+        shape[d] = cnp.PyArray_DIM(a, d) if d < lead else 1
+    return cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(a), shape, cnp.PyArray_TYPE(a))
+
+
+cdef cnp.ndarray in_rows(cnp.ndarray a, Count many, Count n):
+    cdef cnp.npy_intp[2] shape = [many, n]
+    cdef cnp.PyArray_Dims dims
+    dims.ptr, dims.len = shape, 2
+    return cnp.PyArray_Newshape(a, &dims, cnp.NPY_CORDER)
+
+
+cdef inline Count product(cnp.ndarray a, int first, int last) noexcept:
+    """The elements that some dimensions have together."""
+    cdef Count many = 1
+    cdef int d
+    for d in range(first, last):
+        many *= cnp.PyArray_DIM(a, d)
+    return many
+
+
+cdef inline bint beside(object part, int kind, Count size) noexcept:
+    """Whether there is no such array, or one of that kind and size."""
+    return part is None or kind_of(part) == kind and cnp.PyArray_SIZE(<cnp.ndarray>part) == size
+
+
+cdef inline void *data_of(object a) noexcept:
+    return NULL if a is None else cnp.PyArray_DATA(<cnp.ndarray>a)
+
+# ---------------------------------------------------------------- sums of rows
+
+
+cdef inline bint by_product(cnp.ndarray a, Count n) noexcept:
+    """Whether sums over rows of `n` elements are products (see `Sums.row_sums`)."""
+    return cnp.PyArray_SIZE(a) >= SHORTEST and n <= LONGEST
+
+
+cdef int sums_of(real kind, cnp.ndarray a, real *out, Count many, Count n) except -1:
+    """`Sums.row_sums` of `many` rows."""
+    cdef cnp.ndarray found
+    if by_product(a, n):
+        found = matmul(in_rows(a, many, n), ones(n, a.dtype))
+        memcpy(out, data(found), many * sizeof(real))
+    else:
+        sum_rows(<const real *>data(a), out, many, n)
+    return 0
+
+
+cdef void sum_squares(const real *a, real *squares, real *out, Count many, Count n) noexcept nogil:
+    cdef Count i, j
+    for i in range(many):
+        for j in range(n):
+            squares[j] = a[j] * a[j]
+        out[i] = pairwise(squares, n) + 0
+        a += n
+
+
+cdef int squares_of(real kind, cnp.ndarray a, real *out, Count many, Count n) except -1:
+    """`Sums.row_products` of `many` rows with themselves."""
+    cdef cnp.ndarray found
+    if by_product(a, n):
+        rows = in_rows(a, many, n)
+        found = vecdot(rows, rows)
+        memcpy(out, data(found), many * sizeof(real))
+    else:
+        found = new_of(a, n)
+        sum_squares(<const real *>data(a), <real *>data(found), out, many, n)
+    return 0
+
+# ---------------------------------------------------------------- softmax
+
+
+cdef void center_lines(const real *a, real *out, real *top, Count outer, Count n, Count inner) noexcept nogil:
+    """`center` along a dimension with `inner` elements in each step."""
+    cdef Count i, j, k
+    for i in range(outer):
+        for j in range(inner):
+            top[j] = a[j]
+        for k in range(1, n):
+            for j in range(inner):
+                top[j] = a[k * inner + j] if a[k * inner + j] > top[j] else top[j]
+        for k in range(n):
+            for j in range(inner):
+                out[k * inner + j] = a[k * inner + j] - top[j]
+        a += n * inner
+        out += n * inner
+
+
+cdef void sum_lines(const real *a, real *total, Count outer, Count n, Count inner) noexcept nogil:
+    cdef Count i, j, k
+    for i in range(outer):
+        for j in range(inner):
+            total[j] = 0
+        for k in range(n):
+            for j in range(inner):
+                total[j] = total[j] + a[j]
+            a += inner
+        total += inner
+
+
+cdef void change_lines(real *a, const real *by, Count outer, Count n, Count inner, bint logarithm) noexcept nogil:
+    """Each line less the number that it has for each of its elements, or divided by it."""
+    cdef Count i, j, k
+    for i in range(outer):
+        for k in range(n):
+            if logarithm:
+                for j in range(inner):
+                    a[j] = a[j] - by[j]
+            else:
+                for j in range(inner):
+                    a[j] = a[j] / by[j]
+            a += inner
+        by += inner
+
+
+cdef object powers(real kind, cnp.ndarray a, Count outer, Count n, Count inner, bint last, bint logarithm):
+    """Softmax, or its logarithm, over n elements with `inner` between them; `last`: along the last dimension."""
+    cdef cnp.ndarray out = like(a), power, total = new_of(a, outer * inner)
+    cdef const real *source = <const real *>data(a)
+    cdef real *made = <real *>data(out)
+    cdef real *sums = <real *>data(total)
+    with nogil:
+        if inner > 1:
+            center_lines(source, made, sums, outer, n, inner)
+        else:
+            center(source, made, outer, n)
+    power = exp(out) if logarithm else exp(out, out)
+    if last:
+        sums_of(kind, power, sums, outer, n)
+    elif inner == 1:
+        sum_rows(<const real *>data(power), sums, outer, n)
+    else:
+        sum_lines(<const real *>data(power), sums, outer, n, inner)
+    if logarithm:
+        log(total, total)
+    with nogil:
+        if inner > 1:
+            change_lines(made, sums, outer, n, inner, logarithm)
+        elif logarithm:
+            subtract(<const real *>made, <const real *>sums, made, outer, n)
+        else:
+            divide(made, <const real *>sums, outer, n)
+    return out
+
+
+cdef object powers_along(a, dim, bint logarithm):
+    cdef int kind = kind_in_rows(a), d, last
+    cdef Count place, outer, n, inner
+    if kind < 0 or not number(dim, &place) or not cnp.PyArray_SIZE(a):
+        return None
+    last = cnp.PyArray_NDIM(<cnp.ndarray>a) - 1
+    d = place + last + 1 if place < 0 else place
+    if not 0 <= d <= last:
+        return None
+    outer, n, inner = product(a, 0, d), cnp.PyArray_DIM(a, d), product(a, d + 1, last + 1)
+    if kind == cnp.NPY_FLOAT:
+        return powers[float](0, a, outer, n, inner, d == last, logarithm)
+    return powers[double](0, a, outer, n, inner, d == last, logarithm)
+
+
+def softmax(a, dim):
+    return powers_along(a, dim, False)
+
+
+def log_softmax(a, dim):
+    return powers_along(a, dim, True)
+
+# ---------------------------------------------------------------- normalization of rows
+
+
+cdef void shift_planes(real *a, const real *by, const real *plus, Count n, Count channels, Count plane) noexcept nogil:
+    """`a * by + plus`, with a number of each channel in both, which may be NULL."""
+    cdef Count i, j, k
+    cdef real scale, shift
+    for i in range(n):
+        for k in range(channels):
+            scale = 1 if by == NULL else by[k]
+            shift = <real>-0.0 if plus == NULL else plus[k]  # to add it changes nothing, not even a zero
+            for j in range(plane):
+                a[j] = a[j] * scale + shift
+            a += plane
+
+
+cdef object normalized_rows(real kind, cnp.ndarray a, cnp.ndarray mean, cnp.ndarray rstd, weight, bias, double eps):
+    """`Normalization._normalized` of as many rows as `mean` and `rstd` have numbers, into which go theirs."""
+    cdef cnp.ndarray out = like(a)
+    cdef Count i, many = cnp.PyArray_SIZE(mean), n = cnp.PyArray_SIZE(a) // many
+    cdef real *means = <real *>data(mean)
+    cdef real *scales = <real *>data(rstd)
+    cdef real *made = <real *>data(out)
+    cdef real count = <real>n
+    sums_of(kind, a, means, many, n)
+    for i in range(many):
+        means[i] = means[i] / count
+    subtract(<const real *>data(a), <const real *>means, made, many, n)
+    squares_of(kind, out, scales, many, n)
+    deviate(scales, count, <real>eps, many)
+    scale(made, <const real *>scales, <const real *>data_of(weight), <const real *>data_of(bias), many, n)
+    return out
+
+
+def native_layer_norm(a, shape, weight, bias, double eps):
+    cdef int kind = kind_in_rows(a), dims
+    cdef Count n
+    if kind < 0 or not isinstance(shape, tuple) or not cnp.PyArray_SIZE(a):
+        return None
+    dims = cnp.PyArray_NDIM(<cnp.ndarray>a)
+    if not 0 < len(shape) <= dims:
+        return None
+    cdef int lead = dims - len(shape)
+    n = product(a, lead, dims)
+    if not beside(weight, kind, n) or not beside(bias, kind, n):
+        return None
+    mean, rstd = new_beside(a, lead), new_beside(a, lead)
+    if kind == cnp.NPY_FLOAT:
+        return normalized_rows[float](0, a, mean, rstd, weight, bias, eps), mean, rstd
+    return normalized_rows[double](0, a, mean, rstd, weight, bias, eps), mean, rstd
+
+
+def native_group_norm(a, weight, bias, groups, double eps):
+    cdef int kind = kind_in_rows(a)
+    cdef Count many, n, channels, plane
+    cdef cnp.npy_intp shape[2]
+    if kind < 0 or cnp.PyArray_NDIM(<cnp.ndarray>a) < 2 or not cnp.PyArray_SIZE(a) or not number(groups, &many):
+        return None
+    n, channels = cnp.PyArray_DIM(<cnp.ndarray>a, 0), cnp.PyArray_DIM(<cnp.ndarray>a, 1)
+    plane = product(a, 2, cnp.PyArray_NDIM(<cnp.ndarray>a))
+    if many < 1 or channels % many or not beside(weight, kind, channels) or not beside(bias, kind, channels):
+        return None
+    shape[0], shape[1] = n, many
+    cdef cnp.ndarray out, mean = cnp.PyArray_SimpleNew(2, shape, kind), rstd = cnp.PyArray_SimpleNew(2, shape, kind)
+    cdef void *by = data_of(weight)
+    cdef void *plus = data_of(bias)
+    if kind == cnp.NPY_FLOAT:
+        out = normalized_rows[float](0, a, mean, rstd, None, None, eps)
+        shift_planes(<float *>data(out), <float *>by, <float *>plus, n, channels, plane)
+    else:
+        out = normalized_rows[double](0, a, mean, rstd, None, None, eps)
+        shift_planes(<double *>data(out), <double *>by, <double *>plus, n, channels, plane)
+    return out, mean, rstd
+
+# ---------------------------------------------------------------- normalization of channels
+
+
+cdef void add_planes(const real *each, real *out, Count n, Count channels) noexcept nogil:
+    """Sums of one number of each plane over all images."""
+    cdef Count i
+    if channels == 1:
+        out[0] = pairwise(each, n) + 0
+    else:
+        sum_lines(each, out, 1, n, channels)
+
+
+cdef int channel_sums(real kind, cnp.ndarray a, real *out, Count n, Count channels, Count plane, bint squared) except -1:
+    """`Sums.channel_sums` of a, or of its squares."""
+    cdef cnp.ndarray each
+    cdef Count lines = n * channels
+    if cnp.PyArray_NDIM(a) > 2 and by_product(a, plane):
+        each = new_of(a, lines)
+        if squared:
+            squares_of(kind, a, <real *>data(each), lines, plane)
+        else:
+            sums_of(kind, a, <real *>data(each), lines, plane)
+        add_planes(<const real *>data(each), out, n, channels)
+        return 0
+    a = a * a if squared else a
+    if channels == 1:
+        out[0] = pairwise(<const real *>data(a), n * plane) + 0
+    elif plane == 1:
+        sum_lines(<const real *>data(a), out, 1, n, channels)
+    else:
+        each = new_of(a, lines)
+        sum_rows(<const real *>data(a), <real *>data(each), lines, plane)
+        sum_lines(<const real *>data(each), out, 1, n, channels)
+    return 0
+
+
+cdef void normalize_planes(
+    const real *a, real *out, const real *mean, Count n, Count channels, Count plane
+) noexcept nogil:
+    """Each plane less the mean of its channel."""
+    cdef Count i, j, k
+    cdef real each
+    for i in range(n):
+        if plane == 1:
+            for k in range(channels):
+                out[k] = a[k] - mean[k]
+        else:
+            for k in range(channels):
+                each = mean[k]
+                for j in range(plane):
+                    out[k * plane + j] = a[k * plane + j] - each
+        a += channels * plane
+        out += channels * plane
+
+
+cdef void affine_planes(
+    real *a, const real *rstd, const real *weight, const real *bias, Count n, Count channels, Count plane
+) noexcept nogil:
+    """`a * rstd * weight + bias`, with a number of each channel in all three; the last two may be NULL."""
+    cdef Count i, j, k
+    cdef real each, by, plus
+    for i in range(n):
+        if plane == 1 and weight != NULL and bias != NULL:
+            for k in range(channels):
+                a[k] = a[k] * rstd[k] * weight[k] + bias[k]
+            a += channels
+            continue
+        for k in range(channels):
+            each = rstd[k]
+            by = 1 if weight == NULL else weight[k]
+            plus = <real>-0.0 if bias == NULL else bias[k]
+            for j in range(plane):
+                a[j] = a[j] * each * by + plus
+            a += plane
+
+
+cdef tuple normalized_channels(
+    real kind, cnp.ndarray a, weight, bias, running_mean, running_var, bint training, double eps, Count n, Count channels
+):
+    cdef Count k, plane = cnp.PyArray_SIZE(a) // (n * channels)
+    cdef cnp.ndarray out = like(a), mean = running_mean, rstd = new_of(a, channels)
+    cdef real *scales = <real *>data(rstd)
+    cdef real *means
+    cdef real *made = <real *>data(out)
+    cdef real count = <real>(n * plane)
+    if training:
+        mean = new_of(a, channels)
+        means = <real *>data(mean)
+        channel_sums(kind, a, means, n, channels, plane, False)
+        for k in range(channels):
+            means[k] = means[k] / count
+    normalize_planes(<const real *>data(a), made, <const real *>data(mean), n, channels, plane)
+    if training:
+        channel_sums(kind, out, scales, n, channels, plane, True)
+        deviate(scales, count, <real>eps, channels)
+    else:
+        memcpy(scales, data(running_var), channels * sizeof(real))
+        deviate(scales, 1, <real>eps, channels)
+    affine_planes(
+        made, <const real *>scales, <const real *>data_of(weight), <const real *>data_of(bias), n, channels, plane
+    )
+    return (out, mean, rstd) if training else (out, new_of(a, 0), new_of(a, 0))
+
+
+def native_batch_norm(a, weight, bias, running_mean, running_var, training, momentum, double eps):
+    cdef int kind = kind_in_rows(a)
+    cdef Count n, channels
+    if kind < 0 or cnp.PyArray_NDIM(<cnp.ndarray>a) < 2 or not cnp.PyArray_SIZE(a):
+        return None
+    n, channels = cnp.PyArray_DIM(<cnp.ndarray>a, 0), cnp.PyArray_DIM(<cnp.ndarray>a, 1)
+    for part in (weight, bias) if training else (weight, bias, running_mean, running_var):
+        if not beside(part, kind, channels):
+            return None
+    if not training and (running_mean is None or running_var is None):
+        return None
+    if kind == cnp.NPY_FLOAT:
+        return normalized_channels[float](
+            0, a, weight, bias, running_mean, running_var, training, eps, n, channels
+        )
+    return normalized_channels[double](0, a, weight, bias, running_mean, running_var, training, eps, n, channels)
+
+# ---------------------------------------------------------------- losses
+
+
+cdef bint pick(const real *a, const cnp.int64_t *target, real *out, Count many, Count classes) noexcept nogil:
+    """Minus the entry of each row's target; False where one is no class."""
+    cdef Count i
+    for i in range(many):
+        if not 0 <= target[i] < classes:
+            return False
+        out[i] = -a[i * classes + target[i]]
+    return True
+
+
+cdef object losses(real kind, cnp.ndarray a, cnp.ndarray target, Count many, Count classes, Count reduction):
+    cdef cnp.ndarray each = new_of(a, many)
+    cdef real *out = <real *>data(each)
+    cdef real total = <real>many, whole
+    if not pick(<const real *>data(a), <const cnp.int64_t *>data(target), out, many, classes):
+        return None
+    scalar = FLOAT32 if real is float else FLOAT64
+    if reduction == 0:
+        return each, scalar(0)
+    whole = pairwise(<const real *>out, many) + 0
+    return scalar(whole / total if reduction == 1 else whole), scalar(total)
+
+
+def nll_loss_forward(a, target, weight, reduction, ignore_index):
+    cdef int kind = kind_of(a)
+    cdef Count how, ignored, many, classes
+    if kind < 0 or weight is not None or cnp.PyArray_NDIM(<cnp.ndarray>a) != 2 or not cnp.PyArray_SIZE(a):
+        return None
+    if not cnp.PyArray_CheckExact(target) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>target):
+        return None
+    many, classes = cnp.PyArray_DIM(<cnp.ndarray>a, 0), cnp.PyArray_DIM(<cnp.ndarray>a, 1)
+    if cnp.PyArray_TYPE(<cnp.ndarray>target) != cnp.NPY_INT64 or cnp.PyArray_NDIM(<cnp.ndarray>target) != 1:
+        return None
+    if cnp.PyArray_SIZE(target) != many or not number(reduction, &how) or not number(ignore_index, &ignored):
+        return None
+    if 0 <= ignored < classes or not 0 <= how <= 2:
+        return None
+    if kind == cnp.NPY_FLOAT:
+        return losses[float](0, a, target, many, classes, how)
+    return losses[double](0, a, target, many, classes, how)
+
+
+WHOLE = {
+    run.__name__: run
+    for run in (softmax, log_softmax, native_layer_norm, native_group_norm, native_batch_norm, nll_loss_forward)
+}
+"""Operations as a whole, by the name of their kernel (see `device_dispatch.bound`)."""
