@@ -76,8 +76,10 @@ def parameters_fit(input: Any, *parameters: Any) -> None:
     """RuntimeError unless parameters (None is left out) have the dtype of a layer's input, or float32 beside 16
     bits."""
     kind = input._raw.dtype
-    given = [p for p in parameters if p is not None and p._raw.dtype is not kind]
-    if not given:
+    for p in parameters:
+        if p is not None and p._raw.dtype is not kind:
+            break
+    else:
         return
     given = [p for p in parameters if p is not None]
     if given[0]._raw.dtype != kind:

@@ -126,13 +126,17 @@ def _scores(input: Tensor, dim: int, dtype: Any, name: str) -> Tensor:
 @composite(out=True)
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """exp(x) over its sum along `dim`."""
-    return softmax_op(_scores(input, dim, dtype, "softmax"), dims.wrap(dim, input._raw.ndim))
+    if dtype is not None or input._raw.dtype.kind != "f":
+        input = _scores(input, dim, dtype, "softmax")
+    return softmax_op(input, dims.wrap(dim, input._raw.ndim))
 
 
 @composite(out=True)
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without overflow."""
-    return log_softmax_op(_scores(input, dim, dtype, "log_softmax"), dims.wrap(dim, input._raw.ndim))
+    if dtype is not None or input._raw.dtype.kind != "f":
+        input = _scores(input, dim, dtype, "log_softmax")
+    return log_softmax_op(input, dims.wrap(dim, input._raw.ndim))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:

@@ -158,6 +158,11 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
 
 def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     """`nll_loss` for any number of dimensions, through the operation of one or two spatial ones as in PyTorch."""
+    scores, labels = input._raw, target._raw
+    if weight is None and scores.ndim == 2 and labels.ndim == 1 and labels.dtype is _LABELS[0]:
+        if scores.dtype.kind == "f" and scores.shape[0] == labels.shape[0]:
+            plain: Tensor = nll(input, target, None, reduction, ignore_index)[0]
+            return plain
     if input._raw.ndim < 1:
         raise refused(ValueError, f"Expected 1 or more dimensions (got {input.ndim})")
     if input._raw.ndim != 1 and target._raw.ndim == 0:
@@ -224,11 +229,12 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     d = 0 if input._raw.ndim == 1 else 1
-    if target._raw.shape == input._raw.shape and target.dtype.is_floating_point:
+    alike = target._raw.shape == input._raw.shape
+    if alike and target.dtype.is_floating_point:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_targets(input, target, weight, code, label_smoothing, d)
-    if target._raw.shape == input._raw.shape and input._raw.ndim == 1 and input._raw.shape[0] != 1:
+    if alike and input._raw.ndim == 1 and input._raw.shape[0] != 1:
         raise RuntimeError("Expected floating point type for target with class probabilities, got Long")
     scores = activations.log_softmax(input, d)
     if label_smoothing == 0:

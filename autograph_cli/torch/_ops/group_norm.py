@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +25,8 @@ from ._norm_checks import (
     instance_norm_of,
 )
 from .normalization import _batch_norm_any, _both_or_none, _shown, added
+
+Sizes = tuple[int, ...]
 
 group_norm_op = operation(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int group, float eps) -> "
@@ -112,27 +115,33 @@ def _group_norm_image(
 @hands_on(group_norm_of)
 def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
     """Mean 0 and variance 1 for each group of channels of each sample."""
-    if input.ndim < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
-    channels = input._raw.shape[1]
-    check_values([input._raw.shape[0] * channels // num_groups, num_groups, *input._raw.shape[2:]])
+    shapes = input._raw.shape, None if weight is None else weight._raw.shape, None if bias is None else bias._raw.shape
+    _check_groups(*shapes, num_groups)
+    parameters_fit(input, weight, bias)
+    found: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
+    return found
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _check_groups(size: Sizes, weight: Sizes | None, bias: Sizes | None, num_groups: int) -> None:
+    if len(size) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(size)}")
+    channels = size[1]
+    check_values([size[0] * channels // num_groups, num_groups, *size[2:]])
     if num_groups <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{_shown(input._raw.shape)} and num_groups={num_groups}"
+            f"{_shown(size)} and num_groups={num_groups}"
         )
     for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t._raw.shape != (channels,):
+        if t is not None and t != (channels,):
             shown = t if weight is None else weight  # as PyTorch has it
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                f"shape {_shown(shown._raw.shape)} and input of shape {_shown(input._raw.shape)}"
+                f"shape {_shown(shown)} and input of shape {_shown(size)}"
             )
-    parameters_fit(input, weight, bias)
-    found: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
-    return found
 
 
 def _cast(t: Tensor, kind: np.dtype[Any]) -> Tensor:

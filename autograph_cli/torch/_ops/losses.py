@@ -238,12 +238,12 @@ def reduction_name(reduction: str, size_average: Any = None, reduce: Any = None)
 
 def reduction_code(reduction: str) -> int:
     """0, 1 or 2 for 'none', 'mean' or 'sum'; ValueError for anything else."""
+    if reduction.__class__ is str and reduction in REDUCTIONS:
+        return REDUCTIONS[reduction]
     if reduction == "elementwise_mean":
         warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
         return MEAN
-    if not isinstance(reduction, str) or reduction not in REDUCTIONS:
-        raise refused(ValueError, f"{reduction} is not a valid value for reduction")
-    return REDUCTIONS[reduction]
+    raise refused(ValueError, f"{reduction} is not a valid value for reduction")
 
 
 def reduced(losses: Tensor, reduction: str) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -242,7 +244,17 @@ def _shown(shape: Any) -> str:
     return "[" + ", ".join(map(str, shape)) + "]"
 
 
-def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any, comma: str = ", ") -> tuple[int, ...]:
+def _normalized_sizes(input: Tensor, shape: Any, weight: Any, bias: Any, comma: str = ", ") -> tuple[int, ...]:
+    """`shape` in whole numbers; RuntimeError where a tensor does not have it."""
+    parts = None if weight is None else weight._raw.shape, None if bias is None else bias._raw.shape
+    try:
+        return _check_normalized(input._raw.shape, shape, *parts, comma)
+    except TypeError:  # lists are in no cache
+        return _check_normalized.__wrapped__(input._raw.shape, shape, *parts, comma)
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _check_normalized(size: Any, shape: Any, weight: Any, bias: Any, comma: str) -> tuple[int, ...]:
     sizes = tuple(int(n) for n in shape)
     if not sizes:
         raise RuntimeError(
@@ -250,15 +262,15 @@ def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any, comma: 
             "normalized_shape = []"
         )
     for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t._raw.shape != sizes:
+        if t is not None and t != sizes:
             raise RuntimeError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{_shown(t._raw.shape)} and normalized_shape = {_shown(sizes)}"
+                f"{_shown(t)} and normalized_shape = {_shown(sizes)}"
             )
-    if input._raw.shape[-len(sizes) :] != sizes:
+    if size[-len(sizes) :] != sizes:
         raise RuntimeError(
             f"Given normalized_shape={_shown(sizes)}, expected input with shape [*{comma}{_shown(sizes)[1:]}, but got "
-            f"input of size{_shown(input._raw.shape)}"
+            f"input of size{_shown(size)}"
         )
     return sizes
 
@@ -266,7 +278,7 @@ def _check_normalized(input: Tensor, shape: Any, weight: Any, bias: Any, comma: 
 @composite(method=False)
 def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """The result of `layer_norm`, with the means and the inverse deviations."""
-    sizes = _check_normalized(input, normalized_shape, weight, bias)
+    sizes = _normalized_sizes(input, normalized_shape, weight, bias)
     parameters_fit(input, weight, bias)
     no_integers("LayerNormKernelImpl", input)
     return layer_norm_op(input, sizes, weight, bias, eps)
@@ -290,7 +302,7 @@ def layer_norm(
 @autocasts("")
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Tensor:
     """`input` over the root of the mean of its squares, as PyTorch composes it."""
-    sizes = _check_normalized(input, normalized_shape, weight, None, comma="")
+    sizes = _normalized_sizes(input, normalized_shape, weight, None, comma="")
     axes = tuple(reversed(range(input._raw.ndim - len(sizes), input._raw.ndim)))
     if input.dtype.category < dtypes.FLOATING:
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
@@ -368,21 +380,38 @@ def normalized_batch(
 ) -> Any:
     """The results of a batch normalization, and the running statistics moved on while training."""
     parameters_fit(input, weight, bias, running_mean, running_var)
+    return _moved_on(run, input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def _moved_on(
+    run: Any,
+    input: Tensor,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    if running_mean is running_var is None:
+        return run(input, weight, bias, None, None, training, momentum, eps)
     in_samples = any(isinstance(x, Batched) for x in (input, running_mean, running_var))
     read = (None, None) if training and in_samples else (running_mean, running_var)
-    moves = training and (running_mean is not None or running_var is not None)
+    if not training:
+        return run(input, weight, bias, *read, training, momentum, eps)
     count = input._raw.size / max(input._raw.shape[1] if input._raw.ndim > 1 else 1, 1)
     try:
         results = run(input, weight, bias, *read, training, momentum, eps)
     except Exception:
-        if moves and thread_state.saved_hooks:  # of a hook, such as that of a checkpoint which ends its second run here
+        if thread_state.saved_hooks:  # of a hook, such as that of a checkpoint which ends its second run here
             again = run(input.detach(), None, None, *read, training, momentum, eps)
             _update_both(input, again, running_mean, running_var, momentum, eps, count)
         raise
-    if moves and any(isinstance(x, Batched) for x in (results[0], running_mean, running_var)):
+    if any(isinstance(x, Batched) for x in (results[0], running_mean, running_var)):
         plain = run(input, None, None, *read, training, momentum, eps)
         _update_samples(plain, (running_mean, running_var), momentum, eps, count)
-    elif moves:
+    else:
         _update_both(input, results, running_mean, running_var, momentum, eps, count)
     return results
 
@@ -425,7 +454,7 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Mean 0 and variance 1 for each channel: of the batch while training, by the running statistics otherwise."""
-    if training:
+    if training and _few(input._raw.shape):
         check_values(input.size())
     check_eps(training, eps)
     return _batch_norm_any(input, running_mean, running_var, weight, bias, training, momentum, eps)
@@ -441,25 +470,38 @@ def _batch_norm_any(
     momentum: float,
     eps: float,
 ) -> Tensor:
-    shape = input._raw.shape
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     _both_or_none(running_mean, running_var)
-    channels = shape[1] if len(shape) > 1 else 0
-    for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
-        if t is not None and t._raw.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {t._raw.size}")
-    refuse("batch_norm", input._raw, "biuc")
+    raw = input._raw
+    channels = raw.shape[1] if raw.ndim > 1 else 0
+    _check_channels(channels, "running_mean", running_mean)
+    _check_channels(channels, "running_var", running_var)
+    _check_channels(channels, "weight", weight)
+    _check_channels(channels, "bias", bias)
+    refuse("batch_norm", raw, "biuc")
     parameters_fit(input, weight, bias, running_mean, running_var)
     for t in (running_mean, running_var):
-        if t is not None and t.ndim != 1:
+        if t is not None and t._raw.ndim != 1:
             raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {t.ndim}")
-    eps = float(eps)
-    if not input._raw.size:
+    if not raw.size:
         return _empty_batch(input, weight, bias)
-    found: Tensor = native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+    found: Tensor = _moved_on(
+        batch_norm_op, input, weight, bias, running_mean, running_var, training, momentum, float(eps)
+    )[0]
     return found
+
+
+def _check_channels(channels: int, name: str, part: Tensor | None) -> None:
+    if part is not None and part._raw.size != channels:
+        raise RuntimeError(f"{name} should contain {channels} elements not {part._raw.size}")
+
+
+@functools.lru_cache(maxsize=256)
+def _few(shape: tuple[int, ...]) -> bool:
+    """Whether channels may have too few values to tell their deviation."""
+    return len(shape) < 2 or math.prod((shape[0], *shape[2:])) == 1
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
