@@ -430,9 +430,98 @@ def nll_loss_forward(a, target, weight, reduction, ignore_index):
         return losses[float](0, a, target, many, classes, how)
     return losses[double](0, a, target, many, classes, how)
 
+# ---------------------------------------------------------------- attention
+
+
+cdef inline bint is_alike(object a, int kind) noexcept:
+    """Whether this is an array of that kind in four dimensions, laid out in whatever way."""
+    return (
+        cnp.PyArray_CheckExact(a)
+        and cnp.PyArray_TYPE(<cnp.ndarray>a) == kind
+        and cnp.PyArray_NDIM(<cnp.ndarray>a) == 4
+        and cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>a)
+    )
+
+
+cdef void scale_scores(
+    real *a, real *top, real factor, bint causal, Count many, Count rows, Count n
+) noexcept nogil:
+    """Scores times a factor, less the largest of each row, which is put in `top`; `causal`: without those to come."""
+    cdef Count i, j
+    for i in range(many):
+        for j in range(n):
+            a[j] = a[j] * factor
+        if causal:
+            for j in range(i % rows + 1, n):
+                a[j] = -INFINITY
+        if real is float:
+            top[i] = largest_f(a, n)
+        else:
+            top[i] = largest_d(a, n)
+        top[i] = 0 if top[i] == -INFINITY else top[i]
+        for j in range(n):
+            a[j] = a[j] - top[i]
+        a += n
+
+
+cdef void share(real *a, real *total, Count many, Count n) noexcept nogil:
+    """Exponentials over their sums, which are 1 in place of 0."""
+    cdef Count i, j
+    cdef real by
+    for i in range(many):
+        by = 1 if total[i] == 0 else total[i]
+        for j in range(n):
+            a[j] = a[j] / by
+        a += n
+
+
+cdef tuple attended(real kind, cnp.ndarray q, cnp.ndarray scores, v, bint causal, double factor):
+    cdef Count n = length(scores), many = cnp.PyArray_SIZE(scores) // n
+    cdef cnp.ndarray total = new_of(scores, many), top = cnp.PyArray_SimpleNew(3, cnp.PyArray_DIMS(scores), cnp.PyArray_TYPE(scores))
+    cdef real *each = <real *>data(scores)
+    cdef real *sums = <real *>data(total)
+    cdef real *logs = <real *>data(top)
+    cdef Count i, rows = cnp.PyArray_DIM(scores, 2)
+    with nogil:
+        scale_scores(each, logs, <real>factor, causal, many, rows, n)
+    exp(scores, scores)
+    sums_of(kind, scores, sums, many, n)
+    with nogil:
+        share(each, sums, many, n)
+    log(total, total)
+    for i in range(many):
+        logs[i] = logs[i] + sums[i]
+    out = matmul(scores, v)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(q):
+        out, found = np.empty_like(q), out
+        out[...] = found
+    return out, top
+
+
+def attention(q, k, v, causal, mask, scale):
+    """`Attention._scaled_dot_product_flash_attention_for_cpu` without a mask."""
+    cdef int kind
+    if mask is not None or not cnp.PyArray_CheckExact(q):
+        return None
+    kind = cnp.PyArray_TYPE(<cnp.ndarray>q)
+    if kind != cnp.NPY_FLOAT and kind != cnp.NPY_DOUBLE:
+        return None
+    if not is_alike(q, kind) or not is_alike(k, kind) or not is_alike(v, kind) or not cnp.PyArray_SIZE(q):
+        return None
+    scores = matmul(q, cnp.PyArray_SwapAxes(k, 2, 3))
+    if not cnp.PyArray_SIZE(scores):
+        return None
+    factor = 1 / sqrt(<double>length(q)) if scale is None else scale
+    if kind == cnp.NPY_FLOAT:
+        return attended[float](0, q, scores, v, causal, factor)
+    return attended[double](0, q, scores, v, causal, factor)
+
 
 WHOLE = {
-    run.__name__: run
-    for run in (softmax, log_softmax, native_layer_norm, native_group_norm, native_batch_norm, nll_loss_forward)
+    **{
+        run.__name__: run
+        for run in (softmax, log_softmax, native_layer_norm, native_group_norm, native_batch_norm, nll_loss_forward)
+    },
+    "_scaled_dot_product_flash_attention_for_cpu": attention,
 }
 """Operations as a whole, by the name of their kernel (see `device_dispatch.bound`)."""

@@ -11,7 +11,7 @@ import functools
 import numpy as np
 
 cimport numpy as cnp
-from libc.math cimport sqrt, sqrtf
+from libc.math cimport INFINITY, sqrt, sqrtf
 from libc.string cimport memcpy
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_in_rows, kind_of, number, real

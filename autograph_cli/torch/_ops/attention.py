@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from .._core import batching, batching_layers, dims, dtypes, flops
@@ -120,18 +121,21 @@ def _as_numbers(mask: Tensor, query: Tensor) -> Tensor:
 
 def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float) -> bool:
     """Whether PyTorch takes its fused CPU kernel, which has a node of its own."""
-    shapes = [t._raw.shape for t in (query, key, value)]
     return (
         dropout_p == 0.0
-        and not any(map(has_tangent, (query, key, value)))
-        and not query.is_meta
-        and all(len(s) == 4 for s in shapes)
-        and (mask is None or (not mask.requires_grad and mask._raw.ndim in (2, 4)))
-        and shapes[0][:2] == shapes[1][:2] == shapes[2][:2]
-        and shapes[0][-1] == shapes[1][-1] == shapes[2][-1]
-        and all(s[2] != 0 for s in shapes)
+        and _flash_shapes(query._raw.shape, key._raw.shape, value._raw.shape)
         and dtypes.CATEGORY[query._raw.dtype] == dtypes.FLOATING
+        and not (has_tangent(query) or has_tangent(key) or has_tangent(value))
+        and not query.is_meta
+        and (mask is None or (not mask.requires_grad and mask._raw.ndim in (2, 4)))
     )
+
+
+@functools.lru_cache(maxsize=256)
+def _flash_shapes(query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...]) -> bool:
+    if not len(query) == len(key) == len(value) == 4:
+        return False
+    return query[:2] == key[:2] == value[:2] and query[3] == key[3] == value[3] and 0 not in (query[2], key[2], value[2])
 
 
 def _causal(query: Tensor, key: Tensor) -> Tensor:
@@ -184,7 +188,7 @@ def scaled_dot_product_attention(
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {in_c(query)} key.dtype: "
             f"{in_c(key)} and value.dtype: {in_c(value)} instead."
         )
-    if min(t.ndim for t in (query, key, value)) < 2:
+    if query._raw.ndim < 2 or key._raw.ndim < 2 or value._raw.ndim < 2:
         raise RuntimeError(
             f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim} "
             f"key.dim: {key.ndim} and value.dim: {value.ndim} instead."
