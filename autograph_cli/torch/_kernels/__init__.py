@@ -108,7 +108,7 @@ class Kernels(
         return bool(total != total)
 
 
-_WITH_WHOLE = ("fast_pooling", "fast_convolution", "fast_rows")
+_WITH_WHOLE = ("fast_convolution", "fast_padding", "fast_pooling", "fast_rows")
 cpu = Kernels(np)
 cpu.rules = compiled("_kernels.fast_optimizers")
 cpu.whole = {name: run for module in _WITH_WHOLE for name, run in getattr(compiled(f"_kernels.{module}"), "WHOLE", {}).items()}

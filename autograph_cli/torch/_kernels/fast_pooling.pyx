@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from autograph_cli.torch._kernels.fast_arrays cimport (
-    Count, Geometry, geometry, in_planes, inside, kind_in_rows, kind_of, number, pooled, real
+    Count, Geometry, geometry, in_planes, inside, kind_in_rows, kind_of, number, numbers, pooled, real
 )
 
 cnp.import_array()
@@ -263,6 +263,47 @@ def avg_pool(a, kernel, stride, padding, bint ceil, bint include_pad, divisor):
     return made
 
 
+cdef void bin_means(real *image, real *out, Count planes, Count *size, Count *many) noexcept nogil:
+    """Bins of nearly equal length, which may overlap, element by element."""
+    cdef Count plane, i, j, k, l, top, bottom, left, right
+    cdef real total
+    for plane in range(planes):
+        for i in range(many[0]):
+            top, bottom = i * size[0] // many[0], ((i + 1) * size[0] + many[0] - 1) // many[0]
+            for j in range(many[1]):
+                left, right = j * size[1] // many[1], ((j + 1) * size[1] + many[1] - 1) // many[1]
+                total = 0
+                for k in range(top, bottom):
+                    for l in range(left, right):
+                        total += image[k * size[1] + l]
+                out[j] = total / <real>(bottom - top) / <real>(right - left)
+            out += many[1]
+        image += size[0] * size[1]
+
+
+def adaptive_avg_pool2d(a, size):
+    """`Pooling._adaptive_avg_pool2d`; None for other arguments than the engine's."""
+    cdef Count many[2]
+    cdef Count have[2]
+    cdef int kind = kind_in_rows(a), dims
+    if kind < 0 or not numbers(size, 2, many) or many[0] < 1 or many[1] < 1:
+        return None
+    dims = cnp.PyArray_NDIM(<cnp.ndarray>a)
+    if dims < 2 or not cnp.PyArray_SIZE(a):
+        return None
+    have[0], have[1] = cnp.PyArray_DIM(<cnp.ndarray>a, dims - 2), cnp.PyArray_DIM(<cnp.ndarray>a, dims - 1)
+    cdef Count planes = planes_of(a, 2)
+    cdef cnp.ndarray made = in_planes(a, many, 2, kind)
+    cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef void *target = cnp.PyArray_DATA(made)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            bin_means(<float *>source, <float *>target, planes, have, many)
+        else:
+            bin_means(<double *>source, <double *>target, planes, have, many)
+    return made
+
+
 cdef void spread(real *share, real *image, Count planes, Geometry *g) noexcept nogil:
     cdef Count plane, ki, kj, i, j, top, bottom, low, high, width = g.size[1]
     cdef real *line
@@ -298,5 +339,5 @@ def window_sums_backward(cnp.ndarray share, size, kernel, stride, padding):
     return made
 
 
-WHOLE = {"max_pool2d_with_indices": max_pool, "avg_pool2d": avg_pool}
+WHOLE = {"max_pool2d_with_indices": max_pool, "avg_pool2d": avg_pool, "_adaptive_avg_pool2d": adaptive_avg_pool2d}
 """Operations as a whole, by the name of their kernel (see `device_dispatch.bound`)."""

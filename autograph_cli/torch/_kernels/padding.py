@@ -8,7 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from .._arrays import Array
+from .._compiled import compiled
 
+_fast: Any = compiled("_kernels.fast_padding")
 Sizes = tuple[int, ...]
 Frame = tuple[tuple[int, int], ...]
 
@@ -55,6 +57,9 @@ class Padding:
     placed: Any
 
     def constant_pad_nd(self, a: Array, pad: Any, value: Any = 0) -> Any:
+        found = _fast.constant_pad_nd(a, pad, value) if _fast else None
+        if found is not None:
+            return found
         value = self.held(value, a)
         frame, inside = _framing(a.shape, *pad)
         return self.framed(a if inside is None else a[inside], frame, value) if a.ndim else a.copy()
@@ -92,13 +97,15 @@ class Padding:
         return self.xp.ascontiguousarray(grad)
 
     def reflection_pad1d(self, a: Array, padding: Any) -> Any:
-        return self._taken(a, padding, reflected)
+        found = _fast.reflection(a, padding) if _fast else None
+        return self._taken(a, padding, reflected) if found is None else found
 
     def reflection_pad1d_backward(self, grad: Array, a: Array, padding: Any) -> Any:
         return self._put_back(grad, a.shape, padding, reflected)
 
     def replication_pad1d(self, a: Array, padding: Any) -> Any:
-        return self._taken(a, padding, replicated)
+        found = _fast.replication(a, padding) if _fast else None
+        return self._taken(a, padding, replicated) if found is None else found
 
     def replication_pad1d_backward(self, grad: Array, a: Array, padding: Any) -> Any:
         return self._put_back(grad, a.shape, padding, replicated)

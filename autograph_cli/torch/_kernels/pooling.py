@@ -125,6 +125,21 @@ def _members(n: int, m: int) -> Any:
 
 
 @functools.lru_cache(maxsize=16)
+def _bin_members(size: Sizes, many: Sizes) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """For each place in a bin: the positions of the elements there, and in which bins it is inside (None: in all); and
+    the lengths of the bins in each dimension."""
+    members = [_members(n, m) for n, m in zip(size, many, strict=True)]
+    lengths = [end - start for start, end in (_bins(n, m) for n, m in zip(size, many, strict=True))]
+    laid = [length.reshape(-1, *[1] * (len(many) - i - 1)) for i, length in enumerate(lengths)]
+    tables = []
+    for place in itertools.product(*(range(table.shape[1]) for table in members)):
+        inside = functools.reduce(np.logical_and, (k < length for k, length in zip(place, laid, strict=True)))
+        indices = np.ix_(*(table[:, k] for k, table in zip(place, members, strict=True)))
+        tables.append((indices, None if inside.all() else inside))
+    return tables, laid
+
+
+@functools.lru_cache(maxsize=16)
 def _averaging(n: int, m: int, dtype: Any) -> Any:
     """The matrix (m, n) whose rows average the bins."""
     start, end = _bins(n, m)
@@ -137,6 +152,8 @@ class Pooling:
     """Kernels over the last dimensions of images: (..., spatial)."""
 
     xp: Any
+    where: Any
+    number: Any
     matmul: Any
     framed: Any
     placed: Any
@@ -300,8 +317,18 @@ class Pooling:
 
     @widened
     def _adaptive_avg_pool2d(self, a: Array, size: Any) -> Any:
-        pairs = zip(a.shape[-len(size) :], size, strict=True)
-        return self.along(a, [self.placed(_averaging(n, m, a.dtype)) for n, m in pairs])
+        """The mean of each bin: the sum of its elements in their order, over its length in each dimension."""
+        found = _fast.adaptive_avg_pool2d(a, size) if _fast else None
+        if found is not None:
+            return found
+        tables, lengths = _bin_members(a.shape[-len(size) :], tuple(size))
+        total = self.xp.zeros((*a.shape[: -len(size)], *size), a.dtype)
+        for indices, inside in tables:
+            part = a[(..., *map(self.placed, indices))]
+            total = total + (part if inside is None else self.where(self.placed(inside), part, self.number(0, a)))
+        for length in lengths:
+            total = total / self.placed(length.astype(a.dtype))
+        return total
 
     @widened
     def _adaptive_avg_pool2d_backward(self, grad: Array, a: Array) -> Any:

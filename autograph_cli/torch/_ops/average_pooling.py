@@ -138,7 +138,7 @@ def avg_pool3d(
 
 def _adaptive_avg(dims: int, input: Tensor, output_size: Any) -> Tensor:
     size = adaptive_size(input, output_size, dims, f"adaptive_avg_pool{dims}d")
-    if any(n < 0 for n in size):
+    if min(size) < 0:
         shown = f"{{{size[0]}, {','.join(map(str, size[1:]))}}}"
         raise RuntimeError(
             f"adaptive_avg_pool{dims}d: elements of output_size must be greater than or equal to 0 but received {shown}"

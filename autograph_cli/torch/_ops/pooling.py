@@ -345,30 +345,40 @@ def adaptive_of(name: str) -> Any:
 
 
 def adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
+    """The size of the result for each dimension; RuntimeError for one that does not fit `input`."""
+    try:
+        return _adaptive_size(input._raw.shape, size, dims, name)
+    except TypeError:  # lists are in no cache
+        return _adaptive_size.__wrapped__(input._raw.shape, size, dims, name)
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _adaptive_size(shape: Sizes, size: Any, dims: int, name: str) -> Sizes:
     given = (size,) * dims if isinstance(size, int) else tuple(size)
-    if input._raw.ndim not in (2, 3) and dims == 1:
+    rank = len(shape)
+    if rank not in (2, 3) and dims == 1:
         raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+            f"Expected 2 to 3 dimensions, but got {rank}-dimensional tensor for argument #1 'self' (while "
             f"checking arguments for {name})"
         )
     if dims == 1 and len(given) != 1:
         raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")
-    if dims > 1 and input._raw.ndim <= len(given):
+    if dims > 1 and rank <= len(given):
         raise refused(ValueError, f"Input dimension should be at least {len(given) + 1}")
-    if input._raw.ndim not in (dims + 1, dims + 2):
+    if rank not in (dims + 1, dims + 2):
         colon = ":" * ("max" in name)
         raise RuntimeError(
-            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(input._raw.shape)}"
+            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}"
         )
     if len(given) != dims:
         wrong = "output_size must be" if "avg" in name else "internal error: output_size.size() must be"
         raise RuntimeError(f"{name}{': ' if 'avg' in name else '(): '}{wrong} {dims}")
-    if 0 in input._raw.shape[-dims - (input._raw.ndim == dims + 2) :]:
+    if 0 in shape[-dims - (rank == dims + 2) :]:
         raise RuntimeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-            f"{list(input._raw.shape)}"
+            f"{list(shape)}"
         )
-    return tuple(have if n is None else int(n) for n, have in zip(given, input._raw.shape[-dims:], strict=True))
+    return tuple([have if n is None else int(n) for n, have in zip(given, shape[-dims:], strict=True)])
 
 
 def _adaptive_max(dims: int, input: Tensor, size: Sizes) -> Any:
