@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
 from .._core import batching, batching_layers, dims, dtypes, flops
 from .._core.autocast import autocasts
 from .._core.device_dispatch import kernels
+from .._core.kept import kept
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.tensor import Tensor, make
@@ -131,7 +131,7 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
     )
 
 
-@functools.lru_cache(maxsize=256)
+@kept
 def _flash_shapes(query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...]) -> bool:
     if not len(query) == len(key) == len(value) == 4:
         return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +10,7 @@ from .._core.arg_check import Handed, hands_on
 from .._core.autocast import autocasts
 from .._core.dims import WHOLE, given_sizes
 from .._core.dtypes import c_name, cpp_name
+from .._core.kept import kept
 from .._core.memory_format import channels_last
 from .._core.operation import operation
 from .._core.registry import composite
@@ -172,10 +172,7 @@ def _fitted(geometry: Any, dim: int, input: Tensor, weight: Tensor, bias: Tensor
     """`geometry` of a convolution, which follows from shapes and dtypes alone; RuntimeError for what does not fit."""
     shapes = input._raw.shape, weight._raw.shape, None if bias is None else bias._raw.shape
     kinds = input._raw.dtype, weight._raw.dtype, None if bias is None else bias._raw.dtype
-    try:
-        return geometry(dim, *shapes, kinds, *given)
-    except TypeError:  # lists are in no cache
-        return geometry.__wrapped__(dim, *shapes, kinds, *given)
+    return geometry(dim, *shapes, kinds, *given)
 
 
 def _check_dimensions(dim: int, size: Sizes, kernel: Sizes, groups: int, name: str) -> None:
@@ -281,7 +278,7 @@ def _same(kernel: Sizes, stride: Sizes, dilation: Sizes) -> tuple[Sizes, Sizes]:
     return tuple([t // 2 for t in total]), extra if any(extra) else ()
 
 
-@functools.lru_cache(maxsize=256, typed=True)
+@kept
 def _geometry(
     dim: int,
     size: Sizes,
@@ -336,7 +333,7 @@ def _check_size(size: Iterable[int], kernel: Sizes, padding: Sizes, dilation: Si
         )
 
 
-@functools.lru_cache(maxsize=256, typed=True)
+@kept
 def _geometry_back(
     dim: int,
     size: Sizes,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from .._core import batching_layers
 from .._core.arg_check import hands_on
 from .._core.dtype_checks import parameters_fit
+from .._core.kept import kept
 from .._core.operation import operation, operations
 from .._core.state import thread_state
 from .._core.tensor import Tensor
@@ -122,7 +122,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = N
     return found
 
 
-@functools.lru_cache(maxsize=256, typed=True)
+@kept
 def _check_groups(size: Sizes, weight: Sizes | None, bias: Sizes | None, num_groups: int) -> None:
     if len(size) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(size)}")

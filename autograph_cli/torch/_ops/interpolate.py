@@ -13,9 +13,11 @@ from .._core.device_dispatch import kernels
 from .._core.dtype_checks import refuse, same_scalar
 from .._core.dtypes import cpp_name
 from .._core.errors import refused
+from .._core.kept import kept
 from .._core.operation import camel, operation, operations
 from .._core.parsing import parser
 from .._core.registry import composite
+from .._core.size import Size
 from .._core.tensor import Tensor, make
 from .._core.user_warnings import warn
 from .._kernels.interpolate import RESIZINGS
@@ -89,9 +91,9 @@ _REFUSING = {
 """The kernels that lack integers, where they go by another name than the function."""
 
 
-def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) -> tuple[Any, Any]:
+def _output_size(shape: Sizes, size: Any, scale_factor: Any, recompute: Any) -> tuple[Any, Any]:
     """The spatial shape to give, or the scales that it follows from; the other one is None."""
-    dims = input.ndim - 2
+    dims = len(shape) - 2
     if size is not None and scale_factor is not None:
         raise refused(ValueError, "only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
@@ -104,7 +106,7 @@ def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) ->
         raise refused(
             ValueError,
             f"Input and {what.split()[0] if size is None else 'output'} must have the same number of spatial "
-            f"dimensions, but got input with spatial dimensions of {list(input._raw.shape[2:])} and {what} {given}. "
+            f"dimensions, but got input with spatial dimensions of {list(shape[2:])} and {what} {given}. "
             f"Please provide input tensor in (N, C, d1, d2, ...,dK) format and {form} format.",
         )
     elif size is not None and not all(isinstance(n, int) for n in given):
@@ -118,32 +120,32 @@ def _output_size(input: Tensor, size: Any, scale_factor: Any, recompute: Any) ->
     if size is not None:
         return given, None
     if recompute:
-        return [math.floor(n * s) for n, s in zip(input._raw.shape[2:], given, strict=True)], None
+        return [math.floor(n * s) for n, s in zip(shape[2:], given, strict=True)], None
     return None, given
 
 
-def _check_dimensions(input: Tensor, mode: Any) -> None:
+def _check_dimensions(rank: int, mode: Any) -> None:
     """NotImplementedError where images of so many dimensions cannot be resized in this way."""
     needed = {"linear": 3, "bilinear": 4, "trilinear": 5}.get(mode) if isinstance(mode, str) else None
-    if needed == input.ndim or (
-        needed is None and mode in ("area", *_MODES) and input.ndim - 2 in _MODES.get(mode, _ALL)[1]
+    if needed == rank or (
+        needed is None and mode in ("area", *_MODES) and rank - 2 in _MODES.get(mode, _ALL)[1]
     ):
         return
-    if needed is not None and input.ndim in (3, 4, 5):
-        raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {needed}D input")
+    if needed is not None and rank in (3, 4, 5):
+        raise NotImplementedError(f"Got {rank}D input, but {mode} mode needs {needed}D input")
     raise NotImplementedError(
         "Input Error: Only 3D, 4D and 5D input Tensors supported"
-        f" (got {input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
+        f" (got {rank}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | "
         f"nearest-exact (got {mode})"
     )
 
 
-def _check_sizes(input: Tensor, output: Sizes) -> None:
-    if min(output) > 0 and 0 not in input._raw.shape[2:]:
+def _check_sizes(shape: Sizes, output: Sizes) -> None:
+    if min(output) > 0 and 0 not in shape[2:]:
         return
     shown = [
         ", ".join(f"{axis}: {n}" for axis, n in zip("DHW"[-len(output) :], sizes, strict=True))
-        for sizes in (input._raw.shape[2:], output)
+        for sizes in (shape[2:], output)
     ]
     between = " and output" if len(output) == 1 else " output"
     raise RuntimeError(
@@ -169,39 +171,67 @@ def interpolate(
     >>> torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), scale_factor=2, mode="bilinear").shape
     torch.Size([1, 1, 4, 4])
     """
-    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
-        raise refused(
-            ValueError,
-            "align_corners option can only be set with the interpolating modes: "
-            "linear | bilinear | bicubic | trilinear",
-        )
-    dims = input.ndim - 2
-    given, scales = _output_size(input, size, scale_factor, recompute_scale_factor or (mode == "area" and size is None))
-    if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):
-        raise refused(
-            ValueError,
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input",
-        )
-    _check_dimensions(input, mode)
+    dims, shape = input._raw.ndim - 2, input._raw.shape
+    listed = size.__class__ in _LISTS or scale_factor.__class__ in _LISTS
+    fitting = _fitting if listed else _kept_fitting
+    kind, given, scales, output = fitting(
+        shape, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias
+    )
     if mode == "area":
         return _area(input, given)
-    kind = _MODES[mode][0] + "_aa" * antialias
-    if not all(type(n) in (int, float) for n in given or scales) or not isinstance(align_corners, (bool, NoneType)):
+    if output is None:
         corners = () if kind.startswith("nearest") else (False if align_corners is None else align_corners,)
         compiled = parser("nn", _COMPILED[kind, dims])
         assert compiled is not None
         compiled.check((input, given, *corners, scales), {})
-    output = (
-        tuple(int(n * s) for n, s in zip(input._raw.shape[2:], scales, strict=True)) if given is None else tuple(given)
-    )
-    _check_sizes(input, output)
-    if not input.is_floating_point() and (input._raw.dtype != "uint8" or mode in ("linear", "trilinear")):
+        output = _output(shape, given, scales)
+    if input._raw.dtype.kind != "f" and not input.is_floating_point() and (input._raw.dtype != "uint8" or mode in ("linear", "trilinear")):
         kernel = _REFUSING.get((mode, dims), f"upsample_{mode}{dims}d")
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(input._raw.dtype)}'")
     found: Tensor = resizings[kind, dims](
         input, output, bool(align_corners), (None,) * dims if scales is None else tuple(map(float, scales))
     )
     return found
+
+
+_LISTS = frozenset((tuple, list, Size))
+"""Classes of arguments whose elements' classes matter, which `kept` does not tell apart."""
+
+
+def _fitting(
+    shape: Sizes, size: Any, scale_factor: Any, mode: Any, align_corners: Any, recompute: Any, antialias: bool
+) -> tuple[str, Any, Any, Sizes | None]:
+    """The kind of operation, the spatial shape or the scales, and the spatial shape of the result: None where the
+    operation is to look at the arguments."""
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise refused(
+            ValueError,
+            "align_corners option can only be set with the interpolating modes: "
+            "linear | bilinear | bicubic | trilinear",
+        )
+    given, scales = _output_size(shape, size, scale_factor, recompute or (mode == "area" and size is None))
+    if antialias and not (mode in ("bilinear", "bicubic") and len(shape) == 4):
+        raise refused(
+            ValueError,
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input",
+        )
+    _check_dimensions(len(shape), mode)
+    if mode == "area":
+        return "", given, scales, None
+    kind = _MODES[mode][0] + "_aa" * antialias
+    if not all(type(n) in (int, float) for n in given or scales) or not isinstance(align_corners, (bool, NoneType)):
+        return kind, given, scales, None
+    return kind, given, scales, _output(shape, given, scales)
+
+
+_kept_fitting = kept(_fitting)
+
+
+def _output(shape: Sizes, given: Any, scales: Any) -> Sizes:
+    sizes = (int(n * s) for n, s in zip(shape[2:], scales, strict=True)) if given is None else given
+    output = tuple(sizes)
+    _check_sizes(shape, output)
+    return output
 
 
 def _area(input: Tensor, size: Sizes) -> Tensor:

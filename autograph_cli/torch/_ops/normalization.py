@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,7 @@ from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
 from .._core.dtype_checks import no_integers, parameters_fit, refuse
 from .._core.errors import refused
+from .._core.kept import kept
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import thread_state
@@ -247,13 +247,10 @@ def _shown(shape: Any) -> str:
 def _normalized_sizes(input: Tensor, shape: Any, weight: Any, bias: Any, comma: str = ", ") -> tuple[int, ...]:
     """`shape` in whole numbers; RuntimeError where a tensor does not have it."""
     parts = None if weight is None else weight._raw.shape, None if bias is None else bias._raw.shape
-    try:
-        return _check_normalized(input._raw.shape, shape, *parts, comma)
-    except TypeError:  # lists are in no cache
-        return _check_normalized.__wrapped__(input._raw.shape, shape, *parts, comma)
+    return _check_normalized(input._raw.shape, shape, *parts, comma)
 
 
-@functools.lru_cache(maxsize=256, typed=True)
+@kept
 def _check_normalized(size: Any, shape: Any, weight: Any, bias: Any, comma: str) -> tuple[int, ...]:
     sizes = tuple(int(n) for n in shape)
     if not sizes:
@@ -498,7 +495,7 @@ def _check_channels(channels: int, name: str, part: Tensor | None) -> None:
         raise RuntimeError(f"{name} should contain {channels} elements not {part._raw.size}")
 
 
-@functools.lru_cache(maxsize=256)
+@kept
 def _few(shape: tuple[int, ...]) -> bool:
     """Whether channels may have too few values to tell their deviation."""
     return len(shape) < 2 or math.prod((shape[0], *shape[2:])) == 1

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from .._core import batching
 from .._core.arg_check import hands_on
 from .._core.device_dispatch import kernels
+from .._core.kept import kept
 from .._core.operation import operation
 from .._core.registry import functions
 from .._core.tensor import Tensor, make
@@ -105,37 +105,42 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     >>> torch.nn.functional.pad(torch.ones(2), (1, 0))
     tensor([0., 1., 1.])
     """
-    padding = tuple([int(n) for n in pad])
-    if len(padding) % 2:
-        raise RuntimeError("Padding length must be divisible by 2")
-    if len(padding) > 2 * input.ndim:
-        raise RuntimeError(
-            f"Padding length should be less than or equal to two times the input dimension but got padding length "
-            f"{len(padding)} and input of dimension {input.ndim}"
-        )
+    valued = mode != "constant" and value is not None and value != 0
+    padding = _widths(input._raw.shape, pad, mode, valued)
     if mode == "constant":
-        return _constant(input, padding, value)
-    known = {"reflect": reflection, "replicate": replication, "circular": None}
-    dims = len(padding) // 2
-    if mode not in known:
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    if value is not None and value != 0:
-        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
-        raise NotImplementedError(f"Padding size {len(padding)} is not supported for {input.ndim}D input tensor.")
+        return constant_pad(input, padding, 0 if value is None else value)
     if mode == "circular":
         return _circular(input, padding)
-    _check_edges(input._raw.shape, padding, mode)
-    found: Tensor = (reflection if mode == "reflect" else replication)[dims](input, padding)
+    found: Tensor = (reflection if mode == "reflect" else replication)[len(padding) // 2](input, padding)
     return found
 
 
-def _constant(input: Tensor, padding: Pad, value: Any) -> Tensor:
-    _check_left(input._raw.shape, padding)
-    return constant_pad(input, padding, 0 if value is None else value)
+@kept
+def _widths(shape: tuple[int, ...], pad: Any, mode: str, valued: bool) -> Pad:
+    """`pad` in whole numbers; an error where it does not fit."""
+    padding, rank = tuple([int(n) for n in pad]), len(shape)
+    if len(padding) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(padding) > 2 * rank:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(padding)} and input of dimension {rank}"
+        )
+    if mode == "constant":
+        _check_left(shape, padding)
+        return padding
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if valued:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    dims = len(padding) // 2
+    if dims not in (1, 2, 3) or rank not in (dims + 1, dims + 2):
+        raise NotImplementedError(f"Padding size {len(padding)} is not supported for {rank}D input tensor.")
+    if mode != "circular":
+        _check_edges(shape, padding, mode)
+    return padding
 
 
-@functools.lru_cache(maxsize=1 << 10)
 def _check_left(shape: tuple[int, ...], padding: tuple[int, ...]) -> None:
     """RuntimeError where less than nothing would be left of a dimension."""
     for i in range(len(padding) // 2):
@@ -148,7 +153,6 @@ def _check_left(shape: tuple[int, ...], padding: tuple[int, ...]) -> None:
             )
 
 
-@functools.lru_cache(maxsize=1 << 10)
 def _check_edges(shape: tuple[int, ...], padding: tuple[int, ...], mode: str) -> None:
     for i in range(len(padding) // 2):
         d = len(shape) - 1 - i

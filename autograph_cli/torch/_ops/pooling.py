@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -11,6 +10,7 @@ from .._core import batching, dims as dim_sizes
 from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
 from .._core.errors import refused
+from .._core.kept import kept
 from .._core.layout import channels_last, channels_last_3d, contiguous_format
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
@@ -137,13 +137,10 @@ def windows(
 ) -> Windows:
     """Kernel, stride, padding and dilation of windows over `input`, a number of each for each dimension; RuntimeError
     for what does not fit."""
-    try:
-        return _windows(input._raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
-    except TypeError:  # lists are in no cache
-        return _windows.__wrapped__(input._raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
+    return _windows(input._raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
 
 
-@functools.lru_cache(maxsize=256, typed=True)
+@kept
 def _windows(
     shape: Sizes, dims: int, name: str, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
 ) -> Windows:
@@ -346,13 +343,10 @@ def adaptive_of(name: str) -> Any:
 
 def adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     """The size of the result for each dimension; RuntimeError for one that does not fit `input`."""
-    try:
-        return _adaptive_size(input._raw.shape, size, dims, name)
-    except TypeError:  # lists are in no cache
-        return _adaptive_size.__wrapped__(input._raw.shape, size, dims, name)
+    return _adaptive_size(input._raw.shape, size, dims, name)
 
 
-@functools.lru_cache(maxsize=256, typed=True)
+@kept
 def _adaptive_size(shape: Sizes, size: Any, dims: int, name: str) -> Sizes:
     given = (size,) * dims if isinstance(size, int) else tuple(size)
     rank = len(shape)
