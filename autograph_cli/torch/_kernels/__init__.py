@@ -111,4 +111,6 @@ class Kernels(
 _WITH_WHOLE = ("fast_convolution", "fast_padding", "fast_pooling", "fast_rows")
 cpu = Kernels(np)
 cpu.rules = compiled("_kernels.fast_optimizers")
-cpu.whole = {name: run for module in _WITH_WHOLE for name, run in getattr(compiled(f"_kernels.{module}"), "WHOLE", {}).items()}
+cpu.whole = {
+    name: run for module in _WITH_WHOLE for name, run in getattr(compiled(f"_kernels.{module}"), "WHOLE", {}).items()
+}

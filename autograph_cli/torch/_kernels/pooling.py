@@ -188,7 +188,12 @@ class Pooling:
         if framed is not a:
             inside = [self.placed(table) for table in _inside(size, kernel, stride, padding, dilation, out)]
         shifts, corners = map(self.placed, _positions(size, kernel, stride, padding, dilation, out))
-        return best, self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
+        places = self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
+        if best.dtype.kind == "f" and readable(best) and not best.all():  # of zeros the first one, with its sign
+            lead = best.shape[: -len(size)]
+            flat = a.reshape(*lead, math.prod(size))
+            best = self.xp.take_along_axis(flat, places.reshape(*lead, math.prod(out)), -1).reshape(best.shape)
+        return best, places
 
     def _max_of_few(self, a: Array, out: Sizes, table: Any) -> Any:
         """The largest element of each window and where it is; None where what is no number may be in the way."""
@@ -196,11 +201,12 @@ class Pooling:
             return None
         lead = a.shape[: a.ndim - len(out)]
         windows = a.reshape(-1, math.prod(a.shape[len(lead) :])).take(table, 1)
-        best = np.maximum.reduce(windows, axis=-1)
+        chosen = windows.argmax(-1)
+        best = np.take_along_axis(windows, chosen[..., None], -1)[..., 0]
         total = np.add.reduce(best, axis=None)
         if total != total:
             return None
-        places = table[np.arange(len(table)), windows.argmax(-1)]
+        places = table[np.arange(len(table)), chosen]
         return best.reshape(*lead, *out), places.reshape(*lead, *out)
 
     def _chosen(self, best: Any, candidates: list[Any], inside: list[Any] | None) -> Any:

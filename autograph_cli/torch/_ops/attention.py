@@ -135,7 +135,9 @@ def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, 
 def _flash_shapes(query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...]) -> bool:
     if not len(query) == len(key) == len(value) == 4:
         return False
-    return query[:2] == key[:2] == value[:2] and query[3] == key[3] == value[3] and 0 not in (query[2], key[2], value[2])
+    return (
+        query[:2] == key[:2] == value[:2] and query[3] == key[3] == value[3] and 0 not in (query[2], key[2], value[2])
+    )
 
 
 def _causal(query: Tensor, key: Tensor) -> Tensor:

@@ -159,10 +159,10 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
 def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     """`nll_loss` for any number of dimensions, through the operation of one or two spatial ones as in PyTorch."""
     scores, labels = input._raw, target._raw
-    if weight is None and scores.ndim == 2 and labels.ndim == 1 and labels.dtype is _LABELS[0]:
-        if scores.dtype.kind == "f" and scores.shape[0] == labels.shape[0]:
-            plain: Tensor = nll(input, target, None, reduction, ignore_index)[0]
-            return plain
+    plain = weight is None and scores.ndim == 2 and scores.dtype.kind == "f" and labels.dtype is _LABELS[0]
+    if plain and labels.ndim == 1 and scores.shape[0] == labels.shape[0]:
+        found: Tensor = nll(input, target, None, reduction, ignore_index)[0]
+        return found
     if input._raw.ndim < 1:
         raise refused(ValueError, f"Expected 1 or more dimensions (got {input.ndim})")
     if input._raw.ndim != 1 and target._raw.ndim == 0:
@@ -171,7 +171,7 @@ def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: in
     if input._raw.ndim in (1, 2):
         if input._raw.ndim == 2 and target._raw.ndim != 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-        found: Tensor = nll(input, target, weight, reduction, ignore_index)[0]
+        found = nll(input, target, weight, reduction, ignore_index)[0]
         return found
     shape, wanted = input._raw.shape, (input._raw.shape[0], *input._raw.shape[2:])
     if target._raw.shape[1:] != wanted[1:]:

@@ -291,7 +291,8 @@ def _geometry(
     groups: int,
 ) -> tuple[Given, Sizes]:
     """What the operation is given after its tensors, and what is added to the images beforehand."""
-    named, extra, none = isinstance(padding, str), (), (0,) * dim
+    named, none = isinstance(padding, str), (0,) * dim
+    extra: Sizes = ()
     given = (stride, 0 if named else padding, dilation)
     stride, frame, dilation = _check(dim, size, kernel, bias, kinds, given, groups, False)
     if named and padding not in ("same", "valid"):

@@ -127,9 +127,7 @@ def _output_size(shape: Sizes, size: Any, scale_factor: Any, recompute: Any) -> 
 def _check_dimensions(rank: int, mode: Any) -> None:
     """NotImplementedError where images of so many dimensions cannot be resized in this way."""
     needed = {"linear": 3, "bilinear": 4, "trilinear": 5}.get(mode) if isinstance(mode, str) else None
-    if needed == rank or (
-        needed is None and mode in ("area", *_MODES) and rank - 2 in _MODES.get(mode, _ALL)[1]
-    ):
+    if needed == rank or (needed is None and mode in ("area", *_MODES) and rank - 2 in _MODES.get(mode, _ALL)[1]):
         return
     if needed is not None and rank in (3, 4, 5):
         raise NotImplementedError(f"Got {rank}D input, but {mode} mode needs {needed}D input")
@@ -185,9 +183,10 @@ def interpolate(
         assert compiled is not None
         compiled.check((input, given, *corners, scales), {})
         output = _output(shape, given, scales)
-    if input._raw.dtype.kind != "f" and not input.is_floating_point() and (input._raw.dtype != "uint8" or mode in ("linear", "trilinear")):
+    number = input._raw.dtype
+    if not input.is_floating_point() and (number != "uint8" or mode in ("linear", "trilinear")):
         kernel = _REFUSING.get((mode, dims), f"upsample_{mode}{dims}d")
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(input._raw.dtype)}'")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(number)}'")
     found: Tensor = resizings[kind, dims](
         input, output, bool(align_corners), (None,) * dims if scales is None else tuple(map(float, scales))
     )

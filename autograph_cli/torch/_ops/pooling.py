@@ -361,9 +361,7 @@ def _adaptive_size(shape: Sizes, size: Any, dims: int, name: str) -> Sizes:
         raise refused(ValueError, f"Input dimension should be at least {len(given) + 1}")
     if rank not in (dims + 1, dims + 2):
         colon = ":" * ("max" in name)
-        raise RuntimeError(
-            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}"
-        )
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(shape)}")
     if len(given) != dims:
         wrong = "output_size must be" if "avg" in name else "internal error: output_size.size() must be"
         raise RuntimeError(f"{name}{': ' if 'avg' in name else '(): '}{wrong} {dims}")

@@ -1,0 +1,179 @@
+"""Compiled kernels that do an operation as a whole give the bits and the layout that its steps give."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograph_cli.torch import _kernels
+from autograph_cli.torch._core import device_dispatch
+from autograph_cli.torch._core.kept import kept
+from autograph_cli.torch._core.op_namespace import table
+from autograph_cli.torch._kernels import cpu
+from tests.torch.kernels.test_compiled import KINDS, numbers, odd, same, spread_out
+
+pytestmark = pytest.mark.skipif(not cpu.whole, reason="the package was installed without its compiled modules")
+EPS = 1e-5
+SHAPES = [(1, 1), (4, 4), (5, 1), (1, 7), (64, 64), (3, 1, 7), (2, 4, 6, 6), (1, 4, 3, 3), (3, 2, 1, 1), (4, 2, 16, 16)]
+IMAGES = [(1, 2, 6, 6), (3, 7, 9), (2, 1, 5, 5), (2, 3, 1, 8), (8, 8, 16, 16)]
+PAIRS = [((2, 2), (2, 2), (0, 0), (1, 1)), ((3, 3), (2, 2), (1, 1), (1, 1)), ((1, 1), (1, 1), (0, 0), (1, 1))]
+Made = Callable[..., Any]
+
+
+def each_dim(make: Made) -> Iterator[tuple[Any, ...]]:
+    for shape in [*SHAPES, (3, 1, 1), (2, 200, 3), (2, 20000)]:
+        yield from ((make(*shape), dim) for dim in range(-1, len(shape)))
+
+
+def layer_norms(make: Made) -> Iterator[tuple[Any, ...]]:
+    for shape in SHAPES:
+        for lead in range(len(shape)):
+            weight, bias = make(*shape[lead:]), make(*shape[lead:])
+            for parts in ((weight, bias), (None, bias), (weight, None), (None, None)):
+                yield make(*shape), shape[lead:], *parts, EPS
+
+
+def batch_norms(make: Made) -> Iterator[tuple[Any, ...]]:
+    for shape in [*SHAPES, (300, 1), (1, 300), (2, 1, 20000)]:
+        by, mean = make(shape[1]), make(shape[1])
+        for parts in ((by, by), (None, by), (by, None), (None, None)):
+            yield from ((make(*shape), *parts, mean, abs(mean), training, 0.1, EPS) for training in (True, False))
+        yield make(*shape), by, by, None, None, True, 0.1, EPS
+
+
+def group_norms(make: Made) -> Iterator[tuple[Any, ...]]:
+    for shape in SHAPES:
+        by = make(shape[1])
+        for groups in (n for n in (1, 2, 4) if shape[1] % n == 0):
+            yield from ((make(*shape), *parts, groups, EPS) for parts in ((by, by), (None, by), (by, None), (None, None)))
+
+
+def losses(make: Made) -> Iterator[tuple[Any, ...]]:
+    for shape in [(1, 1), (4, 4), (300, 5)]:
+        target = np.random.default_rng(1).integers(0, shape[1], shape[0])
+        yield from ((make(*shape), target, None, reduction, -100) for reduction in (0, 1, 2))
+
+
+def attentions(make: Made) -> Iterator[tuple[Any, ...]]:
+    for shape, keys in (((1, 4, 2, 1), 2), ((2, 4, 5, 3), 5), ((2, 2, 3, 4), 7), ((8, 4, 16, 8), 16)):
+        q, k, v = make(*shape), make(*shape[:2], keys, shape[3]), make(*shape[:2], keys, shape[3])
+        turned = make(shape[0], shape[2], shape[1], shape[3]).swapaxes(1, 2)
+        for causal in (False, True):
+            yield from ((x, k, v, causal, None, scale) for x in (q, turned) for scale in (None, 0.5))
+
+
+def max_pools(make: Made) -> Iterator[tuple[Any, ...]]:
+    yield from ((make(*shape), *pair, ceil) for shape in IMAGES[:2] for pair in PAIRS for ceil in (False, True))
+
+
+def avg_pools(make: Made) -> Iterator[tuple[Any, ...]]:
+    for a, *pair, _, ceil in max_pools(make):
+        yield from ((a, *pair, ceil, include, by) for include in (False, True) for by in (None, 3))
+
+
+def adaptive_pools(make: Made) -> Iterator[tuple[Any, ...]]:
+    yield from ((make(*shape), size) for shape in IMAGES for size in ((2, 2), (3, 5), (9, 1)))
+
+
+def convolutions(make: Made) -> Iterator[tuple[Any, ...]]:
+    for shape in [(1, 2, 6, 6), (2, 4, 5, 7), (2, 4, 9), (16, 4, 64, 64)]:
+        c, spatial = shape[1], len(shape) - 2
+        for kernel, stride, padding, dilation in PAIRS:
+            sizes = (stride[:spatial], padding[:spatial], dilation[:spatial])
+            for groups, o in ((1, 3), (2, 4), (c, c)):
+                weight, bias = make(o, c // groups, *kernel[:spatial]), make(o)
+                yield make(*shape), weight, bias, *sizes, False, (0,) * spatial, groups
+                yield make(*shape), spread_out(weight), None, *sizes, False, (0,) * spatial, groups
+                back = make(c, o // groups, *kernel[:spatial])
+                yield make(*shape), back, bias, *sizes, True, (stride[0] - 1,) * spatial, groups
+
+
+def pads(make: Made) -> Iterator[tuple[Any, ...]]:
+    yield from ((make(*shape), pad) for shape in IMAGES for pad in ((1, 0), (0, 2, 0, 0), (-1, 2, 0, -1), (0, 0)))
+
+
+CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
+    "softmax": each_dim,
+    "log_softmax": each_dim,
+    "native_layer_norm": layer_norms,
+    "native_batch_norm": batch_norms,
+    "native_group_norm": group_norms,
+    "nll_loss_forward": losses,
+    "_scaled_dot_product_flash_attention_for_cpu": attentions,
+    "max_pool2d_with_indices": max_pools,
+    "avg_pool2d": avg_pools,
+    "_adaptive_avg_pool2d": adaptive_pools,
+    "convolution": convolutions,
+    "reflection_pad1d": pads,
+    "reflection_pad2d": pads,
+    "replication_pad1d": pads,
+    "replication_pad2d": pads,
+    "constant_pad_nd": lambda make: ((*call, value) for call in pads(make) for value in (0, 1.5, -3, float("inf"))),
+}
+MAY_BE_LEFT = {"constant_pad_nd", "convolution", "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d"}
+"""Kernels that leave some of these calls to their steps."""
+
+
+def test_each_is_called_here() -> None:
+    assert CALLS.keys() == cpu.whole.keys()
+
+
+def in_steps(monkeypatch: Any) -> None:
+    for module in pkgutil.iter_modules(_kernels.__path__):
+        loaded = importlib.import_module(f"{_kernels.__name__}.{module.name}")
+        for name in ("_fast", "_passes", "_rows", "_special"):
+            monkeypatch.setattr(loaded, name, None, raising=False)
+    monkeypatch.setattr(cpu, "whole", {})
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("filled", [numbers, odd])
+def test_it_gives_what_the_steps_give(monkeypatch: Any, name: str, kind: str, filled: Any) -> None:
+    calls = list(CALLS[name](lambda *shape: filled(kind, *shape)))
+    op = table[name]
+    with np.errstate(all="ignore"):
+        whole = [cpu.whole[name](*args) for args in calls]
+        found = [device_dispatch.bound(op, cpu)(*args) for args in calls]
+        in_steps(monkeypatch)
+        wanted = [device_dispatch.bound(op, cpu)(*args) for args in calls]
+    assert any(x is not None for x in whole)
+    assert name in MAY_BE_LEFT or not any(x is None for x in whole)
+    for args, one, other in zip(calls, found, wanted, strict=True):
+        same(tuple(map(np.asarray, one)) if op.multiple else one, tuple(map(np.asarray, other)) if op.multiple else other)
+        assert args is not None
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_it_leaves_other_arguments_to_the_steps(name: str) -> None:
+    args = next(CALLS[name](lambda *shape: numbers("float32", *shape)))
+    first, rest = args[0], args[1:]
+    for other in (first.astype("float16"), first.astype("int64"), first.astype(">f4"), np.float32(1), None, [1.0]):
+        assert cpu.whole[name](other, *rest) is None
+    if first.ndim > 3 and name != "_scaled_dot_product_flash_attention_for_cpu":
+        turned = np.moveaxis(np.ones((2, 6, 6, 2), "float32"), -1, 1)
+        assert cpu.whole[name](turned, *rest) is None
+        alone = np.moveaxis(np.ones((2, 6, 6, 1), "float32"), -1, 1)  # in one piece, but told as channels last
+        assert alone.flags.c_contiguous
+        assert cpu.whole[name](alone, *rest) is None
+
+
+def test_what_is_kept() -> None:
+    asked = []
+
+    @kept
+    def run(*args: Any) -> Any:
+        asked.append(args)
+        return args
+
+    for args in ((1, (2, 3)), (True, (2, 3)), (1.0, None), ([1],), (np.float32(1),), ((np.float32(1),),)):
+        asked.clear()
+        for _ in range(2):
+            found = run(*args)
+            assert (found, list(map(type, found))) == (args, list(map(type, args)))
+        assert len(asked) == (1 if type(args[0]) in (int, bool, float) else 2)
