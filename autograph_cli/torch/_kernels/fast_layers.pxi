@@ -5,7 +5,50 @@
 DEF SHORTEST = 512
 DEF LONGEST = 1 << 14
 
-cdef object exp = np.exp, log = np.log, matmul = np.matmul, vecdot = np.vecdot
+cdef object matmul = np.matmul, vecdot = np.vecdot
+
+cdef extern from *:
+    """
+    #include "numpy/ufuncobject.h"
+    typedef struct { PyUFuncGenericFunction run; void *data; } Loop;
+    /* The loop of one of NumPy's functions of one number over numbers of a kind. */
+    static Loop loop_of(PyObject *function, char kind) {
+        PyUFuncObject *u = (PyUFuncObject *)function;
+        Loop none = {NULL, NULL}, found;
+        int i;
+        for (i = 0; i < u->ntypes && u->nargs == 2; i++)
+            if (u->types[2 * i] == kind && u->types[2 * i + 1] == kind) {
+                found.run = u->functions[i], found.data = u->data ? (void *)u->data[i] : NULL;
+                return found;
+            }
+        return none;
+    }
+    static void run_loop(Loop loop, const void *a, void *out, npy_intp many, npy_intp size) {
+        char *args[2] = {(char *)a, (char *)out};
+        npy_intp steps[2] = {size, size};
+        loop.run(args, &many, steps, loop.data);
+    }
+    """
+    ctypedef struct Loop:
+        void *run
+    Loop loop_of(object function, char kind)
+    void run_loop(Loop loop, const void *a, void *out, Count many, Count size) noexcept nogil
+
+cdef Loop EXP32 = loop_of(np.exp, cnp.NPY_FLOAT), EXP64 = loop_of(np.exp, cnp.NPY_DOUBLE)
+cdef Loop LOG32 = loop_of(np.log, cnp.NPY_FLOAT), LOG64 = loop_of(np.log, cnp.NPY_DOUBLE)
+if EXP32.run == NULL or EXP64.run == NULL or LOG32.run == NULL or LOG64.run == NULL:
+    raise ModuleNotFoundError("NumPy has its exponentials and logarithms elsewhere")
+
+
+cdef inline void exp(const real *a, real *out, Count many) noexcept nogil:
+    """`numpy.exp`: its own loop, without what comes before and after."""
+    run_loop(EXP32 if real is float else EXP64, a, out, many, sizeof(real))
+
+
+cdef inline void log(const real *a, real *out, Count many) noexcept nogil:
+    """`numpy.log`, likewise."""
+    run_loop(LOG32 if real is float else LOG64, a, out, many, sizeof(real))
+
 cdef object FLOAT32 = np.float32, FLOAT64 = np.float64
 
 
@@ -141,25 +184,26 @@ cdef void change_lines(real *a, const real *by, Count outer, Count n, Count inne
 
 cdef object powers(real kind, cnp.ndarray a, Count outer, Count n, Count inner, bint last, bint logarithm):
     """Softmax, or its logarithm, over n elements with `inner` between them; `last`: along the last dimension."""
-    cdef cnp.ndarray out = like(a), power, total = new_of(a, outer * inner)
+    cdef cnp.ndarray out = like(a), power = like(a) if logarithm else out, total = new_of(a, outer * inner)
     cdef const real *source = <const real *>data(a)
     cdef real *made = <real *>data(out)
     cdef real *sums = <real *>data(total)
+    cdef void *shares = data(power)
     with nogil:
         if inner > 1:
             center_lines(source, made, sums, outer, n, inner)
         else:
             center(source, made, outer, n)
-    power = exp(out) if logarithm else exp(out, out)
+        exp(<const real *>made, <real *>shares, outer * n * inner)
     if last:
         sums_of(kind, power, sums, outer, n)
     elif inner == 1:
         sum_rows(<const real *>data(power), sums, outer, n)
     else:
         sum_lines(<const real *>data(power), sums, outer, n, inner)
-    if logarithm:
-        log(total, total)
     with nogil:
+        if logarithm:
+            log(<const real *>sums, sums, outer * inner)
         if inner > 1:
             change_lines(made, sums, outer, n, inner, logarithm)
         elif logarithm:
@@ -484,11 +528,11 @@ cdef tuple attended(real kind, cnp.ndarray q, cnp.ndarray scores, v, bint causal
     cdef Count i, rows = cnp.PyArray_DIM(scores, 2)
     with nogil:
         scale_scores(each, logs, <real>factor, causal, many, rows, n)
-    exp(scores, scores)
+        exp(<const real *>each, each, many * n)
     sums_of(kind, scores, sums, many, n)
     with nogil:
         share(each, sums, many, n)
-    log(total, total)
+        log(<const real *>sums, sums, many)
     for i in range(many):
         logs[i] = logs[i] + sums[i]
     out = matmul(scores, v)

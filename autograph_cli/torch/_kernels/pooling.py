@@ -314,9 +314,11 @@ class Pooling:
 
     def along(self, a: Array, matrices: Any) -> Any:
         """Each of the last dimensions multiplied by its matrix."""
+        plain = a.__class__ is np.ndarray and a.dtype.char in "fd" and 1 not in a.shape[-len(matrices) :]
+        multiply = np.matmul if plain else self.matmul
         for back, matrix in enumerate(reversed(matrices), 1):
             if back < 3:
-                a = self.matmul(a, matrix.T) if back == 1 else self.matmul(matrix, a)
+                a = multiply(a, matrix.T) if back == 1 else multiply(matrix, a)
             else:
                 a = self.xp.moveaxis(self.matmul(self.xp.moveaxis(a, -back, -1), matrix.T), -1, -back)
         return self.xp.ascontiguousarray(a)

@@ -236,7 +236,8 @@ def cross_entropy(
         return _soft_targets(input, target, weight, code, label_smoothing, d)
     if alike and input._raw.ndim == 1 and input._raw.shape[0] != 1:
         raise RuntimeError("Expected floating point type for target with class probabilities, got Long")
-    scores = activations.log_softmax(input, d)
+    plain = input._raw.ndim > 1 and input._raw.dtype.kind == "f"
+    scores = (activations.log_softmax_op if plain else activations.log_softmax)(input, d)
     if label_smoothing == 0:
         return _nll_any(scores, target, weight, code, ignore_index)
     return _smoothed(scores, target, weight, code, ignore_index, label_smoothing, d)

@@ -63,7 +63,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     if not eps >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
-    common = dtypes.result_dtype(x1._raw, x2._raw)
+    alike = x1._raw.dtype is x2._raw.dtype
+    common = x1._raw.dtype if alike else dtypes.result_dtype(x1._raw, x2._raw)
     if dtypes.CATEGORY[common] != dtypes.FLOATING:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}")
     x1, x2 = (x if x._raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2))

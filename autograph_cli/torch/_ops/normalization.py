@@ -306,11 +306,17 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: floa
     kind = input._raw.dtype
     # Halves are computed in single precision.
     input = operations._to_copy(input, np.dtype(np.float32)) if kind.itemsize == 2 else input
-    tiny = finfo(input.dtype).eps if eps is None else eps
+    tiny = _smallest(input._raw.dtype) if eps is None else eps
     mean = reductions.mean(operations.pow_Tensor_Scalar(input, 2), axes, True)
     result = input * operations.rsqrt(operations.add_Scalar(mean, tiny))
     result = result if weight is None else result * weight
     return result if kind.itemsize != 2 else operations._to_copy(result, kind)
+
+
+@kept
+def _smallest(kind: np.dtype[Any]) -> float:
+    """What is added to a mean of squares unless it is given."""
+    return finfo(dtypes.FROM_NUMPY[kind]).eps
 
 
 def _update(running: Any, value: Any, momentum: float) -> None:
