@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
+
+import numpy as np
 
 from .._arrays import Array
 from .._compiled import compiled
 from .half_precision import widened
 
 _fast: Any = compiled("_kernels.fast_rows")
+
+
+@functools.lru_cache(maxsize=64)
+def _way(shapes: tuple[Any, ...], axes: tuple[Any, ...], kept: tuple[int, ...]) -> Any:
+    """In which order `einsum` multiplies arrays of these shapes, which it takes long to find."""
+    given = [x for shape, each in zip(shapes, axes, strict=True) for x in (np.broadcast_to(0.0, shape), each)]
+    return np.einsum_path(*given, kept, optimize=True)[0]
 
 
 class Attention:
@@ -106,4 +116,7 @@ class Attention:
         kind = a.dtype
         if kind.kind == "V":  # bfloat16: NumPy has no products of it
             a, b, c = (x.astype(self.xp.float32) for x in (a, b, c))
-        return self.xp.einsum(a, axes[0], b, axes[1], c, axes[2], kept, optimize=True).astype(kind, copy=False)
+        factors = (a, b, c)
+        way = _way(tuple([x.shape for x in factors]), tuple(map(tuple, axes)), tuple(kept))
+        given = [x for pair in zip(factors, axes, strict=True) for x in pair]
+        return self.xp.einsum(*given, kept, optimize=list(way)).astype(kind, copy=False)

@@ -50,7 +50,9 @@ def group_norms(make: Made) -> Iterator[tuple[Any, ...]]:
     for shape in SHAPES:
         by = make(shape[1])
         for groups in (n for n in (1, 2, 4) if shape[1] % n == 0):
-            yield from ((make(*shape), *parts, groups, EPS) for parts in ((by, by), (None, by), (by, None), (None, None)))
+            yield from (
+                (make(*shape), *parts, groups, EPS) for parts in ((by, by), (None, by), (by, None), (None, None))
+            )
 
 
 def losses(make: Made) -> Iterator[tuple[Any, ...]]:
@@ -115,7 +117,14 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "replication_pad2d": pads,
     "constant_pad_nd": lambda make: ((*call, value) for call in pads(make) for value in (0, 1.5, -3, float("inf"))),
 }
-MAY_BE_LEFT = {"constant_pad_nd", "convolution", "reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d"}
+MAY_BE_LEFT = {
+    "constant_pad_nd",
+    "convolution",
+    "reflection_pad1d",
+    "reflection_pad2d",
+    "replication_pad1d",
+    "replication_pad2d",
+}
 """Kernels that leave some of these calls to their steps."""
 
 
@@ -145,7 +154,9 @@ def test_it_gives_what_the_steps_give(monkeypatch: Any, name: str, kind: str, fi
     assert any(x is not None for x in whole)
     assert name in MAY_BE_LEFT or not any(x is None for x in whole)
     for args, one, other in zip(calls, found, wanted, strict=True):
-        same(tuple(map(np.asarray, one)) if op.multiple else one, tuple(map(np.asarray, other)) if op.multiple else other)
+        same(
+            tuple(map(np.asarray, one)) if op.multiple else one, tuple(map(np.asarray, other)) if op.multiple else other
+        )
         assert args is not None
 
 
