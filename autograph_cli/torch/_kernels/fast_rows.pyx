@@ -324,3 +324,13 @@ def normalized_back(
 
 
 include "fast_layers.pxi"
+include "fast_normalizations.pxi"
+
+WHOLE = {
+    **{
+        run.__name__: run
+        for run in (softmax, log_softmax, native_layer_norm, native_group_norm, native_batch_norm, nll_loss_forward)
+    },
+    "_scaled_dot_product_flash_attention_for_cpu": attention,
+}
+"""Operations as a whole, by the name of their kernel (see `device_dispatch.bound`)."""
