@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autograph_cli import torch
-from autograph_cli.torch._core import parsing
+from autograph_cli.torch._core import arg_check, parsing
 from autograph_cli.torch._core.arg_check import Check, guarded
 
 X = torch.ones(2, 3)
@@ -97,3 +97,38 @@ def test_a_float_is_refused_also_after_the_whole_number_that_it_equals(call):
     call(2)
     with pytest.raises((TypeError, AttributeError)):
         call(2.0)
+
+
+@pytest.mark.parametrize(
+    "args, kwargs, known",
+    [
+        ((X, 2), {}, True),
+        ((X, 1 << 63), {}, False),
+        ((X, -(1 << 63)), {}, True),
+        ((X, True), {}, False),
+        ((X, (2, 3)), {}, True),
+        ((X, [2, 3]), {}, True),
+        ((X, (2.0, 3)), {}, False),
+        ((X, ()), {}, True),
+        ((X,), {"n": 3}, True),
+        ((X,), {"n": -(1 << 63) - 1}, False),
+        ((X,), {"m": 3}, False),
+        ((X,), {"n": (1,), "m": None}, True),
+        ((), {}, False),
+    ],
+)
+def test_types_that_were_taken_are_known_again(args, kwargs, known):
+    seen = {}
+    calls = (
+        ((X, 1), {}),
+        ((X, (1,)), {}),
+        ((X, [1]), {}),
+        ((X, ()), {}),
+        ((X,), {"n": 1}),
+        ((X,), {"n": (1,), "m": None}),
+    )
+    for given in calls:
+        key = arg_check._key(*given)
+        seen[key] = tuple(i for i, kind in enumerate(key) if kind is int)
+    assert arg_check._taken(seen, args, kwargs) is known
+    assert arg_check.taken(seen, args, kwargs) is known
