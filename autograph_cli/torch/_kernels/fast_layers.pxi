@@ -107,11 +107,14 @@ cdef inline bint by_product(cnp.ndarray a, Count n) noexcept:
 cdef int sums_of(real kind, cnp.ndarray a, real *out, Count many, Count n) except -1:
     """`Sums.row_sums` of `many` rows."""
     cdef cnp.ndarray found
+    cdef const real *source
     if by_product(a, n):
         found = matmul(in_rows(a, many, n), ones(n, a.dtype))
         memcpy(out, data(found), many * sizeof(real))
     else:
-        sum_rows(<const real *>data(a), out, many, n)
+        source = <const real *>data(a)
+        with nogil:
+            sum_rows(source, out, many, n)
     return 0
 
 

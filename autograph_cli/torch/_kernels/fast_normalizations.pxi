@@ -29,10 +29,12 @@ cdef cnp.ndarray centered_rows(real kind, cnp.ndarray a, cnp.ndarray mean, cnp.n
     cdef real *scales = <real *>data(rstd)
     cdef real *made = <real *>data(out)
     cdef real count = <real>n
+    cdef const real *source = <const real *>data(a)
     sums_of(kind, a, means, many, n)
-    for i in range(many):
-        means[i] = means[i] / count
-    subtract(<const real *>data(a), <const real *>means, made, many, n)
+    with nogil:
+        for i in range(many):
+            means[i] = means[i] / count
+        subtract(source, <const real *>means, made, many, n)
     squares_of(kind, out, scales, many, n)
     deviate(scales, count, <real>eps, many)
     return out
@@ -44,7 +46,11 @@ cdef object normalized_rows(real kind, cnp.ndarray a, cnp.ndarray mean, cnp.ndar
     cdef Count many = cnp.PyArray_SIZE(mean)
     cdef const real *by = <const real *>data_of(weight)
     cdef const real *plus = <const real *>data_of(bias)
-    scale(<real *>data(out), <const real *>data(rstd), by, plus, many, cnp.PyArray_SIZE(a) // many)
+    cdef const real *each = <const real *>data(rstd)
+    cdef real *made = <real *>data(out)
+    cdef Count n = cnp.PyArray_SIZE(a) // many
+    with nogil:
+        scale(made, each, by, plus, many, n)
     return out
 
 
@@ -83,14 +89,15 @@ def native_group_norm(a, weight, bias, groups, double eps):
     many = channels // many
     if kind == cnp.NPY_FLOAT:
         out = centered_rows[float](0, a, mean, rstd, eps)
-        affine_groups(
-            <float *>data(out), <float *>data(rstd), <float *>by, <float *>plus, n, channels, many, plane
-        )
     else:
         out = centered_rows[double](0, a, mean, rstd, eps)
-        affine_groups(
-            <double *>data(out), <double *>data(rstd), <double *>by, <double *>plus, n, channels, many, plane
-        )
+    cdef void *made = data(out)
+    cdef void *each = data(rstd)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            affine_groups(<float *>made, <float *>each, <float *>by, <float *>plus, n, channels, many, plane)
+        else:
+            affine_groups(<double *>made, <double *>each, <double *>by, <double *>plus, n, channels, many, plane)
     return out, mean, rstd
 
 # ---------------------------------------------------------------- normalization of channels
@@ -178,22 +185,26 @@ cdef tuple normalized_channels(
     cdef real *means
     cdef real *made = <real *>data(out)
     cdef real count = <real>(n * plane)
+    cdef const real *source = <const real *>data(a)
+    cdef const real *by = <const real *>data_of(weight)
+    cdef const real *plus = <const real *>data_of(bias)
     if training:
         mean = new_of(a, channels)
         means = <real *>data(mean)
         channel_sums(kind, a, means, n, channels, plane, False)
         for k in range(channels):
             means[k] = means[k] / count
-    normalize_planes(<const real *>data(a), made, <const real *>data(mean), n, channels, plane)
+    means = <real *>data(mean)
+    with nogil:
+        normalize_planes(source, made, <const real *>means, n, channels, plane)
     if training:
         channel_sums(kind, out, scales, n, channels, plane, True)
         deviate(scales, count, <real>eps, channels)
     else:
         memcpy(scales, data(running_var), channels * sizeof(real))
         deviate(scales, 1, <real>eps, channels)
-    affine_planes(
-        made, <const real *>scales, <const real *>data_of(weight), <const real *>data_of(bias), n, channels, plane
-    )
+    with nogil:
+        affine_planes(made, <const real *>scales, by, plus, n, channels, plane)
     return (out, mean, rstd) if training else (out, new_of(a, 0), new_of(a, 0))
 
 

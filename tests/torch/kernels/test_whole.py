@@ -12,7 +12,6 @@ import pytest
 
 from autograph_cli.torch import _kernels
 from autograph_cli.torch._core import device_dispatch
-from autograph_cli.torch._core.kept import kept
 from autograph_cli.torch._core.op_namespace import table
 from autograph_cli.torch._kernels import cpu
 from tests.torch.kernels.test_compiled import KINDS, numbers, odd, same, spread_out
@@ -172,19 +171,3 @@ def test_it_leaves_other_arguments_to_the_steps(name: str) -> None:
         alone = np.moveaxis(np.ones((2, 6, 6, 1), "float32"), -1, 1)  # in one piece, but told as channels last
         assert alone.flags.c_contiguous
         assert cpu.whole[name](alone, *rest) is None
-
-
-def test_what_is_kept() -> None:
-    asked = []
-
-    @kept
-    def run(*args: Any) -> Any:
-        asked.append(args)
-        return args
-
-    for args in ((1, (2, 3)), (True, (2, 3)), (1.0, None), ([1],), (np.float32(1),), ((np.float32(1),),)):
-        asked.clear()
-        for _ in range(2):
-            found = run(*args)
-            assert (found, list(map(type, found))) == (args, list(map(type, args)))
-        assert len(asked) == (1 if type(args[0]) in (int, bool, float) else 2)
