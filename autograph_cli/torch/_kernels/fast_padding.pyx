@@ -58,25 +58,39 @@ cdef void fill(real *a, real *out, real value, Count planes, Count *across, int 
         a += f.size[0] * n
 
 
-cdef object framed(a, pad, int how, double value):
-    cdef Frame f
+cdef int measured(cnp.ndarray a, pad, int how, Frame *f):
+    """How many dimensions of `a` are padded; 0 where something is unusual."""
     cdef Count given[4]
-    cdef int kind = kind_in_rows(a)
-    cdef Count i, planes = 1, dims = len(pad) // 2 if isinstance(pad, tuple) else 0
-    cdef Count *across
-    cdef cnp.ndarray made
-    if kind < 0 or not 1 <= dims <= 2 or not numbers(pad, 2 * dims, given) or cnp.PyArray_NDIM(<cnp.ndarray>a) < dims:
-        return None
+    cdef Count i, n, dims = len(pad) // 2 if isinstance(pad, tuple) else 0
+    if not 1 <= dims <= 2 or not numbers(pad, 2 * dims, given) or cnp.PyArray_NDIM(a) < dims:
+        return 0
     f.size[0] = f.out[0] = 1
     f.before[0] = 0
     for i in range(2 - dims, 2):
-        f.size[i] = cnp.PyArray_DIM(<cnp.ndarray>a, cnp.PyArray_NDIM(<cnp.ndarray>a) - 2 + i)
+        n = f.size[i] = cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 2 + i)
         f.before[i] = given[2 * (1 - i)]
-        f.out[i] = f.size[i] + f.before[i] + given[2 * (1 - i) + 1]
-        if f.size[i] < 1 or f.out[i] < 1 or how == REFLECTED and max(f.before[i], f.out[i] - f.size[i] - f.before[i]) >= f.size[i]:
-            return None
-    for i in range(cnp.PyArray_NDIM(<cnp.ndarray>a) - dims):
-        planes *= cnp.PyArray_DIM(<cnp.ndarray>a, i)
+        f.out[i] = n + f.before[i] + given[2 * (1 - i) + 1]
+        if n < 1 or f.out[i] < 1 or how == REFLECTED and max(f.before[i], f.out[i] - n - f.before[i]) >= n:
+            return 0
+    return dims
+
+
+cdef inline Count planes_of(cnp.ndarray a, int dims) noexcept:
+    cdef Count i, many = 1
+    for i in range(cnp.PyArray_NDIM(a) - dims):
+        many *= cnp.PyArray_DIM(a, i)
+    return many
+
+
+cdef object framed(a, pad, int how, double value):
+    cdef Frame f
+    cdef int kind = kind_in_rows(a), dims = measured(a, pad, how, &f) if kind >= 0 else 0
+    cdef Count i, planes
+    cdef Count *across
+    cdef cnp.ndarray made
+    if dims == 0:
+        return None
+    planes = planes_of(a, dims)
     made = in_planes(a, f.out, dims, kind)
     across = <Count *>malloc(f.out[1] * sizeof(Count))
     if across == NULL:
@@ -92,6 +106,65 @@ cdef object framed(a, pad, int how, double value):
             fill(<double *>given_data, <double *>target, value, planes, across, how, &f)
         free(across)
     return made
+
+
+cdef void fold(real *grad, real *out, Count lines, Count inner, int d, int how, Frame *f) noexcept nogil:
+    """The adjoint of `fill` along a dimension: what edges are copies of gets their gradients, in their order."""
+    cdef Count line, i, j, n = f.size[d], first = f.before[d], to
+    for line in range(lines):
+        for i in range(n * inner):
+            out[i] = grad[first * inner + i] + 0
+        for i in range(f.out[d]):
+            if not first <= i < first + n:
+                to = source(f, d, i, how) * inner
+                for j in range(inner):
+                    out[to + j] += grad[i * inner + j]
+        grad += f.out[d] * inner
+        out += n * inner
+
+
+cdef void fold_both(real *grad, real *between, real *out, Count planes, int dims, int how, Frame *f) noexcept nogil:
+    fold(grad, out if dims == 1 else between, planes * f.out[0], 1, 1, how, f)
+    if dims == 2:
+        fold(between, out, planes, f.size[1], 0, how, f)
+
+
+cdef object folded(grad, a, pad, int how):
+    cdef Frame f
+    cdef int kind = kind_in_rows(grad), dims = measured(a, pad, how, &f) if kind >= 0 and cnp.PyArray_CheckExact(a) else 0
+    cdef Count planes, i
+    cdef cnp.ndarray made
+    if dims == 0 or cnp.PyArray_NDIM(<cnp.ndarray>grad) != cnp.PyArray_NDIM(<cnp.ndarray>a):
+        return None
+    planes = planes_of(grad, dims)
+    for i in range(2 - dims, 2):
+        if cnp.PyArray_DIM(<cnp.ndarray>grad, cnp.PyArray_NDIM(<cnp.ndarray>grad) - 2 + i) != f.out[i]:
+            return None
+        if f.before[i] < 0 or f.out[i] - f.size[i] - f.before[i] < 0:
+            return None
+    made = in_planes(grad, f.size, dims, kind)
+    cdef void *between = malloc(planes * f.out[0] * f.size[1] * sizeof(double) + 1)
+    if between == NULL:
+        raise MemoryError
+    cdef void *given = cnp.PyArray_DATA(<cnp.ndarray>grad)
+    cdef void *target = cnp.PyArray_DATA(made)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            fold_both(<float *>given, <float *>between, <float *>target, planes, dims, how, &f)
+        else:
+            fold_both(<double *>given, <double *>between, <double *>target, planes, dims, how, &f)
+        free(between)
+    return made
+
+
+def reflection_backward(grad, a, pad):
+    """The adjoint of `reflection`."""
+    return folded(grad, a, pad, REFLECTED)
+
+
+def replication_backward(grad, a, pad):
+    """The adjoint of `replication`."""
+    return folded(grad, a, pad, REPLICATED)
 
 
 def reflection(a, pad):
@@ -119,6 +192,11 @@ def constant_pad_nd(a, pad, value=0):
     return framed(a, pad, CONSTANT, of)
 
 
-WHOLE = {f"{name}_pad{n}d": run for name, run in (("reflection", reflection), ("replication", replication)) for n in (1, 2)}
-WHOLE["constant_pad_nd"] = constant_pad_nd
+WHOLE = {
+    "constant_pad_nd": constant_pad_nd,
+    **{f"reflection_pad{n}d": reflection for n in (1, 2)},
+    **{f"reflection_pad{n}d_backward": reflection_backward for n in (1, 2)},
+    **{f"replication_pad{n}d": replication for n in (1, 2)},
+    **{f"replication_pad{n}d_backward": replication_backward for n in (1, 2)},
+}
 """Operations as a whole, by the name of their kernel (see `device_dispatch.bound`)."""

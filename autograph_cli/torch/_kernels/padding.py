@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._compiled import compiled
+from .._core.memory_format import contiguous
 
 _fast: Any = compiled("_kernels.fast_padding")
 Sizes = tuple[int, ...]
@@ -94,21 +95,23 @@ class Padding:
                 self.added_at(out, (found[:start],), lines[:start])
                 self.added_at(out, (found[end:],), lines[end:])
             grad = self.xp.moveaxis(out, 0, d)
-        return self.xp.ascontiguousarray(grad)
+        return contiguous(grad)
 
     def reflection_pad1d(self, a: Array, padding: Any) -> Any:
         found = _fast.reflection(a, padding) if _fast else None
         return self._taken(a, padding, reflected) if found is None else found
 
     def reflection_pad1d_backward(self, grad: Array, a: Array, padding: Any) -> Any:
-        return self._put_back(grad, a.shape, padding, reflected)
+        found = _fast.reflection_backward(grad, a, padding) if _fast else None
+        return self._put_back(grad, a.shape, padding, reflected) if found is None else found
 
     def replication_pad1d(self, a: Array, padding: Any) -> Any:
         found = _fast.replication(a, padding) if _fast else None
         return self._taken(a, padding, replicated) if found is None else found
 
     def replication_pad1d_backward(self, grad: Array, a: Array, padding: Any) -> Any:
-        return self._put_back(grad, a.shape, padding, replicated)
+        found = _fast.replication_backward(grad, a, padding) if _fast else None
+        return self._put_back(grad, a.shape, padding, replicated) if found is None else found
 
     reflection_pad2d = reflection_pad3d = reflection_pad1d
     reflection_pad2d_backward = reflection_pad3d_backward = reflection_pad1d_backward

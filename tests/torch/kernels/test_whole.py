@@ -98,6 +98,13 @@ def pads(make: Made) -> Iterator[tuple[Any, ...]]:
     yield from ((make(*shape), pad) for shape in IMAGES for pad in ((1, 0), (0, 2, 0, 0), (-1, 2, 0, -1), (0, 0)))
 
 
+def padded_gradients(make: Made) -> Iterator[tuple[Any, ...]]:
+    for a, pad in pads(make):
+        whole = [n + sum(pad[2 * d : 2 * d + 2]) for d, n in enumerate(reversed(a.shape))][::-1]
+        if 0 not in whole:
+            yield make(*whole), a, pad
+
+
 CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "softmax": each_dim,
     "log_softmax": each_dim,
@@ -110,20 +117,11 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "avg_pool2d": avg_pools,
     "_adaptive_avg_pool2d": adaptive_pools,
     "convolution": convolutions,
-    "reflection_pad1d": pads,
-    "reflection_pad2d": pads,
-    "replication_pad1d": pads,
-    "replication_pad2d": pads,
+    **{f"{name}_pad{n}d": pads for name in ("reflection", "replication") for n in (1, 2)},
+    **{f"{name}_pad{n}d_backward": padded_gradients for name in ("reflection", "replication") for n in (1, 2)},
     "constant_pad_nd": lambda make: ((*call, value) for call in pads(make) for value in (0, 1.5, -3, float("inf"))),
 }
-MAY_BE_LEFT = {
-    "constant_pad_nd",
-    "convolution",
-    "reflection_pad1d",
-    "reflection_pad2d",
-    "replication_pad1d",
-    "replication_pad2d",
-}
+MAY_BE_LEFT = {"convolution", *(name for name in CALLS if "_pad" in name)}
 """Kernels that leave some of these calls to their steps."""
 
 
