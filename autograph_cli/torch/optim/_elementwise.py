@@ -144,9 +144,9 @@ class Elementwise(Optimizer):
         changes(p)
         f = updates(p._raw)
         arrays = (p._raw, grad._raw, *[t._raw for t in state])
-        fused = getattr(f.rules, self.kernel, None)
+        fused = None if f.rules is None else getattr(f.rules, self.kernel, None)
         plain = arrays[0].__class__ is np.ndarray and not group["maximize"]
-        if plain and fused is not None and f.rules.fits(arrays):
+        if fused is not None and plain and f.rules.fits(arrays):
             fused(f, arrays[0], arrays[1], arrays[2:], numbers)
         else:
             self._by_rule(f, group, p, grad, state, numbers)
@@ -170,7 +170,7 @@ class Elementwise(Optimizer):
             g = -g
         if raw.dtype == f.dtype and raw.ndim:
             arrays = (raw, g, *[materialize(t) for t in state])
-            fused = getattr(f.rules, self.kernel, None)
+            fused = None if f.rules is None else getattr(f.rules, self.kernel, None)
             if fused is not None and f.rules.fits(arrays):
                 fused(f, raw, g, arrays[2:], numbers)
                 return
