@@ -32,7 +32,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(number: int) -> None:
-    """Share products of matrices and the elements of large arrays among so many threads; RuntimeError for a number that is
+    """Share products of matrices and large arrays among so many threads; RuntimeError for a number that is
     not positive."""
     threads.use(_count("set_num_threads", number))
 
