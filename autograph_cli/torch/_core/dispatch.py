@@ -48,6 +48,8 @@ class Transforms:
     operation: Callable[..., Any]
     inplace: Callable[..., Any]
     out: Callable[..., Any]
+    plain: Callable[..., Any] | None = None
+    """The compiled tape's way to run an operation on plain tensors, which answers None to others; None without it."""
 
 
 def run(op: Operation, args: tuple[Any, ...]) -> Any:
@@ -60,6 +62,10 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
         if thread_state.wrapping:
             found = Transforms.operation(op, args)
             if found is not NotImplemented:
+                return found
+        if special == process_state.transforms and Transforms.plain is not None:
+            found = Transforms.plain(op, args)
+            if found is not None:
                 return found
         watcher = thread_state.watcher
     number = next_sequence_nr()

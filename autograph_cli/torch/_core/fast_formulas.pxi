@@ -1,7 +1,44 @@
-# How the gradients of an operation are computed: a part of fast_tape.pyx.
+# What nodes save, and how the gradients of an operation are computed: a part of fast_tape.pyx.
+
+cdef object property_of(int kind, object raw):
+    """What is saved of an array in its place."""
+    if kind == OF_SIZES:
+        return raw.shape
+    return strides_of(raw) if kind == OF_STRIDES else raw.dtype
+
+
+cdef object saved_list(object tensors):
+    """`SavedList(tensors)`."""
+    cdef PyObject *counter
+    cdef list versions = []
+    given = getattr(tensors, "given", None) if type(tensors) is Indices else None
+    given = None if given is None else saved_list(given)
+    for one in tensors:
+        counter = NULL if one is None else SLOT(<PyObject *>one, COUNTER)
+        if counter == <PyObject *>INFERENCE:
+            return SavedList(tensors)
+        versions.append(ZERO if counter == NULL or counter == <PyObject *>None else <object>PyList_GET_ITEM(counter, 0))
+    made, held = new_of(<PyObject *>SavedList), list(tensors)
+    put_slot(<PyObject *>made, LIST_GIVEN, <PyObject *>given)
+    put_slot(<PyObject *>made, LIST_ITEMS, <PyObject *>held)
+    put_slot(<PyObject *>made, LIST_VERSIONS, <PyObject *>versions)
+    return made
+
+
+cdef object saved_result(PyObject *made):
+    """A result as its own node saves it."""
+    if SLOT(made, COUNTER) == <PyObject *>None:
+        counter = [0]
+        put_slot(made, COUNTER, <PyObject *>counter)
+    item = new_of(<PyObject *>SavedResult)
+    put_slot(<PyObject *>item, SAVED_RAW, SLOT(made, RAW))
+    put_slot(<PyObject *>item, SAVED_COUNTER, SLOT(made, COUNTER))
+    return item
+
+# ---------------------------------------------------------------- formulas
 
 cdef enum Need:
-    GRAD, ONLY_GRAD, SAVED_TENSOR, SAVED_VALUE, WANTED
+    GRAD, ONLY_GRAD, SAVED_TENSOR, SAVED_LIST, SAVED_VALUE, WANTED
 
 
 @cython.internal
@@ -33,6 +70,8 @@ cdef class Formula:
                 continue
             if self.kinds[i] == SAVED_TENSOR:
                 item = unpacked(facts, node, saved, self.numbers[i]) if recorded else opened(node, saved, self.numbers[i])
+            elif self.kinds[i] == SAVED_LIST:
+                item = saved[self.numbers[i]].tensors() if recorded else opened_list(saved[self.numbers[i]])
             elif self.kinds[i] == SAVED_VALUE:
                 item = saved[self.numbers[i]]
             elif self.kinds[i] == ONLY_GRAD:
@@ -75,6 +114,33 @@ cdef object opened(object node, object saved, Py_ssize_t index):
     return opened_raw(node, index)
 
 
+cdef bint as_saved(object kept) except -1:
+    """Whether a list holds tensors of arrays, at the versions that they were saved at, and None."""
+    cdef Py_ssize_t i
+    cdef PyObject *counter
+    cdef list items = <list>SLOT(<PyObject *>kept, LIST_ITEMS), versions = <list>SLOT(<PyObject *>kept, LIST_VERSIONS)
+    for i in range(len(items)):
+        one = items[i]
+        if one is None:
+            continue
+        if not is_tensor(<PyObject *>one) or dtype_of(SLOT(<PyObject *>one, RAW)) == NULL:
+            return False
+        counter = SLOT(<PyObject *>one, COUNTER)
+        if counter != <PyObject *>None and <object>PyList_GET_ITEM(counter, 0) != versions[i]:
+            return False
+    return True
+
+
+cdef list opened_list(object kept):
+    """`SavedList.raws`, whose common case is tensors that are as they were."""
+    given = <object>SLOT(<PyObject *>kept, LIST_GIVEN)
+    if not as_saved(kept) or given is not None and not as_saved(given):
+        return kept.raws()
+    return [
+        None if one is None else <object>SLOT(<PyObject *>one, RAW) for one in <list>SLOT(<PyObject *>kept, LIST_ITEMS)
+    ]
+
+
 cdef object unpacked(Facts facts, object node, object saved, Py_ssize_t index):
     """`unpack`, whose common cases are a result and a tensor that has the history it had."""
     cdef PyObject *item = <PyObject *>PyTuple_GET_ITEM(<tuple>saved, index)
@@ -104,7 +170,7 @@ cdef class Facts:
     """What `walk` asks of the class of an operation's nodes; without `formulas`, Python's code computes gradients."""
 
     cdef object frees
-    cdef bint takes_none, saves
+    cdef bint takes_none, saves, flattens
     cdef Py_ssize_t inputs
     cdef tuple formulas, in_recorded_order
     cdef tuple edges, results
@@ -115,7 +181,7 @@ cdef class Facts:
         op = cls._operation
         self.frees, self.takes_none, self.differentiable = cls._frees, cls._takes_none, cls._differentiable
         self.edges, self.results = cls._item_edges, cls._item_results
-        self.inputs, self.saves = len(op.inputs), bool(op.saved_names)
+        self.inputs, self.saves, self.flattens = len(op.inputs), bool(op.saved_names), op.flattens
         self.formulas = formulas_of(op, op.derivatives)
         self.in_recorded_order = formulas_of(op, recorded_order(op))
 
@@ -131,6 +197,9 @@ cdef class Facts:
             return compute(f, grad) if own else compute(f, grad, edges)
         if self.saves and saved is None:
             raise freed()
+        if self.flattens:
+            formula = self.formulas[0]
+            return formula.run(self, node, f, grad, saved, edges, recorded)
         grads = [None] * self.inputs
         for formula in self.in_recorded_order if recorded else self.formulas:
             wanted = False
@@ -148,8 +217,8 @@ cdef class Facts:
 
 
 cdef tuple formulas_of(op, derivatives):
-    """The formulas of an operation; none where they are given lists."""
-    if op.flattens or op.takes_lists or not op.has_derivative:
+    """The formulas of an operation; none where there are others beside that of a list."""
+    if not op.has_derivative or (op.flattens and len(derivatives) > 1):
         return ()
     positions = {p.name: i for i, p in enumerate(op.inputs)}
     made = []
@@ -161,7 +230,9 @@ cdef tuple formulas_of(op, derivatives):
             elif name in ("grad", "grads"):
                 needs.append((ONLY_GRAD if op.multiple and name == "grad" else GRAD, 0))
             else:
-                needs.append((SAVED_TENSOR if op.is_tensor(name) else SAVED_VALUE, op.saved_names.index(name)))
+                one = next((p for p in op.tensors if p.name == name), None)
+                kind = SAVED_LIST if one is not None and one.is_list else SAVED_TENSOR if op.is_tensor(name) else SAVED_VALUE
+                needs.append((kind, op.saved_names.index(name)))
         if len(needs) > MOST:
             return ()
         made.append(Formula(derivative, [positions[name] for name in derivative.inputs], needs))

@@ -4,46 +4,53 @@ DEF MOST = 12
 DEF SAVES = 12
 
 cdef enum Saving:
-    OF_RESULT, OF_TENSOR, OF_VALUE, OF_SIZES, OF_STRIDES, OF_DTYPE, OF_RESULT_SIZES, OF_RESULT_DTYPE
+    OF_RESULT, OF_TENSOR, OF_LIST, OF_VALUE, OF_SIZES, OF_STRIDES, OF_DTYPE, OF_RESULT_SIZES, OF_RESULT_DTYPE
 
 cdef struct Operands:
     PyObject *given[MOST]  # the arguments, with tensors in place of numbers; owned
-    PyObject *raws[MOST]  # the same, with arrays in place of tensors; owned
+    PyObject *raws[MOST]  # the same, with arrays in place of tensors, lists of them in place of lists; owned
 
 
 @cython.internal
 cdef class Forward:
     """An operation on plain tensors: its results and their node, or None where something is not plain.
 
-    `tensors`: where they stand among the arguments, and whether each may be None. `inputs`: which of them have a
-    derivative. `saving`: for each saved thing (guard, kind, argument).
+    `tensors`: where they stand among the arguments, whether each may be None, and whether it is a list. `inputs`: which
+    of them have a derivative. `saving`: for each saved thing (guard, kind, argument).
     """
 
     cdef object op, node, kernel, defaults, usual, ufunc
     cdef int count, tensors, inputs, saved
     cdef int at[MOST]
     cdef bint optional[MOST]
+    cdef bint lists[MOST]
     cdef int edge_at[MOST]
     cdef int guards[SAVES]
     cdef int kinds[SAVES]
     cdef int froms[SAVES]
-    cdef bint counted[SAVES]
     cdef char sign
-    cdef bint promotes, floating, numbers, floating_numbers, elementwise, view, multiple
+    cdef bint promotes, floating, numbers, floating_numbers, elementwise, view, multiple, flattens
+    cdef bint random, checks_memory, apart, saves_self, saves_result
+    cdef int self_guard
 
     def __init__(self, op, kernel, tensors, inputs, saving):
-        self.op, self.node, self.kernel = op, op.node, kernel
+        self.op, self.node, self.kernel = op, op.node if inputs else None, kernel
         self.defaults = tuple([p.default for p in op.schema.parameters[2:]])
         self.count, self.tensors, self.inputs, self.saved = len(op.schema.parameters), len(tensors), len(inputs), len(saving)
         self.sign = ord(op.sign) if op.sign else 0
         self.promotes, self.floating = bool(op.promotes), op.floating
         self.numbers, self.floating_numbers = op.promotes and not op.strict, op.promotes == "floating"
-        self.elementwise, self.view, self.multiple = op.elementwise, op.view, op.multiple
+        self.elementwise, self.view, self.multiple, self.flattens = op.elementwise, op.view, op.multiple, op.flattens
         self.ufunc = UFUNCS[op.sign] if op.sign else kernel if isinstance(kernel, np.ufunc) and op.floating else None
-        for i, (position, optional) in enumerate(tensors):
-            self.at[i], self.optional[i] = position, optional
+        for i, (position, optional, many) in enumerate(tensors):
+            self.at[i], self.optional[i], self.lists[i] = position, optional, many
         for i, position in enumerate(inputs):
             self.edge_at[i] = position
+        self.random, self.checks_memory, self.apart = op.random, op.overlap != "any", op.overlap == "none"
+        self.saves_self, self.self_guard = "self" in op.saved_names, -1
+        if self.saves_self and op.required_edges["self"] is not None:
+            self.self_guard = op.required_edges["self"]
+        self.saves_result = any([kind == OF_RESULT for _, kind, _ in saving])
         for i, (guard, kind, argument) in enumerate(saving):
             self.guards[i] = -1 if guard is None else guard
             self.kinds[i], self.froms[i] = kind, -1 if argument is None else argument
@@ -53,9 +60,12 @@ cdef class Forward:
 
     def run(self, *args):
         """The result of the operation on these arguments; None where Python's code must look at them."""
+        return self.result(args)
+
+    cdef object result(self, tuple args):
         cdef Operands x
         cdef int i
-        if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO:
+        if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO and not self.unwrapped():
             return None
         for i in range(MOST):
             x.given[i] = x.raws[i] = NULL
@@ -65,6 +75,25 @@ cdef class Forward:
             for i in range(MOST):
                 Py_XDECREF(x.given[i])
                 Py_XDECREF(x.raws[i])
+
+    cdef object change(self, tuple args):
+        """The first argument, into which the result was written; None where Python's code must look at them."""
+        cdef Operands x
+        cdef int i
+        for i in range(MOST):
+            x.given[i] = x.raws[i] = NULL
+        try:
+            if not self.plain(args, &x) or not may_change(x.given[0]):
+                return None
+            return written(self, &x)
+        finally:
+            for i in range(MOST):
+                Py_XDECREF(x.given[i])
+                Py_XDECREF(x.raws[i])
+
+    cdef bint unwrapped(self):
+        """Whether all modes that are on are transforms that leave plain tensors alone."""
+        return SLOT(<PyObject *>process_state, SPECIAL) == SLOT(<PyObject *>process_state, TRANSFORMS) and not self.random
 
     cdef bint plain(self, tuple args, Operands *x) except -1:
         """Whether the arguments are plain; takes them, and the arrays of the tensors."""
@@ -81,10 +110,18 @@ cdef class Forward:
         for i in range(self.tensors):
             position = self.at[i]
             given = x.given[position]
+            if self.lists[i]:
+                found = raws_of(<object>given, self.optional[i])
+                if found is None:
+                    return False
+                Py_INCREF(found)
+                Py_XDECREF(x.raws[position])
+                x.raws[position] = <PyObject *>found
+                continue
             if self.optional[i] and given == <PyObject *>None:
                 continue
             if not is_tensor(given):
-                if not (self.numbers and i == 1 and (PyFloat_CheckExact(given) or PyLong_CheckExact(given))):
+                if not (self.numbers and i and (PyFloat_CheckExact(given) or PyLong_CheckExact(given))):
                     return False
                 wrapped = wrap_number(<object>given, <object>x.given[0], self.floating_numbers)
                 Py_INCREF(wrapped)
@@ -100,12 +137,17 @@ cdef class Forward:
 
     cdef bint has_dtype(self, Operands *x):
         """Whether the kernel takes the arrays without a cast."""
+        cdef int i
         cdef PyObject *first
+        cdef PyObject *raw
         if not self.promotes and not self.floating:
             return True
         first = dtype_of(x.raws[self.at[0]])
-        if self.promotes and first != dtype_of(x.raws[self.at[1]]):
-            return False
+        if self.promotes:
+            for i in range(1, self.tensors):
+                raw = x.raws[self.at[i]]
+                if raw != <PyObject *>None and dtype_of(raw) != first:
+                    return False
         return not self.floating or first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64
 
     cdef object computed(self, Operands *x):
@@ -153,8 +195,6 @@ cdef class Forward:
         """The result, or all of them in a tuple, with a node where one is to be recorded."""
         cdef int i
         cdef PyObject *first
-        cdef PyObject *edge
-        cdef bint any_edge = False
         node = None
         found = self.computed(x)
         if self.multiple:
@@ -165,11 +205,10 @@ cdef class Forward:
                 if type_of(first) == ndarray and not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>first) and not self.in_rows(found, x):
                     found = settled(found, *[<object>x.raws[self.at[i]] for i in range(self.tensors)])
             outputs = (tensor_of(found),)
-        for i in range(self.inputs):
-            edge = x.given[self.edge_at[i]]
-            edge = <PyObject *>None if edge == <PyObject *>None else SLOT(edge, EDGE)
-            any_edge = any_edge or edge != <PyObject *>None
-        if any_edge and (SLOT(<PyObject *>process_state, WITHOUT_GRAD) == <PyObject *>ZERO or thread_state.grad):
+        if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO and thread_state.levels:
+            for made in outputs:
+                put_slot(<PyObject *>made, BORN, <PyObject *>(<tuple>thread_state.levels)[-1])
+        if self.followed(x) and (SLOT(<PyObject *>process_state, WITHOUT_GRAD) == <PyObject *>ZERO or thread_state.grad):
             node = self.record(outputs, x)
         if self.view:
             for made in outputs:
@@ -198,25 +237,64 @@ cdef class Forward:
                     return False
         return True
 
-    cdef object record(self, tuple outputs, Operands *x):
-        """Give the results their node; None where no input has an edge after all."""
+    cdef bint followed(self, Operands *x) except -1:
+        """Whether an input has something in the place of its edge."""
+        cdef int i
+        cdef PyObject *given
+        for i in range(self.inputs):
+            given = x.given[self.edge_at[i]]
+            if self.flattens and not is_tensor(given):
+                for one in <object>given:
+                    if SLOT(<PyObject *>one, EDGE) != <PyObject *>None:
+                        return True
+            elif given != <PyObject *>None and SLOT(given, EDGE) != <PyObject *>None:
+                return True
+        return False
+
+    cdef tuple edges(self, Operands *x):
+        """One edge for each input, lists laid out flat; None where no input has an edge after all."""
         cdef int i
         cdef PyObject *tensor
         cdef bint any_edge = False
-        # As in PyTorch before the edges: the history of a view that is worked out anew has a later number.
-        number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
-        edges = PyTuple_New(self.inputs)
-        for i in range(self.inputs):
-            tensor = x.given[self.edge_at[i]]
+        cdef list inputs = None
+        if self.flattens:
+            inputs = []
+            for i in range(self.inputs):
+                given = <object>x.given[self.edge_at[i]]
+                inputs += [given] if is_tensor(<PyObject *>given) else given
+        count = self.inputs if inputs is None else len(inputs)
+        edges = PyTuple_New(count)
+        for i in range(count):
+            tensor = x.given[self.edge_at[i]] if inputs is None else PyList_GET_ITEM(<PyObject *>inputs, i)
             edge = None if tensor == <PyObject *>None else edge_to(tensor, SLOT(tensor, EDGE))
             any_edge = any_edge or edge is not None
             Py_INCREF(edge)
             PyTuple_SET_ITEM(edges, i, edge)
-        if not any_edge and not any([
-            <object>x.given[self.edge_at[i]] is not None and (<object>x.given[self.edge_at[i]]).requires_grad
-            for i in range(self.inputs)
-        ]):
+        if not any_edge:
+            for t in [<object>x.given[self.edge_at[i]] for i in range(self.inputs)] if inputs is None else inputs:
+                if t is not None and t.requires_grad:
+                    return edges
             return None
+        return edges
+
+    cdef object record(self, tuple outputs, Operands *x):
+        """Give the results their node; None where no input has an edge after all."""
+        cdef int i
+        # As in PyTorch before the edges: the history of a view that is worked out anew has a later number.
+        number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
+        edges = self.edges(x)
+        if edges is None:
+            return None
+        node = self.node_of(number, edges, outputs, x)
+        for i in range(len(outputs)):
+            made = outputs[i]
+            if not self.multiple or self.differentiable(i, SLOT(<PyObject *>made, RAW)):
+                edge = (node, i)
+                put_slot(<PyObject *>made, EDGE, <PyObject *>edge)
+        return node
+
+    cdef object node_of(self, object number, tuple edges, tuple outputs, Operands *x):
+        """The node of these results, which do not hang on it yet."""
         node = new_of(<PyObject *>self.node)
         put_slot(<PyObject *>node, EDGES, <PyObject *>edges)
         put_slot(<PyObject *>node, EXTRA, <PyObject *>None)
@@ -227,11 +305,6 @@ cdef class Forward:
             like = like_of(SLOT(<PyObject *>outputs[0], RAW), <PyObject *>PyTuple_GET_ITEM(edges, 0))
         put_slot(<PyObject *>node, LIKE, <PyObject *>like)
         self.save(node, edges, outputs, x)
-        for i in range(len(outputs)):
-            made = outputs[i]
-            if not self.multiple or self.differentiable(i, SLOT(<PyObject *>made, RAW)):
-                edge = (node, i)
-                put_slot(<PyObject *>made, EDGE, <PyObject *>edge)
         return node
 
     cdef bint differentiable(self, int i, PyObject *raw) except -1:
@@ -253,13 +326,16 @@ cdef class Forward:
         """Keep with the node what its formulas name, and the versions of it that are not 0."""
         cdef int i, kind, guard
         cdef PyObject *given
+        cdef PyObject *raw
         if self.usual is not None and self.only_defaults(x):
             put_slot(<PyObject *>node, SAVED, <PyObject *>self.usual)
             return 0
         saved = PyTuple_New(self.saved)
         for i in range(self.saved):
             kind, guard = self.kinds[i], self.guards[i]
-            given = x.given[self.froms[i]] if self.froms[i] >= 0 and kind != OF_RESULT else NULL
+            given = raw = NULL
+            if self.froms[i] >= 0 and kind != OF_RESULT:
+                given, raw = x.given[self.froms[i]], x.raws[self.froms[i]]
             wanted = guard < 0 or <PyObject *>PyTuple_GET_ITEM(edges, guard) != <PyObject *>None
             if kind == OF_RESULT:
                 item = saved_result(<PyObject *>outputs[self.froms[i]])
@@ -267,6 +343,8 @@ cdef class Forward:
                 item = <object>given if wanted else None
             elif kind == OF_VALUE:
                 item = <object>given
+            elif kind == OF_LIST:
+                item = saved_list(<object>given)
             elif kind == OF_RESULT_SIZES:
                 item = (<object>SLOT(<PyObject *>outputs[0], RAW)).shape
             elif kind == OF_RESULT_DTYPE:
@@ -275,32 +353,39 @@ cdef class Forward:
                 item = None
             elif not wanted:
                 item = ()
-            elif kind == OF_SIZES:
-                item = (<object>SLOT(given, RAW)).shape
-            elif kind == OF_STRIDES:
-                item = strides_of(<object>SLOT(given, RAW))
+            elif type_of(raw) == <PyObject *>list:
+                item = tuple([property_of(kind, one) for one in <list>raw])
             else:
-                item = (<object>SLOT(given, RAW)).dtype
+                item = property_of(kind, <object>raw)
             Py_INCREF(item)
             PyTuple_SET_ITEM(saved, i, item)
         put_slot(<PyObject *>node, SAVED, <PyObject *>saved)
         for i in range(self.saved):
+            given = <PyObject *>PyTuple_GET_ITEM(saved, i)
             if self.kinds[i] == OF_TENSOR:
-                given = x.given[self.froms[i]]
                 if given != <PyObject *>None and changed(SLOT(given, COUNTER)):
+                    expect(node, i, <object>given)
+            elif self.kinds[i] == OF_RESULT:
+                if changed(SLOT(given, SAVED_COUNTER)):
                     expect(node, i, <object>given)
         return 0
 
 
-cdef object saved_result(PyObject *made):
-    """A result as its own node saves it."""
-    if SLOT(made, COUNTER) == <PyObject *>None:
-        counter = [0]
-        put_slot(made, COUNTER, <PyObject *>counter)
-    item = new_of(<PyObject *>SavedResult)
-    put_slot(<PyObject *>item, SAVED_RAW, SLOT(made, RAW))
-    put_slot(<PyObject *>item, SAVED_COUNTER, SLOT(made, COUNTER))
-    return item
+cdef list raws_of(object tensors, bint optional):
+    """The arrays of a list of plain tensors; None of any other."""
+    cdef PyObject *raw
+    if not isinstance(tensors, (list, tuple)):
+        return None
+    cdef list raws = []
+    for one in tensors:
+        if one is None and optional:
+            raws.append(None)
+            continue
+        raw = SLOT(<PyObject *>one, RAW) if is_tensor(<PyObject *>one) else NULL
+        if raw == NULL or dtype_of(raw) == NULL:
+            return None
+        raws.append(<object>raw)
+    return raws
 
 
 cdef int hang(object made, PyObject *source, bint multiple) except -1:
@@ -343,17 +428,41 @@ cdef inline bint changed(PyObject *counter):
     )
 
 
+cdef dict known_plain = {}
+
+
+cdef Forward plain_facts(op):
+    """An operation on plain tensors, or None; kept."""
+    found = known_plain.get(op)
+    if found is None:
+        found = known_plain[op] = plain_of(op, op.kernel_function) or False
+    return None if found is False else found
+
+
+def run(op, tuple args):
+    """What `forward_of(op)` gives for these arguments."""
+    facts = plain_facts(op)
+    return None if facts is None else facts.result(args)
+
+
 def forward_of(op, kernel):
     """`Forward(...).run` of an operation, or None where its arguments are of another sort."""
+    facts = plain_of(op, kernel)
+    return None if facts is None else facts.run
+
+
+cdef Forward plain_of(op, kernel):
+    """An operation on plain tensors, or None."""
     parameters = op.schema.parameters
-    tensors = [(i, p.type == "Tensor?") for i, p in op.positions]
+    tensors = [(i, p.type.startswith("Tensor?"), p.is_list) for i, p in op.positions]
     kinds = {"sizes": OF_SIZES, "strides": OF_STRIDES, "dtype": OF_DTYPE}
     saving = []
     for name, (guard, output, argument, what) in zip(op.saved_names, op.saving, strict=True):
         if output is not None:
             kind, argument = OF_RESULT, output
         elif what == "":
-            kind = OF_TENSOR if parameters[argument].is_tensor else OF_VALUE
+            parameter = parameters[argument]
+            kind = OF_TENSOR if parameter.is_tensor else OF_LIST if parameter.is_list else OF_VALUE
         elif argument is None:
             kind = {"sizes": OF_RESULT_SIZES, "dtype": OF_RESULT_DTYPE}.get(what)
         else:
@@ -361,8 +470,10 @@ def forward_of(op, kernel):
         if kind is None:
             return None
         saving.append((guard, kind, argument))
-    if op.promotes and len(tensors) != 2 or op.floating and not op.promotes and len(tensors) != 1:
+    if op.promotes and (len(tensors) < 2 or op.takes_lists) or op.floating and not op.promotes and len(tensors) != 1:
         return None
-    if op.takes_lists or op.moves or op.rereads or op.output_mask is not None or not op.inputs or len(parameters) > MOST or len(saving) > SAVES or not op.has_derivative:
+    if op.moves or op.rereads or op.output_mask is not None or not op.has_derivative or not tensors:
         return None
-    return Forward(op, kernel, tensors, [i for i, _ in op.input_positions], saving).run
+    if len(parameters) > MOST or len(saving) > SAVES:
+        return None
+    return Forward(op, kernel, tensors, [i for i, _ in op.input_positions], saving)

@@ -2,8 +2,8 @@
 """Plain operations and backward passes: what `forward_source.py`, `backward_source.py` and `backward_pass.py` do in Python.
 
 Tensors and nodes stay Python's classes with `__slots__`; the code here reads and writes their slots at the places that
-Python's descriptors of them name. What is not plain (modes, other arrays, casts, hooks, lists of tensors) is left to
-Python: `Forward.run` answers None then, and `walk` calls the methods of `Pass`.
+Python's descriptors of them name. What is not plain (modes, other arrays, casts, hooks) is left to Python: `Forward.run`
+and `change` answer None then, and `walk` calls the methods of `Pass`.
 """
 
 import inspect
@@ -18,20 +18,38 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 
 # What is imported below, as variables of C.
-cdef object AccumulateGrad, CATEGORY, FLOATING, INFERENCE, LEAF, MULTIPLE, NO_GRAD, Node, SavedResult, Tensor, TensorMeta
+cdef object AccumulateGrad, CATEGORY, FLOATING, INFERENCE, LEAF, MULTIPLE, NO_GRAD, Node, SavedList, SavedResult, Tensor
+cdef object TensorMeta
 cdef object Versions, View, adding, check_versions, edge_of, expect, explain, freed, make_view, next_sequence_nr, opened_raw
+cdef object CopySlices, Indices, Packed, check_inplace, check_overlap, extra_of, itself, move_retained, operations, position_in
+cdef object rebase, result_for, table, tell_change, view_edge, write
 cdef object output_meta, process_state, recorded_order, settled, strides_of, thread_state, threads, unpack, wrap_number
 
 from .backward_source import recorded_order
-from .dispatch import explain
+from .dispatch import explain, tell_change
 from .dtypes import CATEGORY, FLOATING
 from .gradients import adding
+from .inplace import result_for
 from .memory_format import settled, strides_of
-from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, View, edge_of, output_meta
-from .saved_tensors import SavedResult, check_versions, expect, freed, opened_raw, unpack
+from .node import INFERENCE, LEAF, AccumulateGrad, Node, Versions, View, edge_of, extra_of, output_meta
+from .op_namespace import operations, table
+from .saved_tensors import Indices, Packed, SavedList, SavedResult, check_versions, expect, freed, opened_raw, unpack
 from .state import next_sequence_nr, process_state, thread_state
 from .tensor import Tensor, TensorMeta
-from .views import MULTIPLE, NO_GRAD, make_view
+from .views import (
+    MULTIPLE,
+    NO_GRAD,
+    CopySlices,
+    check_inplace,
+    check_overlap,
+    itself,
+    make_view,
+    move_retained,
+    position as position_in,
+    rebase,
+    view_edge,
+    write,
+)
 from .wrapped_numbers import wrap_number
 from .._kernels import threads
 
@@ -87,14 +105,21 @@ cdef Py_ssize_t VARIABLE = place(AccumulateGrad, "variable")
 cdef Py_ssize_t EDGES = place(Node, "_edges"), EXTRA = place(Node, "_extra"), LIKE = place(Node, "_output_meta")
 cdef Py_ssize_t SEQ = place(Node, "_seq"), SAVED = place(Node, "_saved")
 cdef Py_ssize_t SAVED_RAW = place(SavedResult, "_raw"), SAVED_COUNTER = place(SavedResult, "_counter")
+cdef Py_ssize_t LIST_GIVEN = place(SavedList, "_given"), LIST_ITEMS = place(SavedList, "_items")
+cdef Py_ssize_t LIST_VERSIONS = place(SavedList, "_versions")
 cdef Py_ssize_t SPECIAL = place(type(process_state), "special")
+cdef Py_ssize_t TRANSFORMS = place(type(process_state), "transforms"), BORN = place(Tensor, "_born")
 cdef Py_ssize_t WITHOUT_GRAD = place(type(process_state), "without_grad")
 cdef Py_ssize_t OBSERVER = place(type(process_state), "observer"), ANOMALY = place(type(process_state), "anomaly")
 
 cdef Py_ssize_t VIEW_BASE = place(View, "base"), VIEW_EDGE = place(View, "edge"), VIEW_PATH = place(View, "path")
+cdef Py_ssize_t VIEW_POSITION = place(View, "position")
+cdef Py_ssize_t SLICES_BASE = place(CopySlices, "base"), SLICES_BITS = place(CopySlices, "bits")
+cdef Py_ssize_t SLICES_DTYPE = place(CopySlices, "dtype"), SLICES_PATH = place(CopySlices, "path")
+cdef Py_ssize_t SLICES_VIEW = place(CopySlices, "view"), DISORDERED = place(type(process_state), "disordered")
 cdef Py_ssize_t VIEW_VERSION = place(View, "version"), VIEW_CREATION = place(View, "creation")
 
-cdef object ZERO = 0, EMPTY = (), NO_REASON = ""
+cdef object ZERO = 0, EMPTY = (), NO_REASON = "", NEVER = -1, NO_BITS = (False, False), YES = True
 cdef PyObject *ndarray = <PyObject *>cnp.ndarray
 cdef object FLOAT32 = np.float32, FLOAT64 = np.float64
 cdef object DTYPE32 = np.dtype(np.float32), DTYPE64 = np.dtype(np.float64)
@@ -216,5 +241,6 @@ cdef object like_of(PyObject *raw, PyObject *edge):
 
 
 include "fast_forward.pxi"
+include "fast_changes.pxi"
 include "fast_formulas.pxi"
 include "fast_walk.pxi"

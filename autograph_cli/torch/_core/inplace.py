@@ -11,6 +11,7 @@ from .._arrays.dispatched import Dispatched
 from .._arrays.storages import address
 from .._arrays.unusual import UNUSUAL
 from . import dispatch, dtypes
+from .codegen import fast_tape
 from .dtype_checks import check_cast
 from .node import INFERENCE, Edge, Node, edge_of, extra_of
 from .op_namespace import operations
@@ -34,6 +35,11 @@ def _is_same(written: Tensor, read: Tensor) -> bool:
 
 def run_inplace(op: Operation, args: tuple[Any, ...]) -> Tensor:
     """Run `op` and put its result into its first argument."""
+    fast = fast_tape()
+    if fast is not None:
+        changed: Tensor | None = fast.change(op, args)
+        if changed is not None:
+            return changed
     args = dispatch.operands(op, args)
     raws = None if process_state.special else _plain(op, args)
     return _run_in_full(op, args) if raws is None else _run_plain(op, args, raws)
@@ -85,7 +91,7 @@ def _run_plain(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> Tensor:
     try:
         result = op.kernel_function(*raws)
         if result.shape != have.shape or result.dtype is not have.dtype:
-            result = _result_for(target, result)
+            result = result_for(target, result)
     except Exception:
         dispatch.explain(op, args, tuple(raws))
         raise
@@ -148,7 +154,7 @@ def _run_in_full(op: Operation, args: tuple[Any, ...]) -> Tensor:
         else thread_state.watcher.changed(op, args)
     )
     done = Dispatched in kinds
-    result = target._raw if done else _result_for(target, results[0])
+    result = target._raw if done else result_for(target, results[0])
     before = operations.clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
         args = (before, *args[1:])
@@ -201,7 +207,7 @@ def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
     node._saved = tuple(items)
 
 
-def _result_for(target: Tensor, raw: Any) -> Any:
+def result_for(target: Tensor, raw: Any) -> Any:
     """The result checked and cast to what fits into `target`."""
     have = target._raw
     if raw.shape != have.shape:

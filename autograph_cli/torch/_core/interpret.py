@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from . import dispatch, randomness
+from .codegen import fast_tape
 from .interpreter_stack import belongs_here, below, born_with, refuse_captured
 from .transforms import inplace_name, top_level
 
@@ -38,6 +39,8 @@ def interpret_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     raise level.refuse_out(op.name)
 
 
+if fast_tape() is not None:
+    dispatch.Transforms.plain = fast_tape().run
 dispatch.Transforms.operation = staticmethod(interpret)
 dispatch.Transforms.inplace = staticmethod(functools.partial(interpret, inplace=True))
 dispatch.Transforms.out = staticmethod(interpret_out)

@@ -30,6 +30,8 @@ class Level:
     follows_all = False
     """Whether every tensor that is made while the transform runs is one of its own: so it is for derivatives of
     functions."""
+    leaves_alone = True
+    """Whether plain tensors are computed with as ever."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -82,6 +84,8 @@ class DualLevel(Level):
     """Forward mode: tensors are pairs of a primal and a tangent."""
 
     __slots__ = ("by_hand", "promoted")
+
+    leaves_alone = False
 
     def __init__(self, by_hand: bool = False) -> None:
         super().__init__()
@@ -146,6 +150,7 @@ def start(level: Level) -> None:
     level.modes = thread_state.levels, thread_state.wrapping
     wrapping = thread_state.wrapping or not isinstance(level, GradLevel)
     process_state.special += 1
+    process_state.transforms += level.leaves_alone
     _running[0] += 1
     tensors.new = new
     thread_state.levels, thread_state.wrapping = (*thread_state.levels, level), wrapping
@@ -157,6 +162,7 @@ def stop(level: Level) -> None:
     thread_state.levels, thread_state.wrapping = level.modes
     level.alive = False
     process_state.special -= 1
+    process_state.transforms -= level.leaves_alone
     _running[0] -= 1
     if not _running[0]:
         tensors.new = object.__new__

@@ -32,6 +32,7 @@ def kept() -> Iterator[None]:
             process_state.default_dtype,
             process_state.default_device,
             process_state.special - process_state.float8,
+            process_state.transforms,
         ),
         dict(vars(casting)),
     )
@@ -39,7 +40,7 @@ def kept() -> Iterator[None]:
     try:
         yield
     finally:
-        process_state.default_dtype, process_state.default_device, special = settings
+        process_state.default_dtype, process_state.default_device, special, process_state.transforms = settings
         process_state.special = special + process_state.float8
         for name, mode in zip(_MODES, modes, strict=True):
             setattr(thread_state, name, mode)

@@ -82,11 +82,15 @@ class ProcessState:
         "observer",
         "op_hook",
         "special",
+        "transforms",
         "without_grad",
     )
 
     def __init__(self) -> None:
         self.special = 0
+        self.transforms = 0
+        """How many of these modes are transforms that leave alone what they do not wrap: all but those of forward mode,
+        of which a plain tensor may be a view."""
         self.disordered = False
         """Whether a node may have been given an edge to one with a higher sequence number, such as the history of a
         view that was made anew."""

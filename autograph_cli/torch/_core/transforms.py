@@ -157,6 +157,8 @@ def top_level(args: Any) -> Level | None:
     """The highest living level among tensors, in arguments and in lists of them."""
     found: Level | None = None
     for x in args:
+        if x.__class__ is Tensor and x._edge.__class__ is not View:
+            continue
         level = x._level if isinstance(x, Wrapped) else _level_of_other(x)
         if level is not None and level.alive and (found is None or level.depth > found.depth):
             found = level

@@ -16,6 +16,7 @@ from .._core.dtypes import result_dtype
 from .selection import follows, largest_few, ordered, ranks, rejoined
 
 _fast: Any = compiled("_kernels.fast_order")
+_joining: Any = compiled("_kernels.fast_joining")
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
 
@@ -177,10 +178,16 @@ class Shapes:
         return self.xp.ascontiguousarray(a) if a.ndim else a
 
     def cat(self, arrays: Any, dim: int = 0) -> Any:
+        found = _joining and _joining.joined(arrays, dim)
+        if found is not None:
+            return found
         full = [a for a in arrays if a.shape != (0,)] or arrays
         return _row_major(self.xp.concatenate(self.alike(full, arrays), axis=dim))
 
     def stack(self, arrays: Any, dim: int = 0) -> Any:
+        found = _joining and _joining.joined(arrays, dim, True)
+        if found is not None:
+            return found
         new = (slice(None),) * dim + (None,)
         return _row_major(self.xp.concatenate([a[new] for a in self.alike(arrays, arrays)], axis=dim))
 
@@ -204,7 +211,8 @@ class Shapes:
         return [self.slice(a, dim, end - n, end, 1) for n, end in zip(split_sizes, ends, strict=True)]
 
     def unsafe_split(self, a: Array, split_size: int, dim: int) -> Any:
-        return [part.copy() for part in self.split(a, split_size, dim)]
+        found = _joining and _joining.parts(a, split_size, dim)
+        return [part.copy() for part in self.split(a, split_size, dim)] if found is None else found
 
     def unsafe_split_with_sizes(self, a: Array, split_sizes: Any, dim: int) -> Any:
         return [part.copy() for part in self.split_with_sizes(a, split_sizes, dim)]

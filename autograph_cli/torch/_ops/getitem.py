@@ -29,6 +29,8 @@ from .indexing import fitted, mask_positions, rows
 @composite(function=False, name="__getitem__")
 def getitem(input: Tensor, index: Any) -> Tensor:
     """`x[index]`: numbers select, slices slice, None adds a dimension, tensors and lists pick."""
+    if index.__class__ is Tensor and input.__class__ is Tensor and (alone := _alone(input._raw, index)) is not None:
+        return indexing.index_op(input, alone)
     simple = _simple(input, index)
     if simple is not None:
         return simple
@@ -52,6 +54,20 @@ def _simple(input: Tensor, index: Any) -> Tensor | None:
     if index is None:
         return views.unsqueeze_op(input, 0)
     return views.alias(input) if index is Ellipsis else None
+
+
+def _alone(raw: Any, index: Tensor) -> Any:
+    """What picks from an array, where that is one tensor of positions, or one mask over all of it; None otherwise."""
+    at = index._raw
+    if at.__class__ is not np.ndarray or not at.ndim or raw.__class__ is not np.ndarray:
+        return None
+    if at.dtype.kind == "i":
+        return [index] if raw.ndim and at.dtype.char in _POSITIONS else None
+    if at.dtype.kind != "b" or at.shape != raw.shape:
+        return None
+    found = Indices([make(positions.astype(np.int64)) for positions in at.nonzero()])
+    found.given = [index]
+    return found
 
 
 def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:

@@ -108,10 +108,18 @@ def _same_kind(tensors: Any, name: str) -> list[Tensor]:
         )
     given = list(tensors)
     if not given:
-        kind = ValueError if name == "torch.cat" else RuntimeError
-        raise refused(kind, f"{name}(): expected a non-empty list of Tensors")
-    all_tensors(given)
+        if name == "stack":
+            raise RuntimeError("stack expects a non-empty TensorList")
+        raise refused(ValueError, f"{name}(): expected a non-empty list of Tensors")
     return given
+
+
+def _shapes(given: list[Tensor]) -> tuple[tuple[int, ...], ...]:
+    try:
+        return tuple([x._raw.shape for x in given])
+    except AttributeError:
+        all_tensors(given)
+        raise
 
 
 @composite(method=False, out="apart", aliases=("concat", "concatenate"))
@@ -123,7 +131,7 @@ def cat(tensors: Any, dim: int = 0) -> Tensor:
     tensor([1., 1., 0.])
     """
     given = _same_kind(tensors, "torch.cat")
-    return cat_op(given, _joined_along(dim, tuple([x._raw.shape for x in given])))
+    return cat_op(given, _joined_along(dim, _shapes(given)))
 
 
 @functools.lru_cache(maxsize=1 << 10, typed=True)
@@ -155,14 +163,21 @@ def _check_sizes(shape: tuple[int, ...], first: tuple[int, ...], dim: int, index
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     """Join equal tensors along a new dimension."""
     given = _same_kind(tensors, "stack")
-    first = given[0]._raw.shape
-    for i, x in enumerate(given):
-        if x._raw.shape != first:
+    return stack_op(given, _stacked_along(dim, _shapes(given)))
+
+
+@functools.lru_cache(maxsize=1 << 10, typed=True)
+def _stacked_along(dim: int, shapes: tuple[tuple[int, ...], ...]) -> int:
+    """Where the new dimension of stacked tensors of these shapes stands, counted from the front; a RuntimeError if they
+    differ."""
+    first = shapes[0]
+    for i, shape in enumerate(shapes):
+        if shape != first:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
-                f"{list(x._raw.shape)} at entry {i}"
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(shape)} at "
+                f"entry {i}"
             )
-    return stack_op(given, dims.wrap(dim, len(first) + 1))
+    return dims.wrap(dim, len(first) + 1)
 
 
 def _split_of(input: Tensor, split_size_or_sections: Any, dim: Any = 0) -> Handed:

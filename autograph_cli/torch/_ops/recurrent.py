@@ -9,7 +9,8 @@ import numpy as np
 
 from .._arrays.meta import readable
 from .._core.autocast import autocasts
-from .._core.operation import operation, operations
+from .._core.inplace import run_inplace
+from .._core.operation import operation, operations, table
 from .._core.registry import composite
 from .._core.tensor import Tensor
 from .creation import full
@@ -185,16 +186,17 @@ def _quarters(gates: Any) -> Any:
 
 def _simple_step(squash: str) -> Step:
     def step(x: Any, state: State, cell: Cell) -> State:
-        return (getattr(cell.onward(state[0]) + cell.inward(x), squash)(),)
+        return (getattr(operations, squash)(cell.onward(state[0]) + cell.inward(x)),)
 
     return step
 
 
 def _lstm_step(x: Any, state: State, cell: Cell) -> State:
     i, f, g, o = _quarters(cell.onward(state[0]) + cell.inward(x))
-    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    sigmoid, tanh = operations.sigmoid, operations.tanh
+    i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
     c = f * state[1] + i * g
-    h = o * c.tanh()
+    h = o * tanh(c)
     return (h if cell.w_hr is None else h.matmul(cell.w_hr.t())), c
 
 
@@ -203,9 +205,9 @@ def _gru_step(x: Any, state: State, cell: Cell) -> State:
     width = h._raw.shape[1]
     x_reset, x_update, x_new = unsafe_split(cell.inward(x), width, 1)
     h_reset, h_update, h_new = unsafe_split(cell.onward(h), width, 1)
-    reset, update = (h_reset + x_reset).sigmoid(), (h_update + x_update).sigmoid()
-    new = (x_new + h_new.mul_(reset)).tanh()
-    return ((h - new).mul_(update) + new,)
+    reset, update = operations.sigmoid(h_reset + x_reset), operations.sigmoid(h_update + x_update)
+    new = operations.tanh(x_new + run_inplace(table["mul"], (h_new, reset)))
+    return (run_inplace(table["mul"], (h - new, update)) + new,)
 
 
 STEPS: dict[str, Step] = {

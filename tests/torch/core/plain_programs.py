@@ -74,6 +74,78 @@ STATEMENTS = (
     "x = torch.ones(4, requires_grad=True); y = x * 1; v = y.view(2, 2).T; y.mul_(3); print(v.grad_fn.name(), v._version)",
     "x = torch.ones(4, requires_grad=True); y = x * 1; v = y[1:]; v.mul_(3); print(y.grad_fn.name(), v.grad_fn.name(), v._base is y)",
     "x = torch.ones(4, requires_grad=True)\nwith torch.no_grad(): v = x.view(2, 2)\ntry: v.mul_(2)\nexcept RuntimeError as e: print(e)",
+    # Lists of tensors
+    "x, y = (torch.randn(2, 3, requires_grad=True) for _ in 'xy'); z = torch.ones(1, 3)\n"
+    "c = torch.cat((x, z, y)); d = torch.cat([x, y], 1); e = torch.stack((x, y, x), -1); print(c.grad_fn.next_functions[1])\n"
+    "g = torch.autograd.grad((c**3).sum() + (d**3).sum() + (e**3).sum(), [x, y], create_graph=True)\n"
+    "(g[0] * g[1]).sum().backward(); print(x.grad, y.grad)",
+    "x = torch.randn(2, requires_grad=True); print(torch.cat((x, torch.ones(2, dtype=torch.float64))).dtype)\n"
+    "print(torch.cat((torch.ones(0), x)).grad_fn.next_functions[0], torch.cat([torch.ones(2), torch.arange(2)]))\n"
+    "for bad in ([], [x, 1], x, [x, torch.ones(2, 2)], [x, None], [torch.tensor(1.0)]):\n"
+    "  for f in (torch.cat, torch.stack):\n"
+    "    try: print(f(bad).shape)\n    except (RuntimeError, TypeError, ValueError) as e: print(type(e).__name__, e)",
+    "x = torch.randn(3, 4, requires_grad=True); i, j = torch.tensor([0, 2, 0]), torch.tensor([1, 3, 1])\n"
+    "for y in (x[i], x[i, j], x[:, j], x[None, i], x[x > 0], x[i[:, None], j], x[..., j], x[[0, 2]], x[-1, i]):\n"
+    "  print(y.grad_fn.name(), y.stride(), torch.autograd.grad((y**2).sum(), x)[0])",
+    "x = torch.randn(3, 4, requires_grad=True); i = torch.tensor([0, 2]); y = x[i]; z = x.index_put((i,), y, True); i.add_(0)\n"
+    "for t in (y, z):\n  try: t.sum().backward()\n  except RuntimeError as e: print(e)",
+    "x = torch.randn(3, 4, requires_grad=True); i = torch.tensor([0, 2]); i.add_(0); m = x > 0; y = x[i].exp() * x[m].sum()\n"
+    "g, = torch.autograd.grad(y.sum(), x, create_graph=True); g.sum().backward(); print(x.grad)\n"
+    "m.logical_not_()\ntry: (x[i].sum() + x[m].sum() + y.sum()).backward()\nexcept RuntimeError as e: print(e)",
+    "with torch.inference_mode(): i = torch.tensor([0])\nx = torch.ones(3, requires_grad=True)\n"
+    "try: x[i]\nexcept RuntimeError as e: print(e)",
+    "x = torch.ones(4, requires_grad=True)\nwith torch.no_grad(): v = x.view(2, 2)\nprint(torch.cat((v, v)).grad_fn.next_functions)",
+    "a = torch.randn(3, requires_grad=True); print(torch.addcmul(a, a, a).sum(), torch.lerp(a, a * 2, 0.3), torch.lerp(a, a * 2, a))\n"
+    "print(torch.where(a > 0, a, 1.0), torch.where(a > 0, 2, a), torch.addcmul(a, a, a.double().detach()), a > 0, a == 1, a.isnan())",
+    # Changes in place
+    "x = torch.randn(3, requires_grad=True)\nfor change in ('add_', 'mul_', 'sub_', 'div_', 'copy_'):\n"
+    "  for other in (2, 1.5, True, x.detach(), x, torch.tensor(2.0), torch.tensor(2), torch.ones(1), torch.ones(2, 3), x.double(), 1j):\n"
+    "    y = x * 1\n    try:\n      z = getattr(y, change)(other); z.sum().backward(); print(z is y, y._version, y.grad_fn.name(), x.grad)\n"
+    "    except (RuntimeError, TypeError) as e: print(type(e).__name__, e)\n    x.grad = None",
+    "x = torch.rand(3, requires_grad=True)\nfor change in ('exp_', 'sqrt_', 'sin_', 'tanh_', 'sigmoid_', 'relu_', 'neg_', 'reciprocal_', 'zero_', 'square_', 'abs_'):\n"
+    "  y = x * 1; z = getattr(y, change)(); z.sum().backward(); print(y._version, y.grad_fn.name(), x.grad); x.grad = None\n"
+    "  y = x * 1; getattr(y[1:], change)(); y.sum().backward(); print(y._version, y.grad_fn.name(), x.grad); x.grad = None",
+    "x, w = (torch.randn(3, requires_grad=True) for _ in 'xw'); y = x * 1; y.mul_(w); y.mul_(y); y.add_(w, alpha=2); y.pow_(2)\n"
+    "y.addcmul_(w, w, value=3); y.lerp_(w, 0.5); y.clamp_(-1, 1); print(y._version)\n"
+    "try: y.sum().backward()\nexcept RuntimeError as e: print(e)\n"
+    "y = x * 1; y.mul_(w); y.add_(w, alpha=2); y.lerp_(w, 0.5); y.addcmul_(w, w, value=3); y.sum().backward(); print(x.grad, w.grad)",
+    "x = torch.randn(4, 3, requires_grad=True); y = x * 1; v = y[1:]; u = v[:, 1]; t = u.view(3, 1); u.mul_(3); t.add_(x[:3, :1]); v.exp_()\n"
+    "for z in (y, v, u, t): print(z.grad_fn.name(), [n and n.name() for n, _ in z.grad_fn.next_functions], z._version)\n"
+    "(y.sum() + u.sum() + t.sum() + v.sum()).backward(); print(x.grad)",
+    "x = torch.randn(4, 3, requires_grad=True); y = x * 1; v = y.T; v.mul_(2); w = y[:, ::2]; w.add_(1); y[:, 1] = 5; y[0] *= x[1]\n"
+    "y[torch.tensor([1, 1])] = x[:2]; y.index_put_((torch.tensor([0]),), x[:1], True); y.index_add_(0, torch.tensor([2]), x[:1])\n"
+    "y.masked_fill_(y.detach() > 1, 0.5); y.scatter_(1, torch.zeros(4, 1, dtype=torch.int64), x[:, :1]); print(y, y._version); (y**2).sum().backward(); print(x.grad)",
+    "x = torch.randn(4, requires_grad=True)\nfor v in (x, x[1:], x.view(2, 2)[0], x.unbind()[0], x.expand(2, 4)):\n"
+    "  for f in (lambda: v.mul_(2), lambda: v.zero_(), lambda: v.copy_(torch.ones(1)), lambda: v.add_(x.sum())):\n"
+    "    try: print(f()._version)\n    except RuntimeError as e: print(e)",
+    "x = torch.randn(4, requires_grad=True)\nwith torch.no_grad():\n  x.mul_(2); v = x[1:]; v.add_(1); x[0] = 3.0; x.sub_(x, alpha=0.1); print(x._version, x.grad_fn)\n"
+    "try: v.mul_(2)\nexcept RuntimeError as e: print(e)\nprint(v.requires_grad, (x * 2).sum())",
+    "x = torch.randn(4, requires_grad=True); y = x.exp(); v = y[1:]; z = v.sin(); v.mul_(2)\ntry: z.sum().backward()\nexcept RuntimeError as e: print(e)\n"
+    "y = x.exp(); v = y[1:]; y.backward(torch.ones(4)); print(x.grad); v.mul_(2)\ntry: y.sum().backward()\nexcept RuntimeError as e: print(e)",
+    "x = torch.randn(4, requires_grad=True); y = x * 1; v = y[1:]; y.retain_grad(); v.retain_grad(); y.register_hook(lambda g: g * 2)\n"
+    "v.register_hook(lambda g: g * 3); v.mul_(2); y.register_hook(lambda g: g + 1); (y.sum() + v.sum()).backward(); print(x.grad, y.grad, v.grad)",
+    "x = torch.randn(4, requires_grad=True); y = x * 1; y[1:].mul_(x[:3]); g, = torch.autograd.grad((y**2).sum(), x, create_graph=True)\n"
+    "w = x * 2; w[0].add_(g.sum()); w.sum().backward(); print(x.grad)",
+    "x = torch.randn(4, 2, requires_grad=True); y = x * 1; a, b = y.chunk(2)\nfor f in (lambda: a.mul_(2), lambda: y.mul_(2), lambda: b + 1):\n"
+    "  try: print(f().grad_fn.name())\n  except RuntimeError as e: print(e)",
+    "x = torch.tensor(2.0, requires_grad=True); y = x * 1; y.mul_(3); y.add_(x); y.copy_(x * x); y.backward(); print(y, x.grad, y._version)\n"
+    "t = torch.tensor(0.0); t += 1; t.mul_(2.5); t.add_(torch.ones(())); v = t.view(1); v.mul_(2); t.div_(4)\nprint(t, v, t._version)\n"
+    "try: t.add_(torch.ones(2))\nexcept RuntimeError as e: print(e)",
+    "b = torch.zeros(3); v = b[1:]; x = torch.ones(2, requires_grad=True); v.add_(x); print(b.grad_fn.name(), v.grad_fn.name(), b._version)\n"
+    "b.sum().backward(); print(x.grad); c = torch.zeros(3, dtype=torch.int64); c[1:].add_(2); c.mul_(c)\n"
+    "try: c.add_(0.5)\nexcept RuntimeError as e: print(e)\ntry: c.add_(x.sum())\nexcept RuntimeError as e: print(e)\nprint(c, c._version)",
+    "x = torch.arange(6.0); print(x[2:].copy_(x[:4].clone())); y = x.view(2, 3); y.copy_(y.clone().T.reshape(2, 3)); y.T.mul_(torch.ones(3, 2)); print(x)\n"
+    "for f in (lambda: x[1:].add_(x[:-1]), lambda: x.add_(x), lambda: x.expand(2, 6).add_(1), lambda: x[:3].mul_(y[0]), lambda: x.scatter_(0, torch.tensor([0]), x)):\n"
+    "  try: print(f())\n  except RuntimeError as e: print(e)",
+    "with torch.inference_mode(): z = torch.ones(3)\ntry: z.add_(1)\nexcept RuntimeError as e: print(e)\nx = torch.ones(3, requires_grad=True); y = x * 1\n"
+    "for f in (lambda: y.add_(z), lambda: y.mul_(z), lambda: z.detach()):\n  try: print(f())\n  except RuntimeError as e: print(e)",
+    "x = torch.randn(2, 3, dtype=torch.complex64, requires_grad=True); y = x * 1; y.mul_(2); y[0].add_(1j); y.real.mul_(2); y.abs().sum().backward(); print(x.grad)",
+    "p = torch.nn.Parameter(torch.ones(3)); q = torch.nn.Parameter(torch.ones(3))\nwith torch.no_grad(): p.add_(q, alpha=-0.1); p.copy_(q * 3); print(p, p._version)\n"
+    "try: p.add_(q)\nexcept RuntimeError as e: print(e)\n(p * q).sum().backward(); print(p.grad); p.grad.zero_(); p.grad.add_(1); print(p.grad._version)",
+    "x = torch.randn(3, requires_grad=True); y = x * 1\n"
+    "with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t): y.mul_(x); y[1:].mul_(x[1:])\ny.sum().backward(); print(x.grad)",
+    "x = torch.randn(3, requires_grad=True); y = x * 1; f = y.grad_fn; y.sin_(); v = y[1:]; v.exp_(); print(v.grad_fn.name(), y.grad_fn.name())\n"
+    "print(y.grad_fn.next_functions[0][0].name(), y.is_leaf, v.is_leaf, v._base is y); y.sum().backward(); print(x.grad)",
     # Errors
     "x, y = torch.ones(3, requires_grad=True), torch.ones(4)\nfor f in (torch.add, torch.mul, torch.atan2, torch.mm):\n"
     "  try: f(x, y)\n  except RuntimeError as e: print(e)",

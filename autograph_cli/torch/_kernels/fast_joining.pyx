@@ -1,0 +1,121 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Arrays joined along a dimension, and cut: elements of any kind are moved in runs, so all arrays lie in one piece.
+
+An array is seen as (before, run) around the dimension: `run` bytes of each follow one another in what they are joined to.
+"""
+
+cimport numpy as cnp
+from libc.string cimport memcpy
+
+from autograph_cli.torch._kernels.fast_arrays cimport Count
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    #define HOLDS_OBJECTS(a) PyDataType_REFCHK(PyArray_DESCR(a))
+    static PyObject *empty_like(PyArrayObject *a, int rank, npy_intp *shape) {
+        Py_INCREF(PyArray_DESCR(a));
+        return PyArray_Empty(rank, shape, PyArray_DESCR(a), 0);
+    }
+    """
+    bint HOLDS_OBJECTS(cnp.ndarray a)
+    object empty_like(cnp.ndarray a, int rank, cnp.npy_intp *shape)
+
+DEF MOST = 32
+
+
+cdef bint in_one_piece(object a):
+    return (
+        cnp.PyArray_CheckExact(a)
+        and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>a)
+        and not HOLDS_OBJECTS(<cnp.ndarray>a)
+        and cnp.PyArray_NDIM(<cnp.ndarray>a) < MOST
+    )
+
+
+cdef Count product(cnp.npy_intp *shape, int start, int end) noexcept:
+    cdef Count found = 1
+    cdef int d
+    for d in range(start, end):
+        found *= shape[d]
+    return found
+
+
+cdef void move(char *to, Count to_step, const char *source, Count source_step, Count run, Count times) noexcept nogil:
+    """Copy `run` bytes, `times` over, with these steps between them."""
+    cdef Count i
+    for i in range(times if run else 0):
+        memcpy(to, source, run)
+        to += to_step
+        source += source_step
+
+
+def joined(arrays, int dim, bint new=False):
+    """Arrays one after the other along a dimension, or along a `new` one there; None where they are not simple."""
+    cdef cnp.npy_intp shape[MOST]
+    cdef cnp.ndarray first, a, out
+    cdef Count before, total, run, width = 0
+    cdef char *to
+    cdef int d, rank
+    for x in arrays:
+        if not in_one_piece(x):
+            return None
+    if not arrays:
+        return None
+    first = arrays[0]
+    rank = cnp.PyArray_NDIM(first)
+    if not (0 <= dim < rank or new and dim == rank):
+        return None
+    for x in arrays:
+        a = x
+        if cnp.PyArray_DESCR(a) != cnp.PyArray_DESCR(first) or cnp.PyArray_NDIM(a) != rank:
+            return None
+        for d in range(rank):
+            if cnp.PyArray_DIM(a, d) != cnp.PyArray_DIM(first, d) and (new or d != dim):
+                return None
+        width += 1 if new else cnp.PyArray_DIM(a, dim)
+    for d in range(rank):
+        shape[d + 1 if new and d >= dim else d] = cnp.PyArray_DIM(first, d)
+    shape[dim] = width
+    rank += new
+    out = empty_like(first, rank, shape)
+    before = product(shape, 0, dim)
+    total = cnp.PyArray_ITEMSIZE(out) * product(shape, dim, rank)
+    to = <char *>cnp.PyArray_DATA(out)
+    for x in arrays:
+        a = x
+        run = cnp.PyArray_NBYTES(a) // before if before else 0
+        move(to, total, <char *>cnp.PyArray_DATA(a), run, run, before)
+        to += run
+    return out
+
+
+def parts(array, Count size, int dim):
+    """Copies of the parts of an array that are `size` long along a dimension; None where it is not simple."""
+    cdef cnp.npy_intp shape[MOST]
+    cdef cnp.ndarray a, out
+    cdef Count before, n, run, step, start = 0
+    cdef char *source
+    cdef int d, rank
+    if not in_one_piece(array) or size <= 0:
+        return None
+    a = array
+    rank = cnp.PyArray_NDIM(a)
+    if not 0 <= dim < rank or not cnp.PyArray_SIZE(a):
+        return None
+    for d in range(rank):
+        shape[d] = cnp.PyArray_DIM(a, d)
+    n, before = shape[dim], product(shape, 0, dim)
+    step = cnp.PyArray_NBYTES(a) // before
+    source = <char *>cnp.PyArray_DATA(a)
+    found = []
+    while start < n:
+        shape[dim] = min(size, n - start)
+        out = empty_like(a, rank, shape)
+        run = cnp.PyArray_NBYTES(out) // before
+        move(<char *>cnp.PyArray_DATA(out), run, source, step, run, before)
+        source += run
+        start += size
+        found.append(out)
+    return found
