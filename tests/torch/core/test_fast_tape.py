@@ -35,7 +35,11 @@ def test_programs_print_and_record_the_same_without_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["add", "mul", "div", "sin", "exp", "mm", "addmm", "t", "view", "relu", "pow_Tensor_Scalar"]
+    "name",
+    [
+        *("add", "mul", "div", "sin", "exp", "mm", "addmm", "t", "view", "relu", "pow_Tensor_Scalar"),
+        *("cat", "stack", "index", "index_put", "addcmul", "gt", "copy"),
+    ],
 )
 def test_it_runs_common_operations(name: str) -> None:
     assert fast_tape().forward_of(table[name], table[name].kernel_function) is not None
@@ -49,6 +53,31 @@ def test_what_is_not_plain_is_left_to_python() -> None:
     assert run(x, 2) is not None
     for other in (True, "a", None, torch.ones(3, dtype=torch.float64), torch.ones(3, device="meta"), [1]):
         assert run(x, other) is None
+    change, made = fast_tape().change, x * 1
+    assert change(op, (made, x)) is made
+    for other in (True, "a", None, torch.ones(3, dtype=torch.float64), torch.ones(3, device="meta"), [1]):
+        assert change(op, (made, other)) is None
+    assert change(op, (torch.ones(1).expand(3), 2)) is None
+    assert change(table["t"], (x,)) is None
+    cat = fast_tape().forward_of(table["cat"], table["cat"].kernel_function)
+    assert cat([x, x], 0) is not None
+    assert cat([x, torch.ones(3, device="meta")], 0) is None
+
+
+def test_what_transforms_leave_alone_is_plain() -> None:
+    run = fast_tape().forward_of(table["mul"], table["mul"].kernel_function)
+    x, seen = torch.ones(3, requires_grad=True), []
+
+    def product(t: Any) -> Any:
+        seen.append((run(x, x) is not None, run(x, t) is not None))
+        return (x * t).sum()
+
+    torch.func.grad(product)(torch.ones(3))
+    torch.func.vmap(product)(torch.ones(2, 3))
+    torch.func.jvp(product, (torch.ones(3),), (torch.ones(3),))
+    with torch.inference_mode():
+        product(torch.ones(3))
+    assert seen == [(True, True), (True, False), (False, False), (False, False)]
 
 
 def _turn(x: Any, w: Any, y: Any) -> None:
@@ -61,6 +90,26 @@ def _turn(x: Any, w: Any, y: Any) -> None:
     (slope,) = torch.autograd.grad(loss, x, create_graph=True)
     (slope.norm() + loss).backward()
     w.grad = x.grad = None
+    _changes(x, y)
+
+
+def _changes(x: Any, y: Any) -> None:
+    """Lists of tensors, changes in place, and a transform."""
+    joined = torch.stack((torch.cat((x, x * 2)), torch.cat([x, x]))) * 1
+    row = joined[0]
+    row.mul_(1.5).add_(joined[1])
+    row[1:].view(-1)[:2].copy_(y[:2])
+    joined.sin_().exp_()
+    for wrong in (y, y.double(), torch.ones(2, 8, 3).T):
+        with pytest.raises(RuntimeError):
+            row.mul_(wrong)
+    with pytest.raises(RuntimeError):
+        x.add_(1)
+    with torch.no_grad():
+        y.detach()[1:].add_(0)
+    picked = x[torch.tensor([0, 2])].sum() + x[x > 0].sum()
+    torch.autograd.grad(joined.sum() + picked, x)
+    torch.func.vmap(torch.func.grad(lambda r: (r.tanh() * r).sum()))(x.detach())
 
 
 def test_it_keeps_nothing() -> None:
