@@ -245,7 +245,7 @@ cdef class Forward:
             given = x.given[self.edge_at[i]]
             if self.flattens and not is_tensor(given):
                 for one in <object>given:
-                    if SLOT(<PyObject *>one, EDGE) != <PyObject *>None:
+                    if one is not None and SLOT(<PyObject *>one, EDGE) != <PyObject *>None:
                         return True
             elif given != <PyObject *>None and SLOT(given, EDGE) != <PyObject *>None:
                 return True
