@@ -30,9 +30,12 @@ def mark_changed(log: EventLog, tensor: Any, made: Output) -> None:
     """A tensor with a gradient was changed outside of autograd, by what made `made`: it keeps its history, not its
     numbers."""
     output = log.engine.output(tensor)
-    if output is not None:
-        log.step.changed[last(log, output)] = made
-        log.changed = True
+    if output is None:
+        return
+    log.changed = True
+    now = last(log, output)
+    if now != made:  # which it is where it was changed through one and the same view before
+        log.step.changed[now] = made
 
 
 def current(log: EventLog, tensor: Any, output: Output) -> Output:

@@ -34,6 +34,7 @@ CASES = {
     "out=": (OUTSIDE + "torch.mul(x, 3, out=h)", "h", ["mul", "copy_"]),
     "through detach": ("h.detach().mul_(2)", "h", ["detach", "mul_"]),
     "a leaf through detach": ("w.detach().mul_(2)", "w", ["detach", "mul_"]),
+    "several through one detach": ("d = w.detach(); d.mul_(2); d.neg_()", "w", ["detach", "mul_", "neg_"]),
     "with autograd afterwards": (OUTSIDE + "h.add_(1)\nh.mul_(3)", "h", ["add_"]),
 }
 """What changes a tensor, what is computed from it then, and the operations without a node that are told."""
@@ -42,6 +43,7 @@ REFUSED = {
     "what is read through the view": "as_strided",
     "through detach": "mul_",
     "a leaf through detach": "mul_",
+    "several through one detach": "mul_",
 }
 """Those of which no ONNX model is written, and the operation that is named."""
 
