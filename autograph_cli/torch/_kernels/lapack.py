@@ -1,5 +1,6 @@
-"""Two routines of the LAPACK that NumPy's wheels bring and `numpy.linalg` does not offer: LU factors and triangular
-systems. Where there is none, as on a NumPy built with another one, `lu.py` computes them itself."""
+"""The LAPACK that NumPy's wheels bring: two routines that `numpy.linalg` does not offer, LU factors and triangular systems,
+and compiled calls of these and of some that it does. Where there is none, as on a NumPy built with another one, `lu.py`
+computes both itself."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._compiled import compiled
 
+_fast: Any = compiled("_kernels.fast_lapack")
 _LETTERS = {np.dtype(kind): letter for kind, letter in (("f4", "s"), ("f8", "d"), ("c8", "c"), ("c16", "z"))}
 _Number = ctypes.c_int64
 
@@ -40,6 +43,21 @@ def set_threads(number: int) -> None:
     library = _library()
     if library is not None:
         library.scipy_openblas_set_num_threads64_(number)
+@functools.cache
+def _told() -> bool:
+    """Whether the compiled calls know where the routines are."""
+    library = _library()
+    if library is None:
+        return False
+    for letter in "sd":
+        routines = [getattr(library, f"scipy_{letter}{name}_64_") for name in _fast.ROUTINES]
+        _fast.know(letter == "d", *(ctypes.cast(run, ctypes.c_void_p).value for run in routines))
+    return True
+
+
+def quickly(name: str, *args: Any) -> Any:
+    """What a compiled call of LAPACK gives; None where there is none, or not for such arrays."""
+    return getattr(_fast, name)(*args) if _fast and _told() else None
 
 
 def has(*arrays: Array) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from . import lapack
 
 _PADE = (
     64764752532480000,
@@ -54,6 +55,10 @@ class Linalg:
         out[...] = a
         return out
 
+    def _no_failure(self, a: Array) -> Any:
+        """0 for each matrix: that nothing went wrong."""
+        return self.xp.zeros(a.shape[:-2], "int32")[()]
+
     # ---------------------------------------------------------------- solving
 
     def linalg_solve_ex(self, a: Array, b: Array, left: bool = True) -> Any:
@@ -63,7 +68,7 @@ class Linalg:
         if not left:
             a, right = self.xp.swapaxes(a, -1, -2), self.xp.swapaxes(right, -1, -2)
         try:
-            x, info = self.xp.linalg.solve(a, right), self.xp.zeros(a.shape[:-2], "int32")[()]
+            x, info = self.xp.linalg.solve(a, right), self._no_failure(a)
         except np.linalg.LinAlgError:
             lu, pivots, info = self.lu_factor(a)
             x = self.linalg_lu_solve(lu, pivots, right)
@@ -78,7 +83,7 @@ class Linalg:
 
     def linalg_inv_ex(self, a: Array) -> Any:
         try:
-            return self.column_major(self.xp.linalg.inv(a)), self.xp.zeros(a.shape[:-2], "int32")[()]
+            return self.column_major(self.xp.linalg.inv(a)), self._no_failure(a)
         except np.linalg.LinAlgError:
             lu, pivots, info = self.lu_factor(a)
             one = self.xp.broadcast_to(self.xp.eye(a.shape[-1], dtype=a.dtype), a.shape)
@@ -99,9 +104,12 @@ class Linalg:
 
     def linalg_cholesky_ex(self, a: Array, upper: bool = False) -> Any:
         """The factor and, for each matrix, the order of the first leading minor that is not positive (0: none)."""
+        found = None if upper else lapack.quickly("cholesky", a)
+        if found is not None:
+            return found, self._no_failure(a)
         source = self.mH(a) if upper else a
         try:
-            factor, info = self.xp.linalg.cholesky(source), self.xp.zeros(a.shape[:-2], "int32")[()]
+            factor, info = self.xp.linalg.cholesky(source), self._no_failure(a)
         except np.linalg.LinAlgError:
             flat = source.reshape(-1, *a.shape[-2:])
             orders = [self._first_bad_minor(x) for x in flat]
@@ -135,6 +143,8 @@ class Linalg:
         return self.cholesky_solve(one, factor, upper)
 
     def linalg_qr(self, a: Array, mode: str = "reduced") -> Any:
+        if mode == "reduced" and (found := lapack.quickly("qr", a)) is not None:
+            return found
         if mode == "r":
             return self.xp.empty((0,), a.dtype), self.column_major(self.xp.linalg.qr(a, "r"))
         return tuple(map(self.column_major, self.xp.linalg.qr(a, mode)))

@@ -26,9 +26,12 @@ class LU:
     def linalg_solve_triangular(
         self, a: Array, b: Array, upper: bool, left: bool = True, unitriangular: bool = False
     ) -> Any:
-        if left and lapack.has(a, b):
-            return lapack.substituted(a, b, upper, unitriangular)
         if left:
+            found = lapack.quickly("substituted", a, b, upper, unitriangular)
+            if found is not None:
+                return found
+            if lapack.has(a, b):
+                return lapack.substituted(a, b, upper, unitriangular)
             return self.column_major(self._substituted(a, b, upper, unitriangular))
         flip = self.xp.swapaxes
         return self.column_major(
@@ -102,6 +105,9 @@ class LU:
     def lu_factor(self, a: Array) -> tuple[Any, Any, Any]:
         """L and U in one matrix, the row that was swapped with each one (from 1), and the first zero pivot (0:
         none)."""
+        found = lapack.quickly("factored", a)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
         if lapack.has(a):
             return lapack.factored(a)
         xp = self.xp
@@ -200,7 +206,7 @@ class LU:
 
     def linalg_lu(self, a: Array, pivot: bool = True) -> tuple[Any, Any, Any]:
         lu, pivots, _ = self.lu_factor(a)
-        return self.lu_unpack(lu, pivots)
+        return lapack.quickly("unpacked", lu, pivots) or self.lu_unpack(lu, pivots)
 
     def linalg_lu_solve(self, lu: Array, pivots: Array, b: Array, left: bool = True, adjoint: bool = False) -> Any:
         if not left:

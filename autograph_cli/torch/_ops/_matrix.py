@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._arrays.meta import readable
 from .._arrays.stand_in import whole
 from .._core import dtypes
@@ -81,16 +83,18 @@ def check_matrix(name: str, x: Tensor, what: str = "A", square: bool = True) -> 
 
 def check_square(name: str, x: Tensor, what: str = "A", square: bool = True) -> None:
     """Raise PyTorch's error for what is no (square) matrix."""
-    if x.ndim < 2:
+    shape = x._raw.shape
+    if len(shape) < 2:
         raise RuntimeError(f"{name}: The input tensor {what} must have at least 2 dimensions.")
-    if square and x._raw.shape[-1] != x._raw.shape[-2]:
+    if square and shape[-1] != shape[-2]:
         raise RuntimeError(
-            f"{name}: {what} must be batches of square matrices, but they are {x._raw.shape[-2]} by {x._raw.shape[-1]} "
-            "matrices"
+            f"{name}: {what} must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
         )
 
 
 def check_floating(name: str, x: Tensor, narrow: bool = False) -> None:
+    if x._raw.dtype.char in "fdFD":
+        return
     if x.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._raw.dtype)}"
@@ -101,6 +105,8 @@ def check_floating(name: str, x: Tensor, narrow: bool = False) -> None:
 
 def check_info(name: str, info: Any, what: str, error: type[RuntimeError] = LinAlgError) -> None:
     """Raise an error if a factorization failed; `what` says why, with {} for the position."""
+    if info.__class__ is np.int32 and not info:
+        return
     info = whole(info)
     if not readable(info):
         return

@@ -19,6 +19,7 @@ from autograph_cli.torch._kernels import (
     gaussian,
     indexing,
     linear,
+    lapack,
     losses,
     normalization,
     order_statistics,
@@ -608,3 +609,45 @@ def test_joining_what_differs(monkeypatch: Any) -> None:
     for wrong in ([row, numbers("float32", 2, 2)], [numbers("float32", 2, 3), numbers("float32", 3, 2)]):
         with pytest.raises(ValueError, match="dimension"):
             cpu.cat(wrong, 0)
+# ---------------------------------------------------------------- matrices
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3), (1, 1), (2, 3, 6, 4), (70, 70), (150, 40), (0, 3), (2, 0, 0)])
+@pytest.mark.parametrize("lay", [np.asarray, spread_out, lambda a: np.swapaxes(a.copy(), -1, -2)])
+def test_factors_of_matrices(monkeypatch: Any, kind: str, shape: Any, lay: Any) -> None:
+    a = lay(numbers(kind, *shape))
+    before = a.copy()
+    both(monkeypatch, lapack, lambda: (*cpu.lu_factor(a), *map(np.ascontiguousarray, cpu.linalg_lu(a)), *cpu.linalg_qr(a)))
+    assert np.array_equal(a, before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 1)])
+@pytest.mark.parametrize("n", [1, 4, 70])
+def test_systems_of_matrices(monkeypatch: Any, kind: str, batch: Any, n: int) -> None:
+    a, right = numbers(kind, *batch, n, n), numbers(kind, *batch, n, 3, seed=1)
+    a, wide = a @ np.swapaxes(a, -1, -2) + 4 * np.eye(n, dtype=kind), spread_out(right)
+    others = [(low, b) for low in (a, np.swapaxes(a, -1, -2)) for b in (right, wide, right[..., :1], right[..., :0])]
+
+    def run() -> Any:
+        return (
+            *(cpu.linalg_solve_triangular(m, b, up, True, unit) for m, b in others for up in (0, 1) for unit in (0, 1)),
+            *(cpu.cholesky_solve(b, m) for m, b in others),
+            cpu.linalg_solve_triangular(a, numbers(kind, n, 2), True),
+            *cpu.linalg_cholesky_ex(a),
+            *cpu.linalg_cholesky_ex(spread_out(a), True),
+            *cpu.linalg_cholesky_ex(a * np.linspace(1, -1, math.prod(batch), dtype=kind).reshape((*batch, 1, 1))),
+        )
+
+    both(monkeypatch, lapack, run)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_matrices_without_factors(monkeypatch: Any, kind: str) -> None:
+    a, missing = np.zeros((3, 3), kind), odd(kind, 6, 6)
+
+    def run() -> Any:
+        return *cpu.linalg_cholesky_ex(-np.eye(3, dtype=kind)), *cpu.linalg_lu(a), *cpu.lu_factor(missing), *cpu.linalg_qr(a)
+
+    both(monkeypatch, lapack, run)

@@ -21,6 +21,7 @@ def random(shape: tuple[int, ...], kind: str) -> Any:
 def without(monkeypatch: pytest.MonkeyPatch, name: str, *args: Any) -> Any:
     with monkeypatch.context() as patch:
         patch.setattr(lapack, "_library", lambda: None)
+        patch.setattr(lapack, "_fast", None)
         return getattr(kernels(), name)(*args)
 
 
