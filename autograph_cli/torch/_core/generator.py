@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from .._arrays import Array
+from .._compiled import compiled
 from .dtypes import cpp_name
 from .memory_format import slowest_first
 from .philox import Philox
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 Shape = Sequence[int]
+_fast: Any = compiled("_core.fast_random")
 
 # From this range on (or this length of a permutation), a remainder of 32 bits would be uneven, and 64 are drawn.
 WIDE_RANGE = 1 << 28
@@ -96,10 +98,13 @@ def uniform(stream: Stream, shape: Shape, dtype: npt.DTypeLike, low: float = 0.0
     dtype = np.dtype(dtype)
     if dtype.kind == "c":
         return _as_complex(uniform(stream, (*shape, 2), _real_of(dtype), low, high), dtype)
-    _require_floating(dtype, "check_uniform_bounds")
-    _check_uniform_bounds(dtype, low, high)
+    if low != 0.0 or high != 1.0 or dtype not in DIGITS:
+        _require_floating(dtype, "check_uniform_bounds")
+        _check_uniform_bounds(dtype, low, high)
     if isinstance(stream, Philox):
         return stream.uniform(shape, dtype, low, high)
+    if _fast and (found := _fast.uniform(stream.twister, shape, dtype, low, high)) is not None:
+        return found
     wide = dtype == FLOAT64
     unit: Array = _unit53(stream, math.prod(shape)) if wide else _unit24(stream, math.prod(shape))
     if low == 0.0 and high == 1.0 and dtype not in REDUCED:
@@ -138,6 +143,10 @@ def normal(
     """
     if not std >= 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if _fast and not serially and stream.__class__ is Stream:
+        found = _fast.normal(stream.twister, shape, dtype, mean, std)
+        if found is not None:
+            return found
     dtype, size = np.dtype(dtype), math.prod(shape)
     if dtype.kind == "c":
         return _as_complex(normal(stream, (*shape, 2), _real_of(dtype), mean, std / math.sqrt(2.0), serially), dtype)
@@ -222,6 +231,8 @@ def bernoulli(stream: Stream, shape: Shape, dtype: npt.DTypeLike, p: float = 0.5
         raise _not_implemented(dtype, "bernoulli_scalar_cpu_")
     if isinstance(stream, Philox):
         return stream.bernoulli(shape, dtype, p)
+    if _fast and (found := _fast.bernoulli(stream.twister, shape, dtype, p)) is not None:
+        return found
     return (_unit53(stream, math.prod(shape)) < p).astype(dtype).reshape(shape)
 
 
@@ -229,6 +240,8 @@ def bernoulli_each(stream: Stream, p: Array, dtype: npt.DTypeLike) -> Array:
     """`bernoulli(p)` for a probability per element; the dtype of `p` decides how many bits are drawn."""
     if isinstance(stream, Philox):
         return stream.bernoulli_each(p, np.dtype(dtype))
+    if _fast and (found := _fast.bernoulli_each(stream.twister, p, dtype)) is not None:
+        return found
     p = np.asarray(p)
     _require_floating(p.dtype, "bernoulli_tensor_cpu_p_")
     if not bool(((p >= 0) & (p <= 1)).all()):

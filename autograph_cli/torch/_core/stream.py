@@ -82,7 +82,7 @@ class Stream(Seeded):
         return self._twister is not None
 
     @property
-    def _bits(self) -> np.random.MT19937:
+    def twister(self) -> np.random.MT19937:
         """The twister, made when the first number is drawn: `numpy.random` is a sixth of an import of NumPy."""
         if self._twister is None:
             with _making:
@@ -94,16 +94,16 @@ class Stream(Seeded):
 
     def bits32(self, count: int) -> npt.NDArray[np.uint64]:
         """The next `count` outputs of the twister, 32 bits each."""
-        return self._bits.random_raw(count)
+        return self.twister.random_raw(count)
 
     def bits64(self, count: int) -> npt.NDArray[np.uint64]:
         """The next `count` 64-bit numbers, each from two outputs, the high half first."""
-        raw = self._bits.random_raw(2 * count)
+        raw = self.twister.random_raw(2 * count)
         return (raw[0::2] << np.uint64(32)) | raw[1::2]
 
     def get_state(self) -> npt.NDArray[np.uint8]:
         """The state as the 5056 bytes of `torch.Generator.get_state()`."""
-        twister = self._bits.state["state"]
+        twister = self.twister.state["state"]
         words, position = twister["key"], twister["pos"]
         record = np.zeros((), STATE)
         record["seed"] = self._seed
@@ -132,6 +132,6 @@ class Stream(Seeded):
         if record["seeded"] != 1 or not 1 <= position <= TWISTER_WORDS or not in_step:
             raise RuntimeError("Invalid mt19937 state")
         words = record["words"].astype(np.uint32)
-        self._bits.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": position}}
+        self.twister.state = {"bit_generator": "MT19937", "state": {"key": words, "pos": position}}
         self._seed = int(record["seed"])
         self.spare_normal = float(record["normal"]) if record["has_normal"] else None

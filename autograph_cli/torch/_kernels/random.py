@@ -38,7 +38,7 @@ def serially(sampler: Draw, written: bool) -> dict[str, bool]:
 
 def _each_element(draw: Draw, *given: Any) -> Any:
     """Random numbers for each element of raw arrays and numbers."""
-    if not any(x.__class__ is Meta for x in given):
+    if Meta not in map(type, given):
         return draw(*given)
     with on_meta():
         return enlarged(np.broadcast_shapes(*map(shape_of, given)), draw(*map(miniature, given)))
@@ -63,15 +63,18 @@ def _filling(sampler: Draw) -> Draw:
 
 
 def _normal_around(mean: Any, std: Any, generator: Any) -> Any:
-    if bool((np.asarray(on_host(std)) < 0).any()):
+    if std < 0 if std.__class__ is float else bool((np.asarray(on_host(std)) < 0).any()):
         raise RuntimeError(
             "normal expects all elements of std >= 0.0"
             if np.ndim(std)
             else f"normal expects std >= 0.0, but found std {std:g}"
         )
     like = mean if hasattr(mean, "dtype") else std
-    drawn = samplers.normal(stream_of(generator), dims.broadcast(shape_of(mean), shape_of(std)), like.dtype)
-    return (drawn * std + mean).astype(like.dtype)[()]
+    shape = mean.shape if std.__class__ is float else dims.broadcast(shape_of(mean), shape_of(std))
+    drawn = samplers.normal(stream_of(generator), shape, like.dtype)
+    if std.__class__ is not float or std != 1.0:
+        drawn = drawn * std
+    return (drawn + mean).astype(like.dtype, copy=False)[()]
 
 
 class Random:

@@ -138,10 +138,11 @@ def finish(name: str, raw: Any, requires_grad: bool, out: Any = None) -> Tensor:
         dispatch.put(out, make(raw[()]))
         written: Tensor = out
         return written
-    if process_state.special and thread_state.on_meta:
-        raw = without_memory(raw)
-    elif process_state.special and thread_state.place is not None:
-        raw = moved(raw, thread_state.place)
+    if process_state.special:
+        if thread_state.on_meta:
+            raw = without_memory(raw)
+        elif thread_state.place is not None:
+            raw = moved(raw, thread_state.place)
     if requires_grad and dtypes.CATEGORY[raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     made = make(raw if raw.ndim else raw[()], LEAF if requires_grad else None)

@@ -55,6 +55,8 @@ def placed_by_default(make_new: Maker) -> Maker:
             found = dispatched.made(make_new.__name__, run, args, named)
             if found is not None:
                 return found
+        if process_state.default_device is None and not named:
+            return make_new(*args)
         if named.get("pin_memory") and cuda.is_available():
             return run(*args, **{**named, "pin_memory": False}).pin_memory()
         if process_state.default_device is None and "device" not in named and "out" not in named:

@@ -65,10 +65,12 @@ def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
         out: Any = None,
         **more: Any,
     ) -> Tensor:
-        given = more.pop("size", None)
+        given = more.pop("size", None) if more else None
         if more:
             raise refused(TypeError, f"{name}() got an unexpected keyword argument '{next(iter(more))}'")
         shape, wanted = lengths(name, size, given), placed(name, dtype, layout, device, pin_memory, out=out)
+        if not thread_state.levels and not process_state.special:
+            return finish(name, sampler(stream_of(generator), shape, wanted), requires_grad, out)
         return _new(name, shape, lambda size: sampler(stream_of(generator), size, wanted), requires_grad, out)
 
     def like(

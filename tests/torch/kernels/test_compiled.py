@@ -11,6 +11,8 @@ import pytest
 
 from autograph_cli.torch import optim
 from autograph_cli.torch._compiled import compiled
+from autograph_cli.torch._core import generator
+from autograph_cli.torch._core.stream import Stream
 from autograph_cli.torch._kernels import (
     activation,
     convolution,
@@ -651,3 +653,33 @@ def test_matrices_without_factors(monkeypatch: Any, kind: str) -> None:
         return *cpu.linalg_cholesky_ex(-np.eye(3, dtype=kind)), *cpu.linalg_lu(a), *cpu.lu_factor(missing), *cpu.linalg_qr(a)
 
     both(monkeypatch, lapack, run)
+
+
+# ---------------------------------------------------------------- random numbers
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 8), (17,), (4, 8), (31,), (5, 1001), (0, 3)])
+def test_random_numbers(monkeypatch: Any, kind: str, shape: Any) -> None:
+    def run() -> Any:
+        stream, dtype = Stream(7), generator.BFLOAT16 if kind == "bfloat16" else np.dtype(kind)
+        bounds = ((0.0, 1.0), (-0.3, 0.7), (2.0, 2.0))
+        spreads = ((0.0, 1.0), (0.0, 2.5), (1.5, 1.0), (-3.0, 0.1), (0.0, 0.0))
+        chance = generator.uniform(stream, shape, dtype)
+        found = (
+            *(generator.uniform(stream, shape, dtype, low, high) for low, high in bounds),
+            *(generator.normal(stream, shape, dtype, mean, std) for mean, std in spreads),
+            generator.normal(stream, shape, dtype, 0.5, 2.0, serially=True),
+            generator.bernoulli(stream, shape, dtype, 0.3),
+            generator.bernoulli(stream, shape, np.bool_, 0.3),
+            generator.bernoulli_each(stream, chance, dtype),
+            generator.bernoulli_each(stream, chance[..., ::2] if shape else chance, dtype),
+        )
+        return *(np.asarray(x).astype("float64") for x in found), stream.get_state()
+
+    both(monkeypatch, generator, run)
+
+
+def test_numbers_that_are_no_chances_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="Expected p_in >= 0"):
+        generator.bernoulli_each(Stream(0), np.array([0.5, math.nan], np.float32), np.float32)
