@@ -12,8 +12,9 @@ from .._compiled import compiled
 from .half_precision import NARROW, widened
 
 _fast: Any = compiled("_kernels.fast_order")
-LARGE = 1 << 12
-"""Elements from which sums are left to BLAS."""
+_passes: Any = compiled("_kernels.fast_reductions")
+_FEW = 1 << 13
+"""Sums of more elements are left to BLAS."""
 
 
 class Reduction:
@@ -29,8 +30,9 @@ class Reduction:
     picked: Any
 
     def sum(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-        if dtype is None and a.dtype.char in "fd" and a.ndim and a.size < LARGE:
-            return self.xp.add.reduce(a, axis=dim, keepdims=keepdim)
+        if dtype is None and a.dtype.char in "fd" and a.ndim and a.size <= _FEW:
+            found = _passes.total(a, dim, keepdim) if _passes else None
+            return self.xp.add.reduce(a, axis=dim, keepdims=keepdim) if found is None else found
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         if a.ndim == 0:
@@ -38,7 +40,7 @@ class Reduction:
         wanted = dtype or a.dtype
         if wanted in NARROW:
             return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=np.float32).astype(wanted)
-        if a.size >= LARGE and wanted == a.dtype and a.dtype.kind == "f":
+        if a.size > _FEW and wanted == a.dtype and a.dtype.kind == "f":
             if (dim is None or len(dim) == a.ndim) and not keepdim:
                 return self.total(a)
             if dim is not None and len(dim) == 1 and dim[0] in (-1, a.ndim - 1):
@@ -47,6 +49,8 @@ class Reduction:
         return self.xp.add.reduce(a, axis=dim, keepdims=keepdim, dtype=dtype)
 
     def mean(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        if _passes and dtype is None and (found := _passes.mean(a, dim, keepdim)) is not None:
+            return found
         wanted = dtype or a.dtype
         if wanted.char not in "fd" and wanted in NARROW:
             return self.mean(a, dim, keepdim, np.dtype(np.float32)).astype(wanted)
@@ -76,6 +80,8 @@ class Reduction:
     @widened
     def var(self, a: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
         folded = None if dim is None else tuple(dim)
+        if _passes and (found := _passes.var(a, folded, correction, keepdim)) is not None:
+            return found
         centered = a - self.mean(a, folded, True) if a.ndim else a - a
         squares = (centered * self.conj(centered)).real if a.dtype.kind == "c" else centered * centered
         total = self.xp.add.reduce(squares, axis=folded, keepdims=keepdim) if a.ndim else squares
@@ -83,6 +89,9 @@ class Reduction:
 
     @widened
     def std(self, a: Array, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Any:
+        folded = None if dim is None else tuple(dim)
+        if _passes and (found := _passes.std(a, folded, correction, keepdim)) is not None:
+            return found
         return self.xp.sqrt(self.var(a, dim, correction, keepdim))
 
     def max_dim(self, a: Array, dim: int, keepdim: bool = False) -> Any:
@@ -218,6 +227,8 @@ class Reduction:
         dim = None if dim == () or not a.ndim else dim
         size = self.xp.abs(a) if ord != 2 or a.dtype.kind != "f" else a
         if ord == 2:
+            if _passes and (found := _passes.norm(a, dim, keepdim)) is not None:
+                return found
             return self.xp.sqrt(self.xp.add.reduce(size * size, axis=dim, keepdims=keepdim))
         if ord == float("inf"):
             return self.amax(size, dim, keepdim)

@@ -129,7 +129,7 @@ def count(sizes: tuple[int, ...], dim: Any) -> int:
     """How many elements a reduction over `dim` folds into one."""
     if not sizes:
         return 1
-    return math.prod(sizes) if dim is None else math.prod(sizes[d] for d in dim)
+    return math.prod(sizes if dim is None else [sizes[d] for d in dim])
 
 
 def restore(f: Any, x: Any, dim: Any, keepdim: bool, like: Any) -> Any:
@@ -315,7 +315,8 @@ def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, 
 
 def warn_of_freedom(name: str, input: Tensor, folded: Any, correction: Any) -> None:
     """Warn where there are too few elements for a variance."""
-    if input._raw.size and count(input._raw.shape, all_dims(folded, input._raw)) <= correction:
+    raw = input._raw
+    if raw.size and (raw.size if not folded else count(raw.shape, folded)) <= correction:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel)."

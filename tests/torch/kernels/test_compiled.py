@@ -611,6 +611,31 @@ def test_joining_what_differs(monkeypatch: Any) -> None:
     for wrong in ([row, numbers("float32", 2, 2)], [numbers("float32", 2, 3), numbers("float32", 3, 2)]):
         with pytest.raises(ValueError, match="dimension"):
             cpu.cat(wrong, 0)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd, lambda *of: spread_out(numbers(*of))])
+@pytest.mark.parametrize(
+    "shape", [(1,), (7,), (300,), (4, 4), (64, 64), (3, 1), (1, 9), (5, 130), (2, 3, 40), (2, 3, 5, 7), (0, 3), (90, 100)]
+)
+def test_reductions(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
+    a = make(kind, *shape)
+    dims = [None, *((d,) for d in range(-1, a.ndim)), tuple(range(a.ndim)), tuple(range(a.ndim))[-2:], (0, a.ndim - 1)[: a.ndim]]
+    cases = [(d, keep) for d in dims for keep in (False, True)]
+
+    def run() -> Any:
+        return *map(
+            np.asarray,
+            (
+                *(cpu.sum(a, *case) for case in cases),
+                *(cpu.mean(a, *case) for case in cases),
+                *(cpu.var(a, d, correction, keep) for d, keep in cases for correction in (0, 1, 1.5, 400)),
+                *(cpu.std(a, d, 1, keep) for d, keep in cases),
+                *(cpu.vector_norm(a, 2, *case) for case in cases),
+            ),
+        ),
+
+    both(monkeypatch, reduction, run)
+
+
 # ---------------------------------------------------------------- matrices
 
 
