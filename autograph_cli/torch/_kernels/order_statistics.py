@@ -39,9 +39,6 @@ class OrderStatistics:
     def _ranked(self, a: Array, k: int, dim: int, among_equals: Any, few: int = 1) -> Any:
         """The positions of the elements that a sort would put at place `k`; in rows where others equal that one, and in
         fewer elements than `few`, `among_equals` chooses."""
-        found = _fast.kth(a, k) if _fast and dim in (-1, a.ndim - 1) else None
-        if found is not None:
-            return found
         if a.__class__ is not np.ndarray or a.size < few:
             return among_equals(a, k, dim)
         a = ordered(a)
@@ -64,7 +61,10 @@ class OrderStatistics:
     def median_dim(self, a: Array, dim: int, keepdim: bool) -> Chosen:
         if a.ndim == 0:
             return self._taken_at(a, None, dim, keepdim)
-        positions = self._ranked(a, (a.shape[dim] - 1) // 2, dim, self._in_stable_order, PARTED)
+        middle = (a.shape[dim] - 1) // 2
+        if _fast and dim in (-1, a.ndim - 1) and (quick := _fast.kth(a, middle, keepdim, True)) is not None:
+            return quick  # type: ignore[no-any-return]
+        positions = self._ranked(a, middle, dim, self._in_stable_order, PARTED)
         if a.dtype.kind in "fV":
             missing = self.isnan(a)
             first = self.xp.argmax(missing, axis=dim, keepdims=True).astype("int64")
@@ -111,6 +111,8 @@ class OrderStatistics:
     def kthvalue(self, a: Array, k: int, dim: int, keepdim: bool) -> Chosen:
         if a.ndim == 0:
             return self._taken_at(a, None, dim, keepdim)
+        if _fast and dim in (-1, a.ndim - 1) and (quick := _fast.kth(a, k - 1, keepdim, False)) is not None:
+            return quick  # type: ignore[no-any-return]
         return self._taken_at(a, self._ranked(a, k - 1, dim, self._as_quickselect), dim, keepdim)
 
     def cummax(self, a: Array, dim: int) -> Chosen:

@@ -95,9 +95,13 @@ class Reduction:
         return self.xp.sqrt(self.var(a, dim, correction, keepdim))
 
     def max_dim(self, a: Array, dim: int, keepdim: bool = False) -> Any:
+        if _fast and (found := _fast.extremes(a, dim, keepdim, True)) is not None:
+            return found
         return self._at(a, dim, keepdim, a.argmax(dim, keepdims=True) if a.ndim else None)
 
     def min_dim(self, a: Array, dim: int, keepdim: bool = False) -> Any:
+        if _fast and (found := _fast.extremes(a, dim, keepdim, False)) is not None:
+            return found
         return self._at(a, dim, keepdim, a.argmin(dim, keepdims=True) if a.ndim else None)
 
     def _at(self, a: Array, dim: int, keepdim: bool, positions: Any) -> Any:

@@ -16,6 +16,7 @@ from autograph_cli.torch._core.stream import Stream
 from autograph_cli.torch._kernels import (
     activation,
     convolution,
+    counting,
     cpu,
     embedding,
     gaussian,
@@ -634,6 +635,45 @@ def test_reductions(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
         ),
 
     both(monkeypatch, reduction, run)
+
+
+def with_zeros(kind: str, *shape: int) -> Any:
+    """Few numbers, many times, with zeros of both signs among them."""
+    made = np.random.default_rng(5).integers(-2, 3, shape).astype(kind)
+    return made * np.random.default_rng(6).choice([1, -1], shape).astype(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd, with_zeros, lambda *of: spread_out(odd(*of))])
+@pytest.mark.parametrize("shape", [(1,), (5,), (130,), (4, 4), (64, 64), (3, 1), (40, 1), (2, 3, 40), (3, 700), (6, 0)])
+def test_elements_by_their_order(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
+    a = make(kind, *shape)
+    dims = [d for d in range(a.ndim) if a.shape[d]]
+
+    def run() -> Any:
+        return *map(
+            np.asarray,
+            (
+                *(each for d in range(a.ndim) for down in (False, True) for each in cpu.sort(a, d, down)),
+                *(each for d in dims for keep in (False, True) for each in cpu.max_dim(a, d, keep)),
+                *(each for d in dims for keep in (False, True) for each in cpu.min_dim(a, d, keep)),
+                *(each for d in dims for keep in (False, True) for each in cpu.median_dim(a, d, keep)),
+                *(each for d in dims for k in (1, a.shape[d]) for each in cpu.kthvalue(a, k, d, False)),
+                cpu.median(a),
+            ),
+        ),
+
+    both(monkeypatch, order_statistics, run, reduction, shapes)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "int64", "int32"])
+@pytest.mark.parametrize("make", [odd, with_zeros, lambda kind, *of: spread_out(with_zeros(kind, *of))])
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (30, 40), (2, 3, 700), (0, 3)])
+def test_different_elements(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
+    a = make("float64", *shape) if shape else np.float64(3)
+    a = np.asarray((np.nan_to_num(a) + 0.0).clip(-1e6, 1e6).astype(kind))
+    both(monkeypatch, counting, lambda: counting.unique(cpu, a, None))
+    assert counting.unique(cpu, np.array([0.0, -0.0, math.nan, math.nan]), None)[2].tolist() == [2, 1, 1]
 
 
 # ---------------------------------------------------------------- matrices
