@@ -51,12 +51,24 @@ class Activation:
         slope *= s
         return grad * self.conj(slope)
 
+    def _log_of_power(self, a: Array) -> Any:
+        """The logarithm of 1 + exp(-|x|), by compiled passes."""
+        power = _fast.minus_size(a)
+        self.xp.exp(power, out=power)
+        return self.xp.log1p(power, out=power)
+
     def _tanh_softplus(self, a: Array) -> Any:
+        if _fast and _fast.fits(a):
+            low = self._log_of_power(a)
+            _fast.softplus_sum(a, low, out=low)
+            return self.xp.tanh(low, out=low)
         return self.xp.tanh(self.xp.maximum(a, self.number(0, a)) + self.xp.log1p(self.xp.exp(-self.xp.abs(a))))
 
     @widened
     def mish(self, a: Array) -> Any:
-        return a * self._tanh_softplus(a)
+        share = self._tanh_softplus(a)
+        share *= a
+        return share
 
     @widened
     def mish_backward(self, grad: Array, a: Array) -> Any:
@@ -97,6 +109,8 @@ class Activation:
         return self.kept(grad, (a > low) & (a < high))
 
     def hardsigmoid(self, a: Array) -> Any:
+        if _fast and _fast.fits(a):
+            return _fast.hardsigmoid(a)
         moved = self.between(a + self.number(3, a), 0, 6)
         moved /= self.number(6, a)
         return moved
@@ -106,6 +120,8 @@ class Activation:
 
     @widened
     def hardswish(self, a: Array) -> Any:
+        if _fast and _fast.fits(a):
+            return _fast.hardswish(a)
         share = self.hardsigmoid(a)
         share *= a
         return share
@@ -160,6 +176,11 @@ class Activation:
     @widened
     def log_sigmoid_forward(self, a: Array) -> Any:
         """The logarithm of the sigmoid, and exp(-|x|) for the way back."""
+        if _fast and _fast.fits(a):
+            power = _fast.minus_size(a)
+            self.xp.exp(power, out=power)
+            low = self.xp.log1p(power)
+            return _fast.log_sigmoid(a, low, out=low), power
         power = self.xp.exp(-self.xp.abs(a))
         return self.xp.minimum(a, self.number(0, a)) - self.xp.log1p(power), power
 

@@ -49,6 +49,23 @@ cdef extern from *:
     PASS(gelu_tanh, out[i] = (b[i] + one) * half * a[i];)
     PASS(gelu_tanh_backward, real t = c[i];
         out[i] = (((b[i] * b[i] * p + q) * b[i] * (one - t * t) + t + one) * half) * a[i];)
+    PASS(sign, out[i] = (real)((a[i] > 0) - (a[i] < 0));)
+    PASS(clamp, real x = a[i] < p ? p : a[i]; out[i] = x > q ? q : x;)
+    PASS(hardsigmoid, real x = a[i] + 3; x = x < 0 ? 0 : x; x = x > 6 ? 6 : x; out[i] = x / 6;)
+    PASS(hardswish, real x = a[i] + 3; x = x < 0 ? 0 : x; x = x > 6 ? 6 : x; out[i] = x / 6 * a[i];)
+    PASS(lerp, out[i] = a[i] + p * (b[i] - a[i]);)
+    PASS(lerp_back, out[i] = b[i] - (b[i] - a[i]) * p;)
+    PASS(addcmul, out[i] = a[i] + b[i] * c[i] * p;)
+    /* -|x|, and what follows the logarithm b of 1 + exp(-|x|) */
+    PASS(minus_size, out[i] = a[i] < 0 ? a[i] : -a[i];)
+    PASS(log_sigmoid, out[i] = (a[i] < 0 ? a[i] : 0) - b[i];)
+    PASS(softplus_sum, out[i] = (a[i] > 0 ? a[i] : 0) + b[i];)
+    /* c: the target */
+    PASS(logits_loss, out[i] = (one - c[i]) * a[i] - ((a[i] < 0 ? a[i] : 0) - b[i]);)
+    PASS(smooth_l1, real size = a[i] - b[i]; size = size > 0 ? size : 0 - size;
+        out[i] = size < p ? half * size * size / p : size - half * p;)
+    PASS(huber, real size = a[i] - b[i]; size = size > 0 ? size : 0 - size;
+        out[i] = size < p ? half * size * size : p * (size - half * p);)
     PASS(square_scaled, out[i] = a[i] * a[i] * p;)
     /* b: x, c: erf(x / sqrt(2)), out: exp(-x^2 / 2) */
     PASS(gelu_backward, out[i] = (out[i] * p * b[i] + (c[i] + one) * half) * a[i];)
@@ -66,13 +83,25 @@ cdef extern from *:
     ARTANH_ERF(float, artanh_erf_f)
     ARTANH_ERF(double, artanh_erf_d)
 
+    /* `step`: 1, or 0 for one number in the place of `a` */
+    #define CHOOSE(name, real) CLONED static void name(const unsigned char *mask, const real *a, ptrdiff_t step, \
+        const real *b, real *out, ptrdiff_t n) { ptrdiff_t i; const real x = a[0]; \
+        if (step) { ELEMENTS for (i = 0; i < n; i++) out[i] = mask[i] ? a[i] : b[i]; } \
+        else ELEMENTS for (i = 0; i < n; i++) out[i] = mask[i] ? x : b[i]; }
+    CHOOSE(choose_f, float)
+    CHOOSE(choose_d, double)
+
     typedef struct { const char *name; void (*narrow)(const float *, const float *, const float *, float *, float, float,
         ptrdiff_t); void (*wide)(const double *, const double *, const double *, double *, double, double, ptrdiff_t); } Pass;
     #define ROW(name) {#name, name##_f, name##_d}
     static const Pass PASSES[] = {ROW(threshold_backward), ROW(tanh_backward), ROW(sigmoid_backward), ROW(leaky_relu), ROW(prelu),
         ROW(elu_low), ROW(elu), ROW(softplus), ROW(negative), ROW(sigmoid), ROW(silu), ROW(silu_backward), ROW(gelu_inner),
-        ROW(gelu_tanh), ROW(gelu_tanh_backward), ROW(artanh_erf), ROW(square_scaled), ROW(gelu_backward), {NULL}};
+        ROW(gelu_tanh), ROW(gelu_tanh_backward), ROW(artanh_erf), ROW(square_scaled), ROW(gelu_backward), ROW(sign), ROW(clamp),
+        ROW(hardsigmoid), ROW(hardswish), ROW(lerp), ROW(lerp_back), ROW(addcmul), ROW(minus_size), ROW(log_sigmoid),
+        ROW(softplus_sum), ROW(logits_loss), ROW(smooth_l1), ROW(huber), {NULL}};
     """
+    void choose_f(const cnp.npy_bool *, const float *, Count, const float *, float *, Count) noexcept nogil
+    void choose_d(const cnp.npy_bool *, const double *, Count, const double *, double *, Count) noexcept nogil
     ctypedef struct Pass:
         const char *name
         Narrow narrow
@@ -175,6 +204,39 @@ def fits(*arrays):
         if kind_of(other) != kind or not cnp.PyArray_SAMESHAPE(<cnp.ndarray>arrays[0], <cnp.ndarray>other):
             return False
     return True
+
+
+def chosen(mask, a, b):
+    """`a` where `mask` holds, `b` elsewhere, one of which may be a number of NumPy's; None where they are not simple."""
+    cdef int kind = kind_of(b)
+    cdef cnp.ndarray shape = mask if cnp.PyArray_CheckExact(mask) else None
+    if shape is None or cnp.PyArray_TYPE(shape) != cnp.NPY_BOOL or not cnp.PyArray_ISCARRAY_RO(shape):
+        return None
+    if not cnp.PyArray_NDIM(shape) or kind < 0 or not cnp.PyArray_SAMESHAPE(shape, <cnp.ndarray>b):
+        return None
+    cdef cnp.ndarray out = PyArray_NewLikeArray(b, cnp.NPY_CORDER, NULL, 0)
+    cdef cnp.npy_bool *where = <cnp.npy_bool *>cnp.PyArray_DATA(shape)
+    cdef Count n = cnp.PyArray_SIZE(shape)
+    cdef void *second = cnp.PyArray_DATA(<cnp.ndarray>b)
+    cdef void *to = cnp.PyArray_DATA(out)
+    cdef void *first
+    cdef float narrow = 0
+    cdef double wide = 0
+    cdef Count step = 1
+    if kind_of(a) == kind and cnp.PyArray_SAMESHAPE(shape, <cnp.ndarray>a):
+        first = cnp.PyArray_DATA(<cnp.ndarray>a)
+    elif type(a) is (np.float32 if kind == cnp.NPY_FLOAT else np.float64):
+        wide = a
+        narrow = <float>wide
+        first, step = (<void *>&narrow if kind == cnp.NPY_FLOAT else <void *>&wide), 0
+    else:
+        return None
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            choose_f(where, <float *>first, step, <float *>second, <float *>to, n)
+        else:
+            choose_d(where, <double *>first, step, <double *>second, <double *>to, n)
+    return out
 
 
 def _made():

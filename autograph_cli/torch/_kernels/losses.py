@@ -16,6 +16,7 @@ from .indexing import all_below
 
 _fast: Any = compiled("_kernels.fast_indexing")
 _rows: Any = compiled("_kernels.fast_rows")
+_passes: Any = compiled("_kernels.fast_pointwise")
 MEAN, SUM = 1, 2
 
 
@@ -27,6 +28,7 @@ class Losses:
     where: Any
     sum: Any
     mean: Any
+    _log_of_power: Any
 
     def reduced(self, losses: Any, reduction: int) -> Any:
         """All losses, their mean (1) or their sum (2)."""
@@ -47,6 +49,8 @@ class Losses:
         return (a - target) * scale * grad
 
     def smooth_l1_loss(self, a: Array, target: Any, reduction: int = 1, beta: float = 1.0) -> Any:
+        if _passes and _passes.fits(a, target):
+            return self.reduced(_passes.smooth_l1(a, target, p=beta), reduction)
         size, edge, half = self.xp.abs(a - target), self.number(beta, a), self.number(0.5, a)
         return self.reduced(self.where(size < edge, half * size * size / edge, size - half * edge), reduction)
 
@@ -57,6 +61,8 @@ class Losses:
         )
 
     def huber_loss(self, a: Array, target: Any, reduction: int = 1, delta: float = 1.0) -> Any:
+        if _passes and _passes.fits(a, target):
+            return self.reduced(_passes.huber(a, target, p=delta), reduction)
         size, edge, half = self.xp.abs(a - target), self.number(delta, a), self.number(0.5, a)
         return self.reduced(self.where(size < edge, half * size * size, edge * (size - half * edge)), reduction)
 
@@ -88,6 +94,9 @@ class Losses:
     def binary_cross_entropy_with_logits(
         self, a: Array, target: Any, weight: Array = None, pos_weight: Any = None, reduction: int = 1
     ) -> Any:
+        if _passes and weight is None and pos_weight is None and _passes.fits(a, target):
+            low = self._log_of_power(a)
+            return self.reduced(_passes.logits_loss(a, low, target, out=low), reduction)
         one, size = self.number(1, a), self.xp.abs(a)
         log_sigmoid = self.xp.minimum(a, self.number(0, a)) - self.xp.log1p(self.xp.exp(-size))
         if pos_weight is None:

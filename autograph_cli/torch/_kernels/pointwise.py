@@ -27,6 +27,7 @@ from .half_precision import widened
 _fast: Any = compiled("_kernels.fast_pointwise")
 _REAL = (np.floating, np.integer, np.bool_)
 _REAL_NUMBERS = (int, float)
+_LIMITS = (float, int, type(None))
 _MANY = 4_096
 """From so many numbers on, one pass over memory is worth a slower call."""
 
@@ -316,6 +317,8 @@ class Pointwise:
     def sign(self, a: Array) -> Any:
         if a.dtype.kind == "b":
             return a.copy()
+        if _fast and _fast.fits(a):
+            return _fast.sign(a)
         # Not NumPy's sign, which is nan of nan.
         return (a > 0).astype(a.dtype) - (a < 0).astype(a.dtype) if a.dtype.kind in "fV" else self.xp.sign(a)
 
@@ -334,6 +337,8 @@ class Pointwise:
     def chosen(self, mask: Array, a: Array, b: Array) -> Any:
         """`a` where `mask` holds, `b` elsewhere: bits masked by bits, several times faster than the backend's
         selection."""
+        if _fast and (found := _fast.chosen(mask, a, b)) is not None:
+            return found
         if mask.ndim == 0 or mask.size < 256 or a.dtype.kind != "f" or mask.dtype.kind != "b":
             return self.xp.where(mask, a, b)[()]
         whole = self.xp.dtype(f"i{a.itemsize}")
@@ -405,6 +410,8 @@ class Pointwise:
 
     @widened
     def addcmul(self, a: Array, x: Any, y: Any, value: Any = 1) -> Any:
+        if _fast and value == 1 and _fast.fits(a, x, y):
+            return _fast.addcmul(a, x, y, 1)
         return a + (x * y if value == 1 else x * y * self.held(value, a))
 
     @widened
@@ -424,6 +431,8 @@ class Pointwise:
     def between(self, a: Array, low: Any, high: Any) -> Any:
         """`a` cut off below and above; of many numbers in one pass, which is faster than NumPy's maximum with a
         number."""
+        if _fast and low == low and high == high and _fast.fits(a):
+            return _fast.clamp(a, p=low, q=high)
         kind = a.dtype.kind
         if kind != "f" or a.size < _MANY:
             if kind == "c":
@@ -467,6 +476,9 @@ class Pointwise:
     @widened
     def lerp_Scalar(self, a: Array, end: Any, weight: Array) -> Any:
         w = self.held(weight, a)
+        if _fast and _fast.fits(a, end):
+            near = abs(weight) < 0.5
+            return _fast.lerp(a, end, p=w) if near else _fast.lerp_back(a, end, p=self.number(1, a) - w)
         return a + w * (end - a) if abs(weight) < 0.5 else end - (end - a) * (self.number(1, a) - w)
 
     def zero_beside(self, grad: Array) -> Any:
@@ -498,6 +510,10 @@ class Pointwise:
         return self.clamp(a, None, max)
 
     def clamp(self, a: Array, low: Any, high: Any) -> Any:
+        if _fast and low.__class__ in _LIMITS and high.__class__ in _LIMITS and _fast.fits(a):
+            least, most = -math.inf if low is None else low, math.inf if high is None else high
+            if (low is None or -65504 <= low <= 65504) and (high is None or -65504 <= high <= 65504):
+                return _fast.clamp(a, p=least, q=most)
         bounds = [n for n in (low, high) if n is not None]
         if [n for n in bounds if isinstance(n, complex)]:
             raise NotImplementedError("clamp is not supported for complex types")

@@ -90,8 +90,7 @@ class Softmax:
     @widened
     def softplus(self, a: Array, beta: Any = 1, threshold: Any = 20) -> Any:
         if _passes and _passes.fits(a):
-            scaled = a * self.number(beta, a)
-            self.xp.exp(scaled, out=scaled)
+            scaled = self.xp.exp(a if beta == 1 else a * self.number(beta, a))
             self.xp.log1p(scaled, out=scaled)
             return _passes.softplus(a, scaled, p=beta, q=self.held(threshold, a), out=scaled)
         scaled = a if beta == 1 else a * self.number(beta, a)
