@@ -8,6 +8,7 @@ the dimension that positions go along.
 import numpy as np
 
 cimport numpy as cnp
+from libc.string cimport memcpy, memset
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
 
@@ -25,11 +26,12 @@ cdef inline bint is_index(object a):
 
 
 cdef bint below(const Index *index, Count many, Count n) noexcept nogil:
+    """Of one that is negative, or too large, one of both numbers has its highest bit set."""
     cdef Count i
-    cdef cnp.uint64_t most = 0
+    cdef cnp.uint64_t bits = 0, last = n - 1
     for i in range(many):
-        most = max(most, <cnp.uint64_t>index[i])
-    return many == 0 or most < <cnp.uint64_t>n
+        bits |= <cnp.uint64_t>index[i] | (last - <cnp.uint64_t>index[i])
+    return bits >> 63 == 0
 
 
 def all_below(index, n):
@@ -64,6 +66,13 @@ cdef void read(
 ) noexcept nogil:
     cdef Count i, j, k
     for i in range(before):
+        if behind == 1:
+            for j in range(many):
+                out[j] = a[index[j]]
+            out += many
+            index += many
+            a += n
+            continue
         for j in range(many):
             for k in range(behind):
                 out[k] = a[index[k] * behind + k]
@@ -122,6 +131,166 @@ def scatter_add(out, int dim, index, values):
     return True
 
 
+cdef void write(
+    real *out, const Index *index, const real *values, Count step, Count before, Count n, Count many, Count behind
+) noexcept nogil:
+    cdef Count i, j, k
+    for i in range(before):
+        for j in range(many):
+            for k in range(behind):
+                out[index[k] * behind + k] = values[k * step]
+            values += behind * step
+            index += behind
+        out += n * behind
+
+
+def scatter(a, int dim, index, values):
+    """A copy with values, or one number of NumPy's, at positions along `dim`, the last one where they repeat; None where
+    the arrays are not simple."""
+    cdef Count before, n, many, behind, step = 1
+    cdef int kind = kind_of(a)
+    cdef float narrow
+    cdef double wide
+    cdef void *source
+    if kind < 0 or not shapes(a, index, dim, &before, &n, &many, &behind):
+        return None
+    if kind_of(values) == kind and cnp.PyArray_SAMESHAPE(<cnp.ndarray>values, <cnp.ndarray>index):
+        source = cnp.PyArray_DATA(<cnp.ndarray>values)
+    elif type(values) is (np.float32 if kind == cnp.NPY_FLOAT else np.float64):
+        wide = values
+        narrow, step = <float>wide, 0
+        source = <void *>&narrow if kind == cnp.NPY_FLOAT else <void *>&wide
+    else:
+        return None
+    cdef cnp.ndarray out = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
+    cdef void *target = cnp.PyArray_DATA(out)
+    cdef Index *at = <Index *>cnp.PyArray_DATA(<cnp.ndarray>index)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            write(<float *>target, at, <float *>source, step, before, n, many, behind)
+        else:
+            write(<double *>target, at, <double *>source, step, before, n, many, behind)
+    return out
+
+# ---------------------------------------------------------------- elements that several positions name together
+
+
+cdef enum:
+    DEEPEST = 8
+
+
+cdef struct Together:
+    int depth  # how many dimensions of the array they name
+    Count many
+    Count length  # bytes of what each names
+    Index *index[DEEPEST]
+    Count n[DEEPEST]
+
+
+cdef bint together(object a, object indices, Together *x) except -1:
+    """Whether these are positions of int64 of one shape, for the first dimensions of an array in one piece."""
+    cdef int d
+    cdef object each, first
+    if not cnp.PyArray_CheckExact(a) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>a):
+        return False
+    if cnp.PyArray_TYPE(<cnp.ndarray>a) >= cnp.NPY_OBJECT:
+        return False
+    x.depth = len(indices)
+    if not 0 < x.depth <= min(DEEPEST, cnp.PyArray_NDIM(<cnp.ndarray>a)):
+        return False
+    first = indices[0]
+    x.length = cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)
+    for d in range(cnp.PyArray_NDIM(<cnp.ndarray>a)):
+        if d >= x.depth:
+            x.length *= cnp.PyArray_DIM(<cnp.ndarray>a, d)
+            continue
+        each = indices[d]
+        if not is_index(each) or not cnp.PyArray_SAMESHAPE(<cnp.ndarray>first, <cnp.ndarray>each):
+            return False
+        x.index[d], x.n[d] = <Index *>cnp.PyArray_DATA(<cnp.ndarray>each), cnp.PyArray_DIM(<cnp.ndarray>a, d)
+    x.many = cnp.PyArray_SIZE(<cnp.ndarray>first)
+    return x.many * x.length > 0
+
+
+cdef bint placed(const Together *x, Index *places) noexcept nogil:
+    """Where each element is, in elements; whether all positions are inside, negative ones from the end."""
+    cdef Count i, n
+    cdef int d
+    cdef Index at
+    for d in range(x.depth):
+        n = x.n[d]
+        for i in range(x.many):
+            at = x.index[d][i]
+            at = at + n if at < 0 else at
+            if not 0 <= at < n:
+                return False
+            places[i] = (places[i] * n if d else 0) + at
+    return True
+
+
+cdef void copy_each(const char *a, char *out, const Index *places, Count many, Count length, bint back) noexcept nogil:
+    """From `a` at places to `out` in a row, or back."""
+    cdef Count i
+    for i in range(many):
+        if length == 4:
+            (<cnp.uint32_t *>out)[places[i] if back else i] = (<cnp.uint32_t *>a)[i if back else places[i]]
+        elif length == 8:
+            (<cnp.uint64_t *>out)[places[i] if back else i] = (<cnp.uint64_t *>a)[i if back else places[i]]
+        else:
+            memcpy(out + (places[i] if back else i) * length, a + (i if back else places[i]) * length, length)
+
+
+def picked(a, indices):
+    """`a[indices]`; None where that is not simple, or a position is outside."""
+    cdef Together x
+    cdef cnp.npy_intp shape[64]
+    cdef int d, ndim
+    if not together(a, indices, &x):
+        return None
+    cdef cnp.ndarray first = indices[0]
+    cdef cnp.npy_intp many = x.many
+    ndim = cnp.PyArray_NDIM(first)
+    if ndim + cnp.PyArray_NDIM(<cnp.ndarray>a) - x.depth > 64:
+        return None
+    for d in range(ndim):
+        shape[d] = cnp.PyArray_DIM(first, d)
+    for d in range(x.depth, cnp.PyArray_NDIM(<cnp.ndarray>a)):
+        shape[ndim] = cnp.PyArray_DIM(<cnp.ndarray>a, d)
+        ndim += 1
+    cdef cnp.ndarray places = cnp.PyArray_EMPTY(1, &many, cnp.NPY_INT64, 0)
+    cdef cnp.ndarray out = cnp.PyArray_EMPTY(ndim, shape, cnp.PyArray_TYPE(<cnp.ndarray>a), 0)
+    cdef Index *at = <Index *>cnp.PyArray_DATA(places)
+    cdef char *source = <char *>cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef char *to = <char *>cnp.PyArray_DATA(out)
+    cdef bint inside
+    with nogil:
+        inside = placed(&x, at)
+        if inside:
+            copy_each(source, to, at, x.many, x.length, False)
+    return out if inside else None
+
+
+def put(out, indices, values):
+    """`out[indices] = values`, for a value each of the same dtype; False, and nothing done, where that is not simple or a
+    position is outside."""
+    cdef Together x
+    if not together(out, indices, &x) or not cnp.PyArray_CheckExact(values) or out.dtype != values.dtype:
+        return False
+    if not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>values) or values.shape != indices[0].shape + out.shape[x.depth:]:
+        return False
+    cdef cnp.npy_intp many = x.many
+    cdef cnp.ndarray places = cnp.PyArray_EMPTY(1, &many, cnp.NPY_INT64, 0)
+    cdef Index *at = <Index *>cnp.PyArray_DATA(places)
+    cdef char *to = <char *>cnp.PyArray_DATA(<cnp.ndarray>out)
+    cdef char *source = <char *>cnp.PyArray_DATA(<cnp.ndarray>values)
+    cdef bint inside
+    with nogil:
+        inside = placed(&x, at)
+        if inside:
+            copy_each(source, to, at, x.many, x.length, True)
+    return inside
+
+
 cdef void add_whole(
     real *out, const Index *index, const real *values, Count before, Count n, Count many, Count behind
 ) noexcept nogil:
@@ -176,4 +345,29 @@ def one_hot(a, Count classes):
     for i in range(cnp.PyArray_SIZE(a)):
         if 0 <= at[i] < classes:
             to[i * classes + at[i]] = 1
+    return out
+
+
+# ---------------------------------------------------------------- triangles
+
+
+def triangle(a, Count diagonal, bint lower):
+    """Matrices with zeros above (or, if not `lower`, below) a diagonal; None where the array is not simple."""
+    cdef int ndim, kind = kind_of(a)
+    cdef Count i, rows, columns, start, length, size
+    if kind < 0 or cnp.PyArray_NDIM(<cnp.ndarray>a) < 2 or not cnp.PyArray_SIZE(<cnp.ndarray>a):
+        return None
+    ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
+    rows, columns = cnp.PyArray_DIM(<cnp.ndarray>a, ndim - 2), cnp.PyArray_DIM(<cnp.ndarray>a, ndim - 1)
+    cdef cnp.ndarray out = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
+    size = cnp.PyArray_ITEMSIZE(out)
+    cdef char *to = <char *>cnp.PyArray_DATA(out)
+    for i in range(cnp.PyArray_SIZE(out) // columns):
+        start = i % rows + diagonal + (1 if lower else 0)
+        start = min(max(start, 0), columns)
+        if lower:
+            memset(to + start * size, 0, (columns - start) * size)
+        else:
+            memset(to, 0, start * size)
+        to += columns * size
     return out

@@ -57,6 +57,8 @@ class Indexing:
     cast: Any
 
     def index(self, a: Array, indices: Array) -> Any:
+        if _fast and (read := _fast.picked(a, indices)) is not None:
+            return read
         try:
             rows = len(indices) == 1 and a.__class__ is np.ndarray and a.flags.c_contiguous
             if rows and indices[0].dtype.kind == "i":
@@ -98,6 +100,8 @@ class Indexing:
         return self._values_at(out, a, indices, values, accumulate)
 
     def _values_at(self, out: Any, a: Array, indices: Array, values: Any, accumulate: bool) -> Any:
+        if _fast and not accumulate and _fast.put(out, indices, values):
+            return out
         positions = self._whole(indices)
         try:
             if values.size > 1 and values.shape[0] == 1 and values.ndim > a[positions].ndim:
@@ -222,10 +226,12 @@ class Indexing:
             out.reshape(-1)[lie.reshape(-1)] = values.reshape(-1)
 
     def scatter_src(self, a: Array, dim: int, index: Any, src: Array) -> Any:
+        if _fast and a.ndim and (written := _fast.scatter(a, dim, index, src)) is not None:
+            return written
         return self._written(a, dim, index, src, self._put)
 
     def scatter_value(self, a: Array, dim: int, index: Any, value: Any) -> Any:
-        return self._written(a, dim, index, self.held(value, a), self._put)
+        return self.scatter_src(a, dim, index, self.held(value, a))
 
     @widened
     def scatter_add(self, a: Array, dim: int, index: Any, src: Array) -> Any:

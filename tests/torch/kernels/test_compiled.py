@@ -85,7 +85,7 @@ def both(monkeypatch: Any, module: Any, run: Callable[[], Any], *others: Any) ->
     with np.errstate(all="ignore"):
         found = run()
         for each in (module, *others):
-            for name in ("_fast", "_joining", "_passes", "_rows", "_special"):
+            for name in ("_fast", "_joining", "_passes", "_positions", "_rows", "_special"):
                 monkeypatch.setattr(each, name, None, raising=False)
         wanted = run()
     same(found, wanted)
@@ -397,9 +397,51 @@ def test_positions(monkeypatch: Any, kind: str, make: Any, shape: Any, dim: int,
             cpu.scatter_add(a, dim, index[::-1], source),
             cpu.index_add(spread_out(a), dim, slices, source),
         )
-        return (*made, *apart, cpu.index_add(a, dim, slices - shape[dim], source) if shape[dim] else a)
+        written = (
+            cpu.scatter_src(a, dim, index, source),
+            cpu.scatter_src(spread_out(a), dim, index, source),
+            cpu.scatter_value(a, dim, index, 1.5),
+        )
+        return (*made, *apart, *written, cpu.index_add(a, dim, slices - shape[dim], source) if shape[dim] else a)
 
     both(monkeypatch, indexing, run)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "int64", "int8", "bool", "complex128"])
+@pytest.mark.parametrize("shape", [(7,), (5, 6), (3, 4, 5), (2, 3, 4, 1)])
+@pytest.mark.parametrize("lay", [np.asarray, spread_out])
+def test_elements_at_positions(monkeypatch: Any, kind: str, shape: Any, lay: Any) -> None:
+    a = lay((numbers("float64", *shape) * 3).astype(kind))
+
+    def run() -> Any:
+        found = []
+        for depth in range(1, a.ndim + 1):
+            for there in ((1,), (4,), (2, 0), (3, 5)):
+                index = [positions(n, *there) - (d % 2) * n for d, n in enumerate(shape[:depth])]
+                values = (numbers("float64", *there, *shape[depth:], seed=2) * 3).astype(kind)
+                found += [cpu.index(a, index), cpu.index_put(a, index, values), cpu.index_put(a, index, values[..., :1])]
+                found.append(cpu.index(a, [index[0].astype(np.int32), *index[1:]]))
+        return tuple(map(np.asarray, found))
+
+    both(monkeypatch, indexing, run)
+
+
+def test_positions_outside_are_refused() -> None:
+    a = np.zeros((3, 4), np.float32)
+    for wrong in (3, -4):
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for dimension 0 with size 3"):
+            cpu.index(a, [np.array([0, wrong])])
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for dimension 0 with size 3"):
+            cpu.index_put(a, [np.array([0, wrong])], np.ones((2, 4), np.float32))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (3, 5), (5, 3), (2, 3, 4), (0, 3), (3, 0)])
+@pytest.mark.parametrize("diagonal", [0, 1, -1, 7, -7])
+def test_triangles(monkeypatch: Any, kind: str, shape: Any, diagonal: int) -> None:
+    a = odd(kind, *shape)
+    whole = (a, spread_out(a))
+    both(monkeypatch, shapes, lambda: tuple(make(x, diagonal) for x in whole for make in (cpu.tril, cpu.triu)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
