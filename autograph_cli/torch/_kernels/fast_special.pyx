@@ -4,12 +4,16 @@
 Arrays of float32 or float64 in one piece; the result is rounded to their dtype.
 """
 
+import numpy as np
+
 cimport numpy as cnp
-from libc.math cimport M_PI, NAN, copysign, cos, erfc as erfc_of, fabs, floor, fmod, isfinite, isinf, log, round, sin
+from libc.math cimport M_PI, NAN, cos, erfc as erfc_of, fabs, floor, fmod, isfinite, isinf, log, round, sin
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
 
 cnp.import_array()
+
+cdef object LOG = np.log
 
 cdef extern from "numpy/arrayobject.h":
     cnp.ndarray PyArray_NewLikeArray(cnp.ndarray prototype, cnp.NPY_ORDER order, void *descr, int subok)
@@ -21,33 +25,39 @@ def fits(a):
 
 # ---------------------------------------------------------------- the error function
 
-cdef enum:
-    STEP = 64
-    REACH = 6
-    ORDER = 6
-
-
-cdef void erf_by_table(const real *a, real *out, real scale, const double *table, Count n) noexcept nogil:
-    """The Taylor polynomial around the nearest of 769 points, `table[order][point]`."""
-    cdef Count i, k, at
-    cdef double x, near, position, total
-    cdef double rounder = 6755399441055744.0  # 1.5 * 2**52: what is added to it is rounded to a whole number
-    for i in range(n):
-        x = <double>(a[i] * scale)
-        near = -REACH if x < -REACH else x
-        near = REACH if near > REACH else near
-        position = near * STEP
-        position = (position + rounder) - rounder
-        near = near - position * (1.0 / STEP)
-        at = <Count>(position if position > -REACH * STEP else -REACH * STEP) + REACH * STEP
-        total = table[ORDER * (2 * REACH * STEP + 1) + at]
-        for k in range(ORDER - 1, -1, -1):
-            total = total * near + table[k * (2 * REACH * STEP + 1) + at]
-        out[i] = <real>copysign(total, x)
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #include <math.h>
+    /* The Taylor polynomial around the nearest of 769 points from -6 to 6, with table[point][order]. What 1.5 * 2**52 is
+       added to is rounded to a whole number. */
+    CLONED static void erf_d(const double *a, double *out, double scale, const double *table, ptrdiff_t n) {
+        const double rounder = 6755399441055744.0; ptrdiff_t i;
+        ELEMENTS for (i = 0; i < n; i++) {
+            const double x = a[i] * scale;
+            double near_ = x < -6 ? -6 : x, place, total; const double *at;
+            near_ = near_ > 6 ? 6 : near_;
+            place = near_ * 64; place = (place + rounder) - rounder;
+            near_ = near_ - place * (1.0 / 64);
+            at = table + 7 * (int)((place > -384 ? place : -384) + 384);
+            total = at[6] * near_ + at[5]; total = total * near_ + at[4]; total = total * near_ + at[3];
+            total = total * near_ + at[2]; total = total * near_ + at[1]; total = total * near_ + at[0];
+            out[i] = copysign(total, x); } }
+    /* Loops over float32 as those over float64, which compilers make wider ones of, some numbers at a time. */
+    #define WIDENED(run) { double wide[256]; ptrdiff_t i, k, many; \
+        for (i = 0; i < n; i += many) { many = n - i < 256 ? n - i : 256; \
+            for (k = 0; k < many; k++) wide[k] = a[i + k]; \
+            run; \
+            for (k = 0; k < many; k++) out[i + k] = (float)wide[k]; } }
+    CLONED static void erf_f(const float *a, float *out, float scale, const double *table, ptrdiff_t n)
+        WIDENED(for (k = 0; k < many; k++) wide[k] = (float)wide[k] * scale; erf_d(wide, wide, 1, table, many))
+    """
+    void erf_f(const float *, float *, float, const double *, Count) noexcept nogil
+    void erf_d(const double *, double *, double, const double *, Count) noexcept nogil
 
 
 def erf(cnp.ndarray a, cnp.ndarray table, double scale=1, cnp.ndarray out=None):
-    """erf(a * scale), with Taylor coefficients (orders, points)."""
+    """erf(a * scale), with Taylor coefficients (points, orders)."""
     out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0) if out is None else out
     cdef Count n = cnp.PyArray_SIZE(a)
     cdef void *source = cnp.PyArray_DATA(a)
@@ -56,9 +66,9 @@ def erf(cnp.ndarray a, cnp.ndarray table, double scale=1, cnp.ndarray out=None):
     cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
     with nogil:
         if narrow:
-            erf_by_table(<float *>source, <float *>target, <float>scale, points, n)
+            erf_f(<float *>source, <float *>target, <float>scale, points, n)
         else:
-            erf_by_table(<double *>source, <double *>target, scale, points, n)
+            erf_d(<double *>source, <double *>target, scale, points, n)
     return out
 
 
@@ -169,3 +179,56 @@ def lgamma(cnp.ndarray a):
         else:
             done = log_gammas(<double *>source, <double *>target, n)
     return out if done else None
+
+# ---------------------------------------------------------------- its logarithmic derivative
+
+cdef double[7] TAIL = [
+    1.0 / 6 / 2, -1.0 / 30 / 4, 1.0 / 42 / 6, -1.0 / 30 / 8, 5.0 / 66 / 10, -691.0 / 2730 / 12, 7.0 / 6 / 14,
+]
+
+
+cdef bint move(const real *a, double *moved, double *shifts, Count n) noexcept nogil:
+    """To the right, where the series holds; whether all are positive."""
+    cdef Count i, k
+    cdef double x, shift
+    for i in range(n):
+        x, shift = a[i], 0
+        if not x > 0:
+            return False
+        for k in range(10):
+            if x < 10:
+                shift = shift - 1 / x
+                x = x + 1
+        moved[i], shifts[i] = x, shift
+    return True
+
+
+cdef void add_series(const double *moved, const double *shifts, const double *logs, real *out, Count n) noexcept nogil:
+    cdef Count i, k
+    cdef double x, square, tail
+    for i in range(n):
+        x, tail = moved[i], 0
+        square = x * x
+        for k in range(6, -1, -1):
+            tail = (tail + TAIL[k]) / square
+        out[i] = <real>(shifts[i] + logs[i] - 0.5 / x - tail)
+
+
+def digamma(cnp.ndarray a):
+    """The derivative of lgamma; None where an element is not positive."""
+    cdef cnp.ndarray out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0)
+    cdef cnp.npy_intp n = cnp.PyArray_SIZE(a)
+    cdef cnp.ndarray between = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+    cdef cnp.ndarray shifted = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+    cdef double *moved = <double *>cnp.PyArray_DATA(between)
+    cdef double *shifts = <double *>cnp.PyArray_DATA(shifted)
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
+    if not (move(<float *>cnp.PyArray_DATA(a), moved, shifts, n) if narrow else
+            move(<double *>cnp.PyArray_DATA(a), moved, shifts, n)):
+        return None
+    cdef cnp.ndarray logs = LOG(between)
+    if narrow:
+        add_series(moved, shifts, <double *>cnp.PyArray_DATA(logs), <float *>cnp.PyArray_DATA(out), n)
+    else:
+        add_series(moved, shifts, <double *>cnp.PyArray_DATA(logs), <double *>cnp.PyArray_DATA(out), n)
+    return out

@@ -56,6 +56,17 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     return kernel
 
 
+def quickly(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel of one array that a compiled loop of its name computes, where that is for such arrays."""
+
+    @functools.wraps(run)
+    def kernel(self: Any, x: Any) -> Any:
+        found = getattr(_fast, run.__name__)(x) if _fast and _fast.fits(x) else None
+        return run(self, x) if found is None else found
+
+    return kernel
+
+
 def ladder(f: Any, x: Any, p: int) -> Any:
     """x + (1 - p) / 2, ..., x - 1 / 2, x: in a new last dimension."""
     return f.add(f.arange_like(-p / 2 + 0.5, 0.5, 0.5, x), f.unsqueeze(x, x.ndim))
@@ -98,6 +109,7 @@ class Special:
     number: Any
     where: Any
     error_function: Any
+    quick_erf: Any
 
     def piecewise(self, x: Any, *cases: Pieces) -> Any:
         """A function by pieces, each computed only where its condition holds; nan where none does."""
@@ -137,10 +149,15 @@ class Special:
                 pass  # a pole: Python refuses what the series knows
         return series(x)
 
-    @widened
     def erf(self, x: Any) -> Any:
+        found = self.quick_erf(x)
+        return self._erf(x) if found is None else found
+
+    @widened
+    def _erf(self, x: Any) -> Any:
         return self.error_function(x)
 
+    @quickly
     @widened
     def erfc(self, x: Any) -> Any:
         return self._library("erfc", x, self.erfc_series)
@@ -252,6 +269,7 @@ class Special:
         """|sin(pi x)|, exact for large x."""
         return abs(self.xp.sin(math.pi * (x - self.xp.rint(x))))
 
+    @quickly
     @widened
     def lgamma(self, x: Any) -> Any:
         return self._lgamma(x)
@@ -285,6 +303,7 @@ class Special:
         log = self.xp.log
         return (x - 0.5) * log(x) - x + math.log(2 * math.pi) / 2 + tail / x - log(product)
 
+    @quickly
     @widened
     def digamma(self, x: Any) -> Any:
         return self._digamma(x)

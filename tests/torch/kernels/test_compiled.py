@@ -339,6 +339,8 @@ POINTWISE: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
     "gelu by tanh": (gaussian, lambda a, g: cpu.gelu(a, "tanh")),
     "gelu_backward by tanh": (gaussian, lambda a, g: cpu.gelu_backward(g, a, "tanh")),
     "erf": (gaussian, lambda a, g: cpu.erf(a * 3)),
+    "digamma": (special, lambda a, g: cpu.digamma(abs(a) * 9 + a.dtype.type(0.01))),
+    "digamma of either side": (special, lambda a, g: cpu.digamma(g * 9)),
     "erfc": (special, lambda a, g: cpu.erfc(a * 3)),
     "lgamma": (special, lambda a, g: cpu.lgamma(abs(a) * 9 + a.dtype.type(0.01))),
     "lgamma of either side": (special, lambda a, g: cpu.lgamma(g * 9)),
