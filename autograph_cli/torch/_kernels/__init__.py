@@ -27,6 +27,7 @@ from .linalg import Linalg
 from .linear import Linear
 from .losses import Losses
 from .lu import LU
+from .near_zero import NearZero
 from .normalization import Normalization
 from .order_statistics import OrderStatistics
 from .padding import Padding
@@ -47,6 +48,7 @@ from .variate_gradients import VariateGradients
 
 class Kernels(
     Pointwise,
+    NearZero,
     Comparison,
     Binary,
     Conversion,

@@ -23,6 +23,8 @@ class Activation:
     conj: Any
     between: Any
     at_most: Any
+    log_of_one_more: Any
+    expm1: Any
 
     def native_dropout(self, a: Array, kept: Array, scale: float) -> Any:
         return a * kept * self.number(scale, a), kept
@@ -55,14 +57,14 @@ class Activation:
         """The logarithm of 1 + exp(-|x|), by compiled passes."""
         power = _fast.minus_size(a)
         self.xp.exp(power, out=power)
-        return self.xp.log1p(power, out=power)
+        return self.log_of_one_more(power, power)
 
     def _tanh_softplus(self, a: Array) -> Any:
         if _fast and _fast.fits(a):
             low = self._log_of_power(a)
             _fast.softplus_sum(a, low, out=low)
             return self.xp.tanh(low, out=low)
-        return self.xp.tanh(self.xp.maximum(a, self.number(0, a)) + self.xp.log1p(self.xp.exp(-self.xp.abs(a))))
+        return self.xp.tanh(self.xp.maximum(a, self.number(0, a)) + self.log_of_one_more(self.xp.exp(-self.xp.abs(a))))
 
     @widened
     def mish(self, a: Array) -> Any:
@@ -79,9 +81,9 @@ class Activation:
     def elu(self, a: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
         if _fast and _fast.fits(a):
             low = _fast.elu_low(a, p=input_scale)
-            self.xp.expm1(low, out=low)
+            self.expm1(low, low)
             return _fast.elu(a, low, p=alpha * scale, q=scale, out=low)
-        low = self.xp.expm1(self._times(self.at_most(a, self.number(0, a)), input_scale))
+        low = self.expm1(self._times(self.at_most(a, self.number(0, a)), input_scale))
         return self.where(a <= 0, self._times(low, alpha * scale), self._times(a, scale))
 
     def _times(self, a: Array, factor: Any) -> Any:
@@ -179,10 +181,10 @@ class Activation:
         if _fast and _fast.fits(a):
             power = _fast.minus_size(a)
             self.xp.exp(power, out=power)
-            low = self.xp.log1p(power)
+            low = self.log_of_one_more(power)
             return _fast.log_sigmoid(a, low, out=low), power
         power = self.xp.exp(-self.xp.abs(a))
-        return self.xp.minimum(a, self.number(0, a)) - self.xp.log1p(power), power
+        return self.xp.minimum(a, self.number(0, a)) - self.log_of_one_more(power), power
 
     @widened
     def log_sigmoid_backward(self, grad: Array, a: Array, power: Any) -> Any:

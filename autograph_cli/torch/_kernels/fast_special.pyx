@@ -92,6 +92,86 @@ def erfc(cnp.ndarray a):
             complement(<double *>source, <double *>target, n)
     return out
 
+# ---------------------------------------------------------------- log(1 + x) and exp(x) - 1 of float32
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    #define LOG_OF_2 0.6931471805599453
+    #define SMALLEST 1.4901161193847656e-08  /* below it, log(1 + x) is x */
+    /* In double precision, with the steps of near_zero.py. */
+    CLONED static void log1p_wide(double *a, ptrdiff_t n) {
+        ptrdiff_t i;
+        ELEMENTS for (i = 0; i < n; i++) {
+            const double x = a[i], y = 1 + x;
+            uint64_t bits, moved, high; double m, e, s, z, t, found;
+            memcpy(&bits, &y, 8);
+            moved = bits + 0x95F619980C433ULL; high = moved & 0xFFF0000000000000ULL;
+            bits = bits - high + 0x3FF0000000000000ULL; memcpy(&m, &bits, 8);
+            moved = moved >> 52 | 0x4330000000000000ULL; memcpy(&e, &moved, 8);
+            e = e - 4503599627370496.0 - 1023;
+            s = (m - 1) / (m + 1); z = s * s;
+            t = z * (1.0 / 13) + 1.0 / 11; t = t * z + 1.0 / 9; t = t * z + 1.0 / 7; t = t * z + 1.0 / 5; t = t * z + 1.0 / 3;
+            t = t * z + 1;
+            found = e * LOG_OF_2 + 2 * s * t;
+            found = y > 0 ? found : y == 0 ? -INFINITY : NAN;
+            found = y < INFINITY ? found : y;
+            a[i] = fabs(x) < SMALLEST ? x : found; } }
+    CLONED static void expm1_wide(double *a, ptrdiff_t n) {
+        const double rounder = 6755399441055744.0; ptrdiff_t i;
+        ELEMENTS for (i = 0; i < n; i++) {
+            double x = a[i] < -40 ? -40 : a[i], k, r, t, s; uint64_t bits;
+            x = x > 100 ? 100 : x;
+            k = (x * (1 / LOG_OF_2) + rounder) - rounder;
+            r = x - k * LOG_OF_2;
+            t = r * (1.0 / 3628800) + 1.0 / 362880; t = t * r + 1.0 / 40320; t = t * r + 1.0 / 5040; t = t * r + 1.0 / 720;
+            t = t * r + 1.0 / 120; t = t * r + 1.0 / 24; t = t * r + 1.0 / 6; t = t * r + 0.5; t = t * r + 1;
+            t = t * r;
+            s = k + rounder; memcpy(&bits, &s, 8);
+            bits = (bits + 1023) << 52; memcpy(&s, &bits, 8);
+            a[i] = copysign(s * t + (s - 1), x); } }
+    static void log1p_f(const float *a, float *out, ptrdiff_t n) WIDENED(log1p_wide(wide, many))
+    static void expm1_f(const float *a, float *out, ptrdiff_t n) WIDENED(expm1_wide(wide, many))
+    """
+    void log1p_f(const float *, float *, Count) noexcept nogil
+    void expm1_f(const float *, float *, Count) noexcept nogil
+
+
+cdef object near_zero(object a, object out, bint power):
+    """Of an array in one piece, or of a number of NumPy's; None for anything else than float32."""
+    cdef float x
+    cdef cnp.ndarray to
+    if type(a) is np.float32 and out is None:
+        x = a
+        if power:
+            expm1_f(&x, &x, 1)
+        else:
+            log1p_f(&x, &x, 1)
+        return np.float32(x)
+    if kind_of(a) != cnp.NPY_FLOAT or not (out is None or (kind_of(out) == cnp.NPY_FLOAT and cnp.PyArray_SAMESHAPE(a, out))):
+        return None
+    to = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0) if out is None else out
+    cdef float *source = <float *>cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef float *target = <float *>cnp.PyArray_DATA(to)
+    cdef Count n = cnp.PyArray_SIZE(to)
+    with nogil:
+        if power:
+            expm1_f(source, target, n)
+        else:
+            log1p_f(source, target, n)
+    return to
+
+
+def log1p(a, out=None):
+    """log(1 + a), into `out` if it is given."""
+    return near_zero(a, out, False)
+
+
+def expm1(a, out=None):
+    """exp(a) - 1, into `out` if it is given."""
+    return near_zero(a, out, True)
+
 # ---------------------------------------------------------------- the gamma function
 
 # Lanczos' approximation with the numbers and in the order of Python's math.lgamma.

@@ -29,6 +29,7 @@ class Losses:
     sum: Any
     mean: Any
     _log_of_power: Any
+    log_of_one_more: Any
 
     def reduced(self, losses: Any, reduction: int) -> Any:
         """All losses, their mean (1) or their sum (2)."""
@@ -71,7 +72,7 @@ class Losses:
         return self._share(grad, self.xp.clip(a - target, -edge, edge), reduction)
 
     def soft_margin_loss(self, a: Array, target: Any, reduction: int = 1) -> Any:
-        losses = self.xp.log1p(self.xp.exp(a * -target if target.dtype.kind != "b" else -a * target))
+        losses = self.log_of_one_more(self.xp.exp(a * -target if target.dtype.kind != "b" else -a * target))
         return self.reduced(losses.astype(a.dtype, copy=False), reduction)
 
     def soft_margin_loss_backward(self, grad: Array, a: Array, target: Any, reduction: int) -> Any:
@@ -82,7 +83,7 @@ class Losses:
         if readable(a) and not ((a >= 0) & (a <= 1)).all():
             raise RuntimeError("all elements of input should be between 0 and 1")
         low, one = self.number(-100, a), self.number(1, a)
-        losses = (target - one) * self.xp.maximum(self.xp.log1p(-a), low) - target * self.xp.maximum(
+        losses = (target - one) * self.xp.maximum(self.log_of_one_more(-a), low) - target * self.xp.maximum(
             self.xp.log(a), low
         )
         return self.reduced(losses if weight is None else losses * weight, reduction)
@@ -98,7 +99,7 @@ class Losses:
             low = self._log_of_power(a)
             return self.reduced(_passes.logits_loss(a, low, target, out=low), reduction)
         one, size = self.number(1, a), self.xp.abs(a)
-        log_sigmoid = self.xp.minimum(a, self.number(0, a)) - self.xp.log1p(self.xp.exp(-size))
+        log_sigmoid = self.xp.minimum(a, self.number(0, a)) - self.log_of_one_more(self.xp.exp(-size))
         if pos_weight is None:
             losses = (one - target) * a - log_sigmoid
         else:

@@ -21,6 +21,7 @@ class Softmax:
     where: Any
     row_sums: Any
     row_maxima: Any
+    log_of_one_more: Any
 
     @widened
     def softmax(self, a: Array, dim: int) -> Any:
@@ -91,10 +92,10 @@ class Softmax:
     def softplus(self, a: Array, beta: Any = 1, threshold: Any = 20) -> Any:
         if _passes and _passes.fits(a):
             scaled = self.xp.exp(a if beta == 1 else a * self.number(beta, a))
-            self.xp.log1p(scaled, out=scaled)
+            self.log_of_one_more(scaled, scaled)
             return _passes.softplus(a, scaled, p=beta, q=self.held(threshold, a), out=scaled)
         scaled = a if beta == 1 else a * self.number(beta, a)
-        low = self.xp.log1p(self.xp.exp(scaled))
+        low = self.log_of_one_more(self.xp.exp(scaled))
         return self.where(scaled > self.held(threshold, a), a, low if beta == 1 else low / self.number(beta, a))
 
     @widened
