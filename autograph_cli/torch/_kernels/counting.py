@@ -13,6 +13,7 @@ from .selection import ordered
 
 _fast: Any = compiled("_kernels.fast_order")
 
+
 def unique(f: Any, a: Any, dim: Any) -> Any:
     if _fast and dim is None and (found := _fast.unique(a)) is not None:
         return found

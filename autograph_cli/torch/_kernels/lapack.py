@@ -1,6 +1,6 @@
-"""The LAPACK that NumPy's wheels bring: two routines that `numpy.linalg` does not offer, LU factors and triangular systems,
-and compiled calls of these and of some that it does. Where there is none, as on a NumPy built with another one, `lu.py`
-computes both itself."""
+"""The LAPACK that NumPy's wheels bring: two routines that `numpy.linalg` does not offer, LU factors and triangular
+systems, and compiled calls of these and of some that it does. Where there is none, as on a NumPy built with another
+one, `lu.py` computes both itself."""
 
 from __future__ import annotations
 

@@ -68,7 +68,9 @@ def _of_float32(name: str, series: Callable[[Array], Any]) -> Any:
         found = getattr(_fast, name)(a, out) if _fast else None
         if found is None:
             found = by_blocks(series, a) if a.ndim else series(np.asarray(a).reshape(1))
-            found = found.reshape(a.shape)[()] if out is None else np.copyto(out, found)
+            found = found.reshape(a.shape)[()]
+            if out is not None:
+                out[...] = found
         return found if out is None else out
 
     return run

@@ -11,12 +11,9 @@ import pytest
 
 from autograph_cli.torch import optim
 from autograph_cli.torch._compiled import compiled
-from autograph_cli.torch._core import generator
-from autograph_cli.torch._core.stream import Stream
 from autograph_cli.torch._kernels import (
     activation,
     convolution,
-    counting,
     cpu,
     embedding,
     gaussian,
@@ -26,7 +23,6 @@ from autograph_cli.torch._kernels import (
     losses,
     near_zero,
     normalization,
-    order_statistics,
     pointwise,
     pooling,
     recurrent,
@@ -37,59 +33,11 @@ from autograph_cli.torch._kernels import (
     sums,
 )
 from autograph_cli.torch._kernels.inplace import updates
+from tests.torch.kernels.compared import KINDS, both, numbers, odd, same, spread_out
 
-KINDS = ("float32", "float64")
 pytestmark = pytest.mark.skipif(
     compiled("_kernels.fast_convolution") is None, reason="the package was installed without its compiled modules"
 )
-
-
-def numbers(kind: str, *shape: int, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).standard_normal(shape).astype(kind)
-
-
-def odd(kind: str, *shape: int) -> Any:
-    """Numbers with ties, infinities, both zeros and what is none among them."""
-    made = np.round(numbers(kind, *shape, seed=3) * 2)
-    flat = made.reshape(-1)
-    for i, value in enumerate((math.inf, -math.inf, math.nan, 1e30, -1e-30, math.inf)):
-        flat[i * 5 :: 37] = value
-    return made
-
-
-def spread_out(a: Any) -> Any:
-    """The same elements, not in one piece."""
-    wide = np.zeros((*a.shape[:-1], 2 * a.shape[-1]), a.dtype)
-    wide[..., ::2] = a
-    return wide[..., ::2]
-
-
-def same(found: Any, wanted: Any) -> None:
-    if isinstance(wanted, tuple):
-        assert len(found) == len(wanted)
-        for one, other in zip(found, wanted, strict=True):
-            same(one, other)
-        return
-    if wanted is None:
-        assert found is None
-        return
-    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
-    assert found.size == 0 or found.strides == wanted.strides
-    missing = np.isnan(wanted)
-    assert np.array_equal(missing, np.isnan(found))
-    assert np.where(missing, 0, found).tobytes() == np.where(missing, 0, wanted).tobytes()
-
-
-def both(monkeypatch: Any, module: Any, run: Callable[[], Any], *others: Any) -> None:
-    """The same with the compiled kernels of a module, and of others, and without."""
-    assert module._fast is not None
-    with np.errstate(all="ignore"):
-        found = run()
-        for each in (module, *others):
-            for name in ("_fast", "_joining", "_passes", "_positions", "_rows", "_special"):
-                monkeypatch.setattr(each, name, None, raising=False)
-        wanted = run()
-    same(found, wanted)
 
 
 # ---------------------------------------------------------------- windows: image, kernel, stride, padding, dilation
@@ -424,7 +372,11 @@ def test_elements_at_positions(monkeypatch: Any, kind: str, shape: Any, lay: Any
             for there in ((1,), (4,), (2, 0), (3, 5)):
                 index = [positions(n, *there) - (d % 2) * n for d, n in enumerate(shape[:depth])]
                 values = (numbers("float64", *there, *shape[depth:], seed=2) * 3).astype(kind)
-                found += [cpu.index(a, index), cpu.index_put(a, index, values), cpu.index_put(a, index, values[..., :1])]
+                found += [
+                    cpu.index(a, index),
+                    cpu.index_put(a, index, values),
+                    cpu.index_put(a, index, values[..., :1]),
+                ]
                 found.append(cpu.index(a, [index[0].astype(np.int32), *index[1:]]))
         return tuple(map(np.asarray, found))
 
@@ -703,116 +655,3 @@ def test_reductions(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
         ),
 
     both(monkeypatch, reduction, run)
-
-
-def with_zeros(kind: str, *shape: int) -> Any:
-    """Few numbers, many times, with zeros of both signs among them."""
-    made = np.random.default_rng(5).integers(-2, 3, shape).astype(kind)
-    return made * np.random.default_rng(6).choice([1, -1], shape).astype(kind)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [numbers, odd, with_zeros, lambda *of: spread_out(odd(*of))])
-@pytest.mark.parametrize("shape", [(1,), (5,), (130,), (4, 4), (64, 64), (3, 1), (40, 1), (2, 3, 40), (3, 700), (6, 0)])
-def test_elements_by_their_order(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
-    a = make(kind, *shape)
-    dims = [d for d in range(a.ndim) if a.shape[d]]
-
-    def run() -> Any:
-        return *map(
-            np.asarray,
-            (
-                *(each for d in range(a.ndim) for down in (False, True) for each in cpu.sort(a, d, down)),
-                *(each for d in dims for keep in (False, True) for each in cpu.max_dim(a, d, keep)),
-                *(each for d in dims for keep in (False, True) for each in cpu.min_dim(a, d, keep)),
-                *(each for d in dims for keep in (False, True) for each in cpu.median_dim(a, d, keep)),
-                *(each for d in dims for k in (1, a.shape[d]) for each in cpu.kthvalue(a, k, d, False)),
-                cpu.median(a),
-            ),
-        ),
-
-    both(monkeypatch, order_statistics, run, reduction, shapes)
-
-
-@pytest.mark.parametrize("kind", [*KINDS, "int64", "int32"])
-@pytest.mark.parametrize("make", [odd, with_zeros, lambda kind, *of: spread_out(with_zeros(kind, *of))])
-@pytest.mark.parametrize("shape", [(), (1,), (5,), (30, 40), (2, 3, 700), (0, 3)])
-def test_different_elements(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
-    a = make("float64", *shape) if shape else np.float64(3)
-    a = np.asarray((np.nan_to_num(a) + 0.0).clip(-1e6, 1e6).astype(kind))
-    both(monkeypatch, counting, lambda: counting.unique(cpu, a, None))
-    assert counting.unique(cpu, np.array([0.0, -0.0, math.nan, math.nan]), None)[2].tolist() == [2, 1, 1]
-
-
-# ---------------------------------------------------------------- matrices
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3), (1, 1), (2, 3, 6, 4), (70, 70), (150, 40), (0, 3), (2, 0, 0)])
-@pytest.mark.parametrize("lay", [np.asarray, spread_out, lambda a: np.swapaxes(a.copy(), -1, -2)])
-def test_factors_of_matrices(monkeypatch: Any, kind: str, shape: Any, lay: Any) -> None:
-    a = lay(numbers(kind, *shape))
-    before = a.copy()
-    both(monkeypatch, lapack, lambda: (*cpu.lu_factor(a), *map(np.ascontiguousarray, cpu.linalg_lu(a)), *cpu.linalg_qr(a)))
-    assert np.array_equal(a, before)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("batch", [(), (3,), (2, 1)])
-@pytest.mark.parametrize("n", [1, 4, 70])
-def test_systems_of_matrices(monkeypatch: Any, kind: str, batch: Any, n: int) -> None:
-    a, right = numbers(kind, *batch, n, n), numbers(kind, *batch, n, 3, seed=1)
-    a, wide = a @ np.swapaxes(a, -1, -2) + 4 * np.eye(n, dtype=kind), spread_out(right)
-    others = [(low, b) for low in (a, np.swapaxes(a, -1, -2)) for b in (right, wide, right[..., :1], right[..., :0])]
-
-    def run() -> Any:
-        return (
-            *(cpu.linalg_solve_triangular(m, b, up, True, unit) for m, b in others for up in (0, 1) for unit in (0, 1)),
-            *(cpu.cholesky_solve(b, m) for m, b in others),
-            cpu.linalg_solve_triangular(a, numbers(kind, n, 2), True),
-            *cpu.linalg_cholesky_ex(a),
-            *cpu.linalg_cholesky_ex(spread_out(a), True),
-            *cpu.linalg_cholesky_ex(a * np.linspace(1, -1, math.prod(batch), dtype=kind).reshape((*batch, 1, 1))),
-        )
-
-    both(monkeypatch, lapack, run)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_matrices_without_factors(monkeypatch: Any, kind: str) -> None:
-    a, missing = np.zeros((3, 3), kind), odd(kind, 6, 6)
-
-    def run() -> Any:
-        return *cpu.linalg_cholesky_ex(-np.eye(3, dtype=kind)), *cpu.linalg_lu(a), *cpu.lu_factor(missing), *cpu.linalg_qr(a)
-
-    both(monkeypatch, lapack, run)
-
-
-# ---------------------------------------------------------------- random numbers
-
-
-@pytest.mark.parametrize("kind", [*KINDS, "float16", "bfloat16"])
-@pytest.mark.parametrize("shape", [(), (3,), (2, 8), (17,), (4, 8), (31,), (5, 1001), (0, 3)])
-def test_random_numbers(monkeypatch: Any, kind: str, shape: Any) -> None:
-    def run() -> Any:
-        stream, dtype = Stream(7), generator.BFLOAT16 if kind == "bfloat16" else np.dtype(kind)
-        bounds = ((0.0, 1.0), (-0.3, 0.7), (2.0, 2.0))
-        spreads = ((0.0, 1.0), (0.0, 2.5), (1.5, 1.0), (-3.0, 0.1), (0.0, 0.0))
-        chance = generator.uniform(stream, shape, dtype)
-        found = (
-            *(generator.uniform(stream, shape, dtype, low, high) for low, high in bounds),
-            *(generator.normal(stream, shape, dtype, mean, std) for mean, std in spreads),
-            generator.normal(stream, shape, dtype, 0.5, 2.0, serially=True),
-            generator.bernoulli(stream, shape, dtype, 0.3),
-            generator.bernoulli(stream, shape, np.bool_, 0.3),
-            generator.bernoulli_each(stream, chance, dtype),
-            generator.bernoulli_each(stream, chance[..., ::2] if shape else chance, dtype),
-        )
-        return *(np.asarray(x).astype("float64") for x in found), stream.get_state()
-
-    both(monkeypatch, generator, run)
-
-
-def test_numbers_that_are_no_chances_are_refused() -> None:
-    with pytest.raises(RuntimeError, match="Expected p_in >= 0"):
-        generator.bernoulli_each(Stream(0), np.array([0.5, math.nan], np.float32), np.float32)

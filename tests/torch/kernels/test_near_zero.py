@@ -7,7 +7,26 @@ import pytest
 
 from autograph_cli.torch._kernels import cpu, near_zero
 
-EDGES = [0.0, -0.0, 1, -1, -2, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3e38, 88.7, 88.8, 104, -104, -17, 2.0**-26, -1e-8]
+EDGES = [
+    0.0,
+    -0.0,
+    1,
+    -1,
+    -2,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e-40,
+    -1e-40,
+    3e38,
+    88.7,
+    88.8,
+    104,
+    -104,
+    -17,
+    2.0**-26,
+    -1e-8,
+]
 KERNELS = {"log1p": cpu.log1p, "expm1": cpu.expm1}
 
 

@@ -1,0 +1,179 @@
+"""Compiled kernels of whole arrays give the bits that NumPy's give: folds, orders, matrices, random numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograph_cli.torch._compiled import compiled
+from autograph_cli.torch._core import generator
+from autograph_cli.torch._core.stream import Stream
+from autograph_cli.torch._kernels import counting, cpu, lapack, order_statistics, reduction, shapes
+from tests.torch.kernels.compared import KINDS, both, numbers, odd, spread_out
+
+pytestmark = pytest.mark.skipif(
+    compiled("_kernels.fast_convolution") is None, reason="the package was installed without its compiled modules"
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd, lambda *of: spread_out(numbers(*of))])
+@pytest.mark.parametrize(
+    "shape",
+    [(1,), (7,), (300,), (4, 4), (64, 64), (3, 1), (1, 9), (5, 130), (2, 3, 40), (2, 3, 5, 7), (0, 3), (90, 100)],
+)
+def test_reductions(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
+    a = make(kind, *shape)
+    dims = [
+        None,
+        *((d,) for d in range(-1, a.ndim)),
+        tuple(range(a.ndim)),
+        tuple(range(a.ndim))[-2:],
+        (0, a.ndim - 1)[: a.ndim],
+    ]
+    cases = [(d, keep) for d in dims for keep in (False, True)]
+
+    def run() -> Any:
+        return (
+            *map(
+                np.asarray,
+                (
+                    *(cpu.sum(a, *case) for case in cases),
+                    *(cpu.mean(a, *case) for case in cases),
+                    *(cpu.var(a, d, correction, keep) for d, keep in cases for correction in (0, 1, 1.5, 400)),
+                    *(cpu.std(a, d, 1, keep) for d, keep in cases),
+                    *(cpu.vector_norm(a, 2, *case) for case in cases),
+                ),
+            ),
+        )
+
+    both(monkeypatch, reduction, run)
+
+
+def with_zeros(kind: str, *shape: int) -> Any:
+    """Few numbers, many times, with zeros of both signs among them."""
+    made = np.random.default_rng(5).integers(-2, 3, shape).astype(kind)
+    return made * np.random.default_rng(6).choice([1, -1], shape).astype(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [numbers, odd, with_zeros, lambda *of: spread_out(odd(*of))])
+@pytest.mark.parametrize("shape", [(1,), (5,), (130,), (4, 4), (64, 64), (3, 1), (40, 1), (2, 3, 40), (3, 700), (6, 0)])
+def test_elements_by_their_order(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
+    a = make(kind, *shape)
+    dims = [d for d in range(a.ndim) if a.shape[d]]
+
+    def run() -> Any:
+        return (
+            *map(
+                np.asarray,
+                (
+                    *(each for d in range(a.ndim) for down in (False, True) for each in cpu.sort(a, d, down)),
+                    *(each for d in dims for keep in (False, True) for each in cpu.max_dim(a, d, keep)),
+                    *(each for d in dims for keep in (False, True) for each in cpu.min_dim(a, d, keep)),
+                    *(each for d in dims for keep in (False, True) for each in cpu.median_dim(a, d, keep)),
+                    *(each for d in dims for k in (1, a.shape[d]) for each in cpu.kthvalue(a, k, d, False)),
+                    cpu.median(a),
+                ),
+            ),
+        )
+
+    both(monkeypatch, order_statistics, run, reduction, shapes)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "int64", "int32"])
+@pytest.mark.parametrize("make", [odd, with_zeros, lambda kind, *of: spread_out(with_zeros(kind, *of))])
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (30, 40), (2, 3, 700), (0, 3)])
+def test_different_elements(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
+    a = make("float64", *shape) if shape else np.float64(3)
+    a = np.asarray((np.nan_to_num(a) + 0.0).clip(-1e6, 1e6).astype(kind))
+    both(monkeypatch, counting, lambda: counting.unique(cpu, a, None))
+    assert counting.unique(cpu, np.array([0.0, -0.0, math.nan, math.nan]), None)[2].tolist() == [2, 1, 1]
+
+
+# ---------------------------------------------------------------- matrices
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "shape", [(4, 4), (3, 5), (5, 3), (1, 1), (2, 3, 6, 4), (70, 70), (150, 40), (0, 3), (2, 0, 0)]
+)
+@pytest.mark.parametrize("lay", [np.asarray, spread_out, lambda a: np.swapaxes(a.copy(), -1, -2)])
+def test_factors_of_matrices(monkeypatch: Any, kind: str, shape: Any, lay: Any) -> None:
+    a = lay(numbers(kind, *shape))
+    before = a.copy()
+    both(
+        monkeypatch,
+        lapack,
+        lambda: (*cpu.lu_factor(a), *map(np.ascontiguousarray, cpu.linalg_lu(a)), *cpu.linalg_qr(a)),
+    )
+    assert np.array_equal(a, before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 1)])
+@pytest.mark.parametrize("n", [1, 4, 70])
+def test_systems_of_matrices(monkeypatch: Any, kind: str, batch: Any, n: int) -> None:
+    a, right = numbers(kind, *batch, n, n), numbers(kind, *batch, n, 3, seed=1)
+    a, wide = a @ np.swapaxes(a, -1, -2) + 4 * np.eye(n, dtype=kind), spread_out(right)
+    others = [(low, b) for low in (a, np.swapaxes(a, -1, -2)) for b in (right, wide, right[..., :1], right[..., :0])]
+
+    def run() -> Any:
+        return (
+            *(cpu.linalg_solve_triangular(m, b, up, True, unit) for m, b in others for up in (0, 1) for unit in (0, 1)),
+            *(cpu.cholesky_solve(b, m) for m, b in others),
+            cpu.linalg_solve_triangular(a, numbers(kind, n, 2), True),
+            *cpu.linalg_cholesky_ex(a),
+            *cpu.linalg_cholesky_ex(spread_out(a), True),
+            *cpu.linalg_cholesky_ex(a * np.linspace(1, -1, math.prod(batch), dtype=kind).reshape((*batch, 1, 1))),
+        )
+
+    both(monkeypatch, lapack, run)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_matrices_without_factors(monkeypatch: Any, kind: str) -> None:
+    a, missing = np.zeros((3, 3), kind), odd(kind, 6, 6)
+
+    def run() -> Any:
+        return (
+            *cpu.linalg_cholesky_ex(-np.eye(3, dtype=kind)),
+            *cpu.linalg_lu(a),
+            *cpu.lu_factor(missing),
+            *cpu.linalg_qr(a),
+        )
+
+    both(monkeypatch, lapack, run)
+
+
+# ---------------------------------------------------------------- random numbers
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 8), (17,), (4, 8), (31,), (5, 1001), (0, 3)])
+def test_random_numbers(monkeypatch: Any, kind: str, shape: Any) -> None:
+    def run() -> Any:
+        stream, dtype = Stream(7), generator.BFLOAT16 if kind == "bfloat16" else np.dtype(kind)
+        bounds = ((0.0, 1.0), (-0.3, 0.7), (2.0, 2.0))
+        spreads = ((0.0, 1.0), (0.0, 2.5), (1.5, 1.0), (-3.0, 0.1), (0.0, 0.0))
+        chance = generator.uniform(stream, shape, dtype)
+        found = (
+            *(generator.uniform(stream, shape, dtype, low, high) for low, high in bounds),
+            *(generator.normal(stream, shape, dtype, mean, std) for mean, std in spreads),
+            generator.normal(stream, shape, dtype, 0.5, 2.0, serially=True),
+            generator.bernoulli(stream, shape, dtype, 0.3),
+            generator.bernoulli(stream, shape, np.bool_, 0.3),
+            generator.bernoulli_each(stream, chance, dtype),
+            generator.bernoulli_each(stream, chance[..., ::2] if shape else chance, dtype),
+        )
+        return *(np.asarray(x).astype("float64") for x in found), stream.get_state()
+
+    both(monkeypatch, generator, run)
+
+
+def test_numbers_that_are_no_chances_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="Expected p_in >= 0"):
+        generator.bernoulli_each(Stream(0), np.array([0.5, math.nan], np.float32), np.float32)
