@@ -23,6 +23,7 @@ from autograph_cli.torch._kernels import (
     losses,
     near_zero,
     normalization,
+    order_statistics,
     pointwise,
     pooling,
     recurrent,
