@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import Array
 from .._compiled import compiled
 from ._series import ARTANH_ERF
-from .blockwise import by_blocks
+from .blockwise import BLOCK, by_blocks
 
 _fast: Any = compiled("_kernels.fast_pointwise")
 _special: Any = compiled("_kernels.fast_special")
@@ -35,6 +35,7 @@ _ERF = _erf_table()
 _ERF_BY_POINT = np.ascontiguousarray(_ERF.T)
 _NARROW = tuple(map(np.float32, ARTANH_ERF))
 _NARROW_ARRAY = np.array(_NARROW)
+_ROOT = math.sqrt(2 / math.pi)
 _FAR = np.float32(4)
 """Beyond it erf is 1 in float32."""
 
@@ -91,6 +92,8 @@ class Gaussian:
         return found
 
     def gelu(self, a: Array, approximate: str = "none") -> Any:
+        if _fast and a.size <= BLOCK and _fast.fits(a):
+            return self._gelu_tanh(a) if approximate == "tanh" else self._gelu(a)
         return self._in_float(self._gelu_tanh if approximate == "tanh" else self._gelu, a)
 
     def gelu_backward(self, grad: Array, a: Array, approximate: str = "none") -> Any:
@@ -135,11 +138,11 @@ class Gaussian:
     def _gelu_inner(self, a: Array) -> Any:
         """The tanh that stands for the error function."""
         if _fast and _fast.fits(a):
-            inner = _fast.gelu_inner(a, p=math.sqrt(2 / math.pi) * 0.044715, q=math.sqrt(2 / math.pi))
+            inner = _fast.gelu_inner(a, p=_ROOT * 0.044715, q=_ROOT)
             return self.xp.tanh(inner, out=inner)
         inner = a * a
-        inner *= self.number(math.sqrt(2 / math.pi) * 0.044715, a)
-        inner += self.number(math.sqrt(2 / math.pi), a)
+        inner *= self.number(_ROOT * 0.044715, a)
+        inner += self.number(_ROOT, a)
         inner *= a
         return self.xp.tanh(inner, out=inner)
 
@@ -156,11 +159,11 @@ class Gaussian:
         one, half = self.number(1, a), self.number(0.5, a)
         t = self._gelu_inner(a)
         if _fast and _fast.fits(grad, a):
-            p, q = math.sqrt(2 / math.pi) * 3 * 0.044715, math.sqrt(2 / math.pi)
+            p, q = _ROOT * 3 * 0.044715, _ROOT
             return _fast.gelu_tanh_backward(grad, a, t, p, q, t)
         slope = a * a
-        slope *= self.number(math.sqrt(2 / math.pi) * 3 * 0.044715, a)
-        slope += self.number(math.sqrt(2 / math.pi), a)
+        slope *= self.number(_ROOT * 3 * 0.044715, a)
+        slope += self.number(_ROOT, a)
         slope *= a
         slope *= one - t * t
         slope += t

@@ -93,6 +93,8 @@ class Random:
     bernoulli__float = bernoulli_p = _filling(samplers.bernoulli)
 
     def bernoulli(self, p: Array, generator: Any) -> Any:
+        if p.__class__ is not Meta:
+            return samplers.bernoulli_each(stream_of(generator), p, p.dtype)[()]
         return _each_element(lambda x: samplers.bernoulli_each(stream_of(generator), x, x.dtype)[()], p)
 
     def bernoulli__Tensor(self, a: Array, p: Array, generator: Any) -> Any:
@@ -104,6 +106,8 @@ class Random:
         return _each_element(draw, chances.transpose(order)).transpose(np.argsort(order).tolist())
 
     def normal(self, mean: Any, std: Any, generator: Any) -> Any:
+        if mean.__class__ is not Meta and std.__class__ is not Meta:
+            return _normal_around(mean, std, generator)
         return _each_element(lambda m, s: _normal_around(m, s, generator), mean, std)
 
     def _standard_gamma(self, a: Array, generator: Any) -> Any:
