@@ -43,6 +43,8 @@ def set_threads(number: int) -> None:
     library = _library()
     if library is not None:
         library.scipy_openblas_set_num_threads64_(number)
+
+
 @functools.cache
 def _told() -> bool:
     """Whether the compiled calls know where the routines are."""

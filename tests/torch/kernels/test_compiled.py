@@ -19,7 +19,6 @@ from autograph_cli.torch._kernels import (
     gaussian,
     indexing,
     linear,
-    lapack,
     losses,
     near_zero,
     normalization,
