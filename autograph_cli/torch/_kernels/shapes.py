@@ -17,7 +17,7 @@ from .selection import follows, largest_few, ordered, ranks, rejoined
 
 _fast: Any = compiled("_kernels.fast_order")
 _joining: Any = compiled("_kernels.fast_joining")
-_positions: Any = compiled("_kernels.fast_indexing")
+_triangles: Any = compiled("_kernels.fast_indexing")
 MANY = 1 << 10
 """Elements from which the largest few are found without sorting all."""
 
@@ -292,12 +292,12 @@ class Shapes:
         return self.xp.concatenate((self.slice(a, dim, start, n, 1), self.slice(a, dim, 0, start, 1)), axis=dim)
 
     def tril(self, a: Array, diagonal: int = 0) -> Any:
-        if _positions and (made := _positions.triangle(a, diagonal, True)) is not None:
+        if _triangles and (made := _triangles.triangle(a, diagonal, True)) is not None:
             return made
         return self.xp.where(self.below(a.shape, diagonal), a, a.dtype.type(0))
 
     def triu(self, a: Array, diagonal: int = 0) -> Any:
-        if _positions and (made := _positions.triangle(a, diagonal, False)) is not None:
+        if _triangles and (made := _triangles.triangle(a, diagonal, False)) is not None:
             return made
         return self.xp.where(self.below(a.shape, diagonal - 1), a.dtype.type(0), a)
 
