@@ -34,10 +34,8 @@ class Activation:
 
     @widened
     def silu(self, a: Array) -> Any:
-        if _fast and _fast.fits(a):
-            power = self.xp.negative(a)
-            self.xp.exp(power, out=power)
-            return _fast.silu(a, power, out=power)
+        if _fast and (found := _fast.swish(a)) is not None:
+            return found
         return a * self.sigmoid(a)
 
     @widened

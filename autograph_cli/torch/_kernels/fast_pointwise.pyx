@@ -165,6 +165,26 @@ def _logistic(cnp.ndarray a, cnp.ndarray out):
     return out
 
 
+def swish(a):
+    """a / (1 + exp(-a)); None of what is not in one piece."""
+    if kind_of(a) < 0 or not cnp.PyArray_NDIM(<cnp.ndarray>a):
+        return None
+    cdef cnp.ndarray out = PyArray_NewLikeArray(<cnp.ndarray>a, cnp.NPY_CORDER, NULL, 0)
+    cdef Count n = cnp.PyArray_SIZE(out)
+    cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef void *to = cnp.PyArray_DATA(out)
+    cdef const Pass *row = pass_of("silu")
+    with nogil:
+        run_rows(pass_of("negative"), <cnp.ndarray>a, out)
+    exponential(out, out)
+    with nogil:
+        if cnp.PyArray_TYPE(out) == cnp.NPY_FLOAT:
+            row.narrow(<float *>source, <float *>to, <float *>to, <float *>to, 0, 0, n)
+        else:
+            row.wide(<double *>source, <double *>to, <double *>to, <double *>to, 0, 0, n)
+    return out
+
+
 cdef const Pass *pass_of(const char *name) noexcept nogil:
     cdef int i = 0
     while strcmp(PASSES[i].name, name):

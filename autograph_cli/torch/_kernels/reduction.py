@@ -203,12 +203,12 @@ class Reduction:
     def amax(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a.copy()[()]
-        return a.max(dim, keepdims=keepdim)
+        return self.xp.maximum.reduce(a, axis=dim, keepdims=keepdim)
 
     def amin(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a.copy()[()]
-        return a.min(dim, keepdims=keepdim)
+        return self.xp.minimum.reduce(a, axis=dim, keepdims=keepdim)
 
     def count_nonzero(self, a: Array, dim: Any) -> Any:
         found = self.xp.count_nonzero(a, axis=(dim or None) if a.ndim else None)

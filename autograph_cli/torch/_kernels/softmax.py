@@ -93,7 +93,8 @@ class Softmax:
         if _passes and _passes.fits(a):
             scaled = self.xp.exp(a if beta == 1 else a * self.number(beta, a))
             self.log_of_one_more(scaled, scaled)
-            return _passes.softplus(a, scaled, p=beta, q=self.held(threshold, a), out=scaled)
+            most = threshold if -65504 <= threshold <= 65504 else self.held(threshold, a)
+            return _passes.softplus(a, scaled, p=beta, q=most, out=scaled)
         scaled = a if beta == 1 else a * self.number(beta, a)
         low = self.log_of_one_more(self.xp.exp(scaled))
         return self.where(scaled > self.held(threshold, a), a, low if beta == 1 else low / self.number(beta, a))

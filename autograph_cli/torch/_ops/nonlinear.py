@@ -353,7 +353,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
-    if input.requires_grad and thread_state.grad and input.dtype.is_complex:
+    if input._raw.dtype.kind == "c" and input.requires_grad and thread_state.grad:
         raise RuntimeError("silu does not support automatic differentiation for outputs with complex dtype.")
     return _apply(silu_op, silu_op, input, inplace=inplace)
 
