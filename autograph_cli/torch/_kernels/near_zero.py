@@ -57,7 +57,7 @@ def _expm1(a: Array) -> Any:
         t *= r
         t += 1.0 / math.factorial(n)
     t *= r
-    scale = np.ldexp(1.0, np.where(k == k, k, 0.0).astype(np.int32))
+    scale = (np.where(k == k, k, 0.0).astype(np.int64) + 1023 << 52).view(np.float64)
     return np.copysign(scale * t + (scale - 1.0), x).astype(np.float32)
 
 
