@@ -9,6 +9,7 @@ from .._compiled import compiled
 from .half_precision import widened
 
 _fast: Any = compiled("_kernels.fast_pointwise")
+_special: Any = compiled("_kernels.fast_special")
 
 
 class Activation:
@@ -58,10 +59,8 @@ class Activation:
         return self.log_of_one_more(power, power)
 
     def _tanh_softplus(self, a: Array) -> Any:
-        if _fast and _fast.fits(a):
-            low = self._log_of_power(a)
-            _fast.softplus_sum(a, low, out=low)
-            return self.xp.tanh(low, out=low)
+        if _special and (found := _special.tanh_softplus(a)) is not None:
+            return found
         return self.xp.tanh(self.xp.maximum(a, self.number(0, a)) + self.log_of_one_more(self.xp.exp(-self.xp.abs(a))))
 
     @widened
@@ -176,11 +175,8 @@ class Activation:
     @widened
     def log_sigmoid_forward(self, a: Array) -> Any:
         """The logarithm of the sigmoid, and exp(-|x|) for the way back."""
-        if _fast and _fast.fits(a):
-            power = _fast.minus_size(a)
-            self.xp.exp(power, out=power)
-            low = self.log_of_one_more(power)
-            return _fast.log_sigmoid(a, low, out=low), power
+        if _special and (found := _special.log_sigmoid(a)) is not None:
+            return found
         power = self.xp.exp(-self.xp.abs(a))
         return self.xp.minimum(a, self.number(0, a)) - self.log_of_one_more(power), power
 

@@ -58,8 +58,6 @@ cdef extern from *:
     PASS(addcmul, out[i] = a[i] + b[i] * c[i] * p;)
     /* -|x|, and what follows the logarithm b of 1 + exp(-|x|) */
     PASS(minus_size, out[i] = a[i] < 0 ? a[i] : -a[i];)
-    PASS(log_sigmoid, out[i] = (a[i] < 0 ? a[i] : 0) - b[i];)
-    PASS(softplus_sum, out[i] = (a[i] > 0 ? a[i] : 0) + b[i];)
     /* c: the target */
     PASS(logits_loss, out[i] = (one - c[i]) * a[i] - ((a[i] < 0 ? a[i] : 0) - b[i]);)
     PASS(smooth_l1, real size = a[i] - b[i]; size = size > 0 ? size : 0 - size;
@@ -97,8 +95,8 @@ cdef extern from *:
     static const Pass PASSES[] = {ROW(threshold_backward), ROW(tanh_backward), ROW(sigmoid_backward), ROW(leaky_relu), ROW(prelu),
         ROW(elu_low), ROW(elu), ROW(softplus), ROW(negative), ROW(sigmoid), ROW(silu), ROW(silu_backward), ROW(gelu_inner),
         ROW(gelu_tanh), ROW(gelu_tanh_backward), ROW(artanh_erf), ROW(square_scaled), ROW(gelu_backward), ROW(sign), ROW(clamp),
-        ROW(hardsigmoid), ROW(hardswish), ROW(lerp), ROW(lerp_back), ROW(addcmul), ROW(minus_size), ROW(log_sigmoid),
-        ROW(softplus_sum), ROW(logits_loss), ROW(smooth_l1), ROW(huber), {NULL}};
+        ROW(hardsigmoid), ROW(hardswish), ROW(lerp), ROW(lerp_back), ROW(addcmul), ROW(minus_size),
+        ROW(logits_loss), ROW(smooth_l1), ROW(huber), {NULL}};
     """
     void choose_f(const cnp.npy_bool *, const float *, Count, const float *, float *, Count) noexcept nogil
     void choose_d(const cnp.npy_bool *, const double *, Count, const double *, double *, Count) noexcept nogil

@@ -10,6 +10,7 @@ from .half_precision import widened
 
 _fast: Any = compiled("_kernels.fast_rows")
 _passes: Any = compiled("_kernels.fast_pointwise")
+_special: Any = compiled("_kernels.fast_special")
 
 
 class Softmax:
@@ -90,11 +91,17 @@ class Softmax:
 
     @widened
     def softplus(self, a: Array, beta: Any = 1, threshold: Any = 20) -> Any:
+        if (
+            _special
+            and beta == 1
+            and -65504 <= threshold <= 65504
+            and (found := _special.softplus(a, threshold)) is not None
+        ):
+            return found
         if _passes and _passes.fits(a):
-            scaled = self.xp.exp(a if beta == 1 else a * self.number(beta, a))
+            scaled = self.xp.exp(a * self.number(beta, a))
             self.log_of_one_more(scaled, scaled)
-            most = threshold if -65504 <= threshold <= 65504 else self.held(threshold, a)
-            return _passes.softplus(a, scaled, p=beta, q=most, out=scaled)
+            return _passes.softplus(a, scaled, p=beta, q=self.held(threshold, a), out=scaled)
         scaled = a if beta == 1 else a * self.number(beta, a)
         low = self.log_of_one_more(self.xp.exp(scaled))
         return self.where(scaled > self.held(threshold, a), a, low if beta == 1 else low / self.number(beta, a))
