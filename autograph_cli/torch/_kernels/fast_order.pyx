@@ -17,6 +17,8 @@ ctypedef cnp.int64_t Index
 
 cdef enum:
     FEW = 32
+    MANY = 4096  # elements: of more NumPy's own code is faster, which compares several at once
+    LONG = 256  # likewise of rows of which one element is looked for
 
 
 cdef void run_along(const real *a, real *out, Count rows, Count n, bint product) noexcept nogil:
@@ -238,6 +240,8 @@ def kth(a, Count k, bint keepdim, bint stable):
         return None
     cdef int last = cnp.PyArray_NDIM(<cnp.ndarray>a) - 1, kind = kind_of(a)
     cdef cnp.npy_intp n = cnp.PyArray_DIM(<cnp.ndarray>a, last), rows = cnp.PyArray_SIZE(<cnp.ndarray>a) // n
+    if n > LONG and cnp.PyArray_SIZE(<cnp.ndarray>a) > MANY:
+        return None
     cdef cnp.ndarray positions = without(a, last, keepdim, cnp.NPY_INT64), values = without(a, last, keepdim, kind)
     cdef cnp.ndarray between = cnp.PyArray_EMPTY(1, &n, kind, 0)
     cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
@@ -289,6 +293,8 @@ def extremes(a, int dim, bint keepdim, bint largest):
             before *= cnp.PyArray_DIM(<cnp.ndarray>a, d)
         elif d > dim:
             behind *= cnp.PyArray_DIM(<cnp.ndarray>a, d)
+    if behind == 1 and cnp.PyArray_SIZE(<cnp.ndarray>a) > MANY:
+        return None
     cdef Count n = cnp.PyArray_DIM(<cnp.ndarray>a, dim)
     cdef cnp.ndarray positions = without(a, dim, keepdim, cnp.NPY_INT64), values = without(a, dim, keepdim, kind)
     cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
@@ -434,6 +440,8 @@ def unique(a):
     if not cnp.PyArray_CheckExact(a) or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>a):
         return None
     if cnp.PyArray_TYPE(<cnp.ndarray>a) not in (cnp.NPY_FLOAT, cnp.NPY_DOUBLE, cnp.NPY_INT64):
+        return None
+    if cnp.PyArray_SIZE(<cnp.ndarray>a) > MANY:
         return None
     cdef cnp.npy_intp n = cnp.PyArray_SIZE(<cnp.ndarray>a), many = 4 * n, different = 0
     cdef cnp.ndarray between = cnp.PyArray_EMPTY(1, &many, cnp.NPY_INT64, 0)
