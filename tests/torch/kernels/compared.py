@@ -53,7 +53,7 @@ def both(monkeypatch: Any, module: Any, run: Callable[[], Any], *others: Any) ->
     with np.errstate(all="ignore"):
         found = run()
         for each in (module, *others):
-            for name in ("_fast", "_joining", "_passes", "_triangles", "_special"):
+            for name in ("_fast", "_joining", "_passes", "_rows", "_special", "_triangles"):
                 monkeypatch.setattr(each, name, None, raising=False)
         wanted = run()
     same(found, wanted)

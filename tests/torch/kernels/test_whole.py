@@ -14,7 +14,7 @@ from autograph_cli.torch import _kernels
 from autograph_cli.torch._core import device_dispatch
 from autograph_cli.torch._core.op_namespace import table
 from autograph_cli.torch._kernels import cpu
-from tests.torch.kernels.test_compiled import KINDS, numbers, odd, same, spread_out
+from tests.torch.kernels.compared import KINDS, numbers, odd, same, spread_out
 
 pytestmark = pytest.mark.skipif(not cpu.whole, reason="the package was installed without its compiled modules")
 EPS = 1e-5
