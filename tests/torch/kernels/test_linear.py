@@ -1,9 +1,12 @@
-"""Products of matrices: turned round for BLAS, they are the same."""
+"""Products of matrices: turned round for BLAS, and by the compiled module, they are the same."""
+
+from typing import Any
 
 import numpy as np
 import pytest
 
-from autograph_cli.torch._kernels import cpu
+from autograph_cli.torch._kernels import cpu, linear
+from tests.torch.kernels.compared import KINDS, both, numbers, spread_out
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -20,3 +23,50 @@ def test_a_product_of_few_rows_with_a_transposed_matrix_is_turned(rows, turned, 
 @pytest.mark.parametrize("dtype", ["int64", "bool"])
 def test_what_has_no_blas_is_not_turned(dtype):
     assert not cpu._is_turned(np.ones((16, 512), dtype), np.ones((256, 512), dtype).T)
+
+
+FACTORS = [
+    (2, 2, 2),
+    (5, 3, 4),
+    (33, 64, 65),
+    (1, 4, 3),
+    (4, 1, 3),
+    (4, 3, 1),
+    (0, 3, 2),
+    (3, 0, 2),
+    (16, 512, 128),
+    (64, 200, 300),
+]
+
+
+def turned(a: Any) -> Any:
+    """The same matrix, column by column."""
+    return a.T.copy().T
+
+
+@pytest.mark.skipif(linear._fast is None, reason="the package was installed without its compiled modules")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rows, inner, columns", FACTORS)
+def test_products_of_matrices(monkeypatch: Any, kind: str, rows: int, inner: int, columns: int) -> None:
+    left, right = numbers(kind, rows, inner), numbers(kind, inner, columns, seed=1)
+    row, whole = numbers(kind, columns, seed=2), numbers(kind, rows, columns, seed=3)
+
+    def run() -> Any:
+        pairs = [(left, right), (turned(left), right), (left, turned(right)), (spread_out(left), right)]
+        pairs += [(left, spread_out(right))]
+        found = [cpu.mm(a, b) for a, b in pairs]
+        found += [cpu.addmm(added, a, b) for a, b in pairs for added in (row, whole, row[:1])]
+        return (*found, cpu.mm(left, left.T), cpu.mm(left.T, left), cpu.addmm(row, left, right, 2, 0.5))
+
+    both(monkeypatch, linear, run)
+
+
+def test_products_that_do_not_fit_are_refused() -> None:
+    for a, b in (
+        (numbers("float32", 2, 3), numbers("float32", 2, 3)),
+        (numbers("float32", 2), numbers("float32", 3, 2)),
+    ):
+        with pytest.raises(ValueError):
+            cpu.mm(a, b)
+    with pytest.raises(ValueError):
+        cpu.addmm(numbers("float32", 3), numbers("float32", 2, 2), numbers("float32", 2, 2))
