@@ -189,7 +189,8 @@ class Pooling:
             inside = [self.placed(table) for table in _inside(size, kernel, stride, padding, dilation, out)]
         shifts, corners = map(self.placed, _positions(size, kernel, stride, padding, dilation, out))
         places = self.xp.take(shifts, self._chosen(best, candidates, inside)) + corners
-        if best.dtype.kind == "f" and readable(best) and not best.all():  # of zeros the first one, with its sign
+        whole = best.__class__ is np.ndarray and best.all()  # a GPU is not asked
+        if best.dtype.kind == "f" and readable(best) and not whole:  # of zeros the first one, with its sign
             lead = best.shape[: -len(size)]
             flat = a.reshape(*lead, math.prod(size))
             best = self.xp.take_along_axis(flat, places.reshape(*lead, math.prod(out)), -1).reshape(best.shape)
