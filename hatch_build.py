@@ -1,4 +1,4 @@
-"""Builds the compiled modules of the engine (`*.pyx`) with the wheel.
+"""Builds the compiled modules (`*.pyx`) with the wheel.
 
 Without a C compiler, or with AUTOGRAPH_PURE=1, the wheel has none, which is said: the engine then runs on Python alone.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCES = "autograph_cli/torch"
+SOURCES = "autograph_cli"
 
 
 class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]

@@ -423,15 +423,17 @@ class Builtin:
 
     def _meet(self, node: Node) -> None:
         """Tell of a node that was made before there was a listener, and of all behind it."""
-        known, unseen, stack = self.known, {node._seq: node}, [node]
-        while stack:
-            for edge in stack.pop()._edges:
-                if edge is not None and (number := (behind := edge[0])._seq) not in known and number not in unseen:
+        known, unseen, met = self.known, {node._seq: node}, [node]
+        for there in met:  # grows while it is walked
+            for edge in there._edges:
+                if edge is not None and (number := (behind := edge[0])._seq) not in unseen and number not in known:
                     unseen[number] = behind
-                    stack.append(behind)
+                    met.append(behind)
+        earlier, ref = self.listener.earlier, weakref.ref
         for number in sorted(unseen):
             there = unseen[number]
-            if isinstance(there, AccumulateGrad):
+            cls = there.__class__
+            if cls is AccumulateGrad:
                 self.number(there)
                 continue
             outputs: list[Output | None] = []
@@ -439,11 +441,14 @@ class Builtin:
                 if edge is None:
                     outputs.append(None)
                 else:
-                    key = edge[0]._seq if edge[0]._seq in known else self.number(edge[0])
-                    outputs.append((key, edge[1]) if edge[1] else key)
-            following = tuple(outputs)
-            args = tuple([output for output in outputs if output is not None])
-            self.listener.earlier(number, weakref.ref(there), type(there), there._output_meta, following, args)
+                    behind, nr = edge
+                    key = behind._seq
+                    if key not in known:
+                        key = self.number(behind)
+                    outputs.append((key, nr) if nr else key)
+            following: Any = tuple(outputs)
+            args = tuple([output for output in outputs if output is not None]) if None in outputs else following
+            earlier(number, ref(there), cls, there._output_meta, following, args)
 
     def names(self, cls: type[Node]) -> tuple[str, str]:
         name, operation = cls.__name__, cls._operation

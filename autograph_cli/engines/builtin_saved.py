@@ -178,17 +178,24 @@ def saved(
     else:
         _, items, positions = looked
     found: list[Saved] = []
-    for position, (name, item, version) in enumerate(items):
+    copies = False
+    for name, item, version in items:
         if item.__class__ is list:
-            dtype, shape, storage, size = item[:4]
+            if len(item) == 4:
+                dtype, shape, storage, size = item
+            else:
+                dtype, shape, storage, size, _ = item
+                copies = True
             found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
-            if len(item) > 4 and len(looked) == 2 and position < len(cls._item_edges):
-                edges = list(cls._item_edges) if positions is None else positions[0]
-                edges[position] = item[4]
-                positions = edges, cls._item_results
         elif item is not None and (cls._operation is None or hasattr(cls, name)):
             found.append((name, None, as_given(item), 0, 0, 0))
-    return (*found, *_always(cls)), positions
+    if copies and len(looked) == 2:
+        edges = list(cls._item_edges)
+        for position, item in enumerate(looked[1][: len(edges)]):
+            if item.__class__ is list and len(item) > 4:
+                edges[position] = item[4]
+        positions = edges, cls._item_results
+    return tuple(found + list(always)) if (always := _always(cls)) else tuple(found), positions
 
 
 @functools.cache
@@ -259,9 +266,9 @@ def kept_outputs(
     ends = _own_ends(cls) if positions is None else _ends(cls, *positions)
     found: list[tuple[Output, int]] = []
     for name, dtype, _, storage, _, _ in kept:
-        if dtype is None or name not in ends:
+        if dtype is None or (end := ends.get(name)) is None:
             continue
-        edge, result = ends[name]
+        edge, result = end
         output: Output | None = None
         if result is not None:
             output = number, result

@@ -78,10 +78,11 @@ def to_dot(
         inside.write(dot, "", None)
     _stack(dot, scene)
     banded = bool(scene.bands)
+    add = dot.body.append
     for number, arrow in enumerate(scene.arrows):
         look = _line_look(arrow.label if labels else "", arrow.back, arrow.dashed, banded, arrow.keeps, arrow.wrong)
         tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
-        dot.body.append(f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n')
+        add(f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n')
     drawn = {box.id for box in scene.boxes} if scene.links else set()
     thin = {"dir": "none", "color": LINK, "penwidth": "0.6", "constraint": "false"}
     dot.body += [statement(f"{tail} -> {head}", thin) for tail, head in scene.links if {tail, head} <= drawn]
@@ -128,7 +129,11 @@ class _Inside:
         self.boxes: dict[tuple[str, int | None], list[Box]] = {}
         self.frames: dict[tuple[str, int | None], list[Frame]] = {}
         for box in scene.boxes:
-            self.boxes.setdefault((box.frame, box.band if scene.bands else None), []).append(box)
+            key = box.frame, box.band if scene.bands else None
+            if key in self.boxes:
+                self.boxes[key].append(box)
+            else:
+                self.boxes[key] = [box]
         for frame in scene.frames:
             self.frames.setdefault((frame.parent, frame.band if scene.bands else None), []).append(frame)
 
@@ -214,7 +219,7 @@ def _listed(attributes: dict[str, str]) -> list[str]:
 def _escaped(text: str) -> str:
     if "\\" in text or '"' in text:
         text = text.replace("\\", "\\\\").replace('"', '\\"')
-    return text.replace("\n", "\\n")
+    return text.replace("\n", "\\n") if "\n" in text else text
 
 
 def label_of(title: str, *below: str) -> str:

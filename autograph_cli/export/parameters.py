@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import OPERATIONS, parted
@@ -17,9 +18,10 @@ MARK = "• "
 
 def inline(scene: Scene) -> Scene:
     """The scene with each leaf that a single arrow joins to an operation written on that operation."""
-    boxes = {box.id: box for box in scene.boxes}
     leaves = {box.id for box in scene.boxes if box.style == "leaf"}
     near = [arrow for arrow in scene.arrows if arrow.tail in leaves or arrow.head in leaves]
+    ends = {end for arrow in near for end in (arrow.tail, arrow.head)}
+    boxes = {box.id: box for box in scene.boxes if box.id in ends}
     degree = Counter(end for arrow in near for end in (arrow.tail, arrow.head))
     moved: dict[str, list[tuple[Box, Arrow]]] = {}
     gone: set[str] = set()
@@ -40,7 +42,8 @@ def inline(scene: Scene) -> Scene:
 
 def inline_if_many(scene: Scene) -> Scene:
     """The same where there are so many operations that boxes for parameters would hide them."""
-    return inline(scene) if sum(box.style in OPERATIONS for box in scene.boxes) >= MANY else scene
+    operations = (box for box in scene.boxes if box.style in OPERATIONS)
+    return scene if next(islice(operations, MANY - 1, None), None) is None else inline(scene)
 
 
 def _with(box: Box, leaves: list[tuple[Box, Arrow]]) -> Box:

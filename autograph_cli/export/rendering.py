@@ -53,7 +53,7 @@ from autograph_cli.graph import (
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.marks import Mark, marks_of
-from autograph_cli.graph.names import told_apart, visible, visible_lines
+from autograph_cli.graph.names import told_apart, visible, visible_bytes
 from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.opened import inside_of, inside_words
 from autograph_cli.graph.quick import changed
@@ -235,7 +235,7 @@ class Format:
     def of(self, job: Job) -> bytes:
         """What the format makes; in a text nothing but the ends of lines cannot be printed."""
         made = self.make(job)
-        return made if isinstance(made, bytes) else visible_lines(made).encode()
+        return made if isinstance(made, bytes) else visible_bytes(made)
 
 
 PARAMETERS = {None: None, "inline": True, "boxes": False}

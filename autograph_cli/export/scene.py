@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from autograph_cli.export.labels import Labels, short
@@ -34,6 +34,10 @@ DETACH = "detach"
 NUMBER = "no shape: a single number"
 LONGEST_MARK = 60
 """Characters of a mark."""
+Use = tuple[int, int, int, int]
+"""A node, the position of one of its edges, the node that it leads to, and the output of that."""
+NUMBERS = frozenset(("values", "gradients"))
+"""The facts that may stand at arrows."""
 FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
 
@@ -209,29 +213,36 @@ class _Builder:
         self.pills = {position: f"r{number}" for number, position in enumerate(self.rooted)}
         self.detached = self._detached() if data else {}
         """What unnamed `detach` operations, which are drawn as arrows, were given."""
-        self.uses = self._uses()
-        several = {used for _, _, used, nr in self.uses if nr} | {number for number, nr in self.rooted if nr}
-        arrows = Counter((used, nr) for _, _, used, nr in self.uses)
-        arrows.update(self.rooted.keys())
-        self.labels = Labels(graph, data, several, shown, brief, arrows if flows else {})
-        self.band = self._bands()
-        self.repeated = self._repeated() - {node for node, _ in marks} if tags else set()
+        uses = self._uses()
+        several = {used for _, _, used, nr in uses if nr} | {number for number, nr in self.rooted if nr}
+        flows = flows and not NUMBERS.isdisjoint(shown)
+        arrows = Counter([(used, nr) for _, _, used, nr in uses] if flows else ())
+        arrows.update(self.rooted.keys() if flows else ())
+        self.labels = Labels(graph, data, several, shown, brief, arrows)
+        self.keys = [f"n{number}" for number in range(len(graph))]
+        """The box of each node."""
+        self.band = self._bands(uses)
+        self.repeated = self._repeated(uses) - {node for node, _ in marks} if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
-        self.ends: dict[tuple[int, int], tuple[str, str, str]] = {}
+        self.ends: dict[int | tuple[int, int], tuple[str, str, str]] = {}
+        """What `_end` says, by the node of which it is output 0, or by node and output."""
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
 
     def scene(self, title: str) -> Scene:
         rooted = {number for number, _ in self.rooted}
-        for node in self.graph:
-            if node.id not in self.repeated and node.id not in self.detached:
-                self.boxes.append(self._box(node))
-            for nr in range(len(node.outputs)) if node.id in rooted else ():
-                if (node.id, nr) in self.rooted:
+        gone = self.repeated.union(self.detached)
+        for number, node in enumerate(self.graph):
+            if number not in gone:
+                style, name, subtitle, lines, tooltip = self.labels.of(node, self.rooted)
+                self.boxes.append(Box(self.keys[number], style, name, subtitle, lines, tooltip, self.band[number]))
+            for nr in range(len(node.outputs)) if number in rooted else ():
+                if (number, nr) in self.rooted:
                     self._pill(node, nr)
         tags = {number: self._tag(self.graph.nodes[number]) for number in self.repeated}
-        for node in self.graph:
-            self._edges(node, tags)
+        for number, node in enumerate(self.graph):
+            if number not in self.detached:
+                self._edges(number, node.args if self.data else node.next, tags)
         if "saved" in self.labels.shown:
             self._kept()
         self._marked()
@@ -272,8 +283,8 @@ class _Builder:
             return ()
         return tuple((f"n{node.id}", f"n{node.parent}") for node in self.graph if node.parent is not None)
 
-    def _uses(self) -> list[tuple[int, int, int, int]]:
-        """(user, position among its edges, used node, its output), for every edge that is drawn."""
+    def _uses(self) -> list[Use]:
+        """Every edge that is drawn."""
         return [
             (node.id, position, edge.node, edge.nr)
             for node in self.graph
@@ -305,11 +316,11 @@ class _Builder:
             edge = self.detached[edge.node]
         return edge
 
-    def _bands(self) -> list[int]:
+    def _bands(self, uses: Sequence[Use]) -> list[int]:
         """The band of each node: twice its order, one more for an order-0 node that was made from derivatives."""
         if not any(node.order for node in self.graph):
             return [0] * len(self.graph)
-        edges = [(user, used) for user, _, used, _ in self.uses]
+        edges = [(user, used) for user, _, used, _ in uses]
         bands = [2 * node.order for node in self.graph]
         height = heights(len(bands), edges)
         for user, used in sorted(edges, key=lambda edge: height[edge[0]]):
@@ -325,17 +336,18 @@ class _Builder:
                 bands[node.id] = max(bands[node.id], lowest.get(node.id, 0))
         return bands
 
-    def _repeated(self) -> set[int]:
+    def _repeated(self, uses: Sequence[Use]) -> set[int]:
         """Leaves and inputs whose edges would be long if they were drawn once: over many ranks, or into other bands."""
         users: dict[int, list[int]] = {}
-        for user, _, used, _ in self.uses:
-            if not self.graph.nodes[used].computes:
+        nodes = self.graph.nodes
+        for user, _, used, _ in uses:
+            if nodes[used].kind != "operation" and not nodes[used].computes:
                 users.setdefault(used, []).append(user)
-        repeated = Nesting(self.graph).scattered((user, used) for user, _, used, _ in self.uses)
+        repeated = Nesting(self.graph).scattered((user, used) for used, its in users.items() for user in its)
         several = {used: its for used, its in users.items() if len(its) > 1}
         if not several:
             return repeated
-        edges = [(used, user) if self.data else (user, used) for user, _, used, _ in self.uses]
+        edges = [(used, user) if self.data else (user, used) for user, _, used, _ in uses]
         row = rows_of(len(self.graph), edges, self.band, root_below=self.data)
         for used, its in several.items():
             rows = [row[user] for user in its]
@@ -344,10 +356,6 @@ class _Builder:
             if length > FAR:
                 repeated.add(used)
         return repeated
-
-    def _box(self, node: Node) -> Box:
-        label = self.labels.of(node, self.rooted)
-        return Box(f"n{node.id}", *label, self.band[node.id])
 
     def _pill(self, node: Node, nr: int) -> None:
         key = self.pills[node.id, nr]
@@ -376,26 +384,28 @@ class _Builder:
             self.boxes.append(Box(f"w{number}", "mark", short(words, LONGEST_MARK), band=band, small=True))
             self.arrows.append(Arrow(tail, f"w{number}", tooltip=visible(words), keeps=True, wrong=True))
 
-    def _edges(self, node: Node, tags: dict[int, tuple[Style, str, str]]) -> None:
-        if node.id in self.detached:
-            return
-        here, band, data = f"n{node.id}", self.band[node.id], self.data
-        for position, given in enumerate(node.args if data else node.next):
+    def _edges(self, number: int, edges: Iterable[Edge | None], tags: dict[int, tuple[Style, str, str]]) -> None:
+        """The arrows between a node and what it has edges to."""
+        here, band, data = self.keys[number], self.band[number], self.data
+        for position, given in enumerate(edges):
             if given is None:
                 continue
             edge = self._source(given) if self.detached else given
-            key = used, _ = edge.node, edge.nr
-            far, label, tooltip = self.ends[key] if key in self.ends else self._end(key)
+            used, nr = edge.node, edge.nr
+            far, label, tooltip = self.ends.get((used, nr) if nr else used) or self._end(used, nr)
             dashed = self.band[used] != band and order_of(self.band[used]) != order_of(band)
             if used in tags:
-                far = f"t{node.id}_{position}"
+                far = f"t{number}_{position}"
                 kind, title, tip = tags[used]
                 self.boxes.append(Box(far, kind, title, "", (), tip, band, True))
                 dashed = False
             if edge is not given:
                 label, dashed = f"{DETACH} {label}".rstrip(), True
             tail, head = (far, here) if data else (here, far)
-            self.arrows.append(self._arrow(tail, head, key, label, dashed, tooltip))
+            if self.labels.flows:
+                self.arrows.append(self._arrow(tail, head, (used, nr), label, dashed, tooltip))
+            else:
+                self.arrows.append(Arrow(tail, head, label, dashed, tooltip))
 
     def _arrow(self, tail: str, head: str, used: tuple[int, int], label: str, dashed: bool, tooltip: str) -> Arrow:
         """An arrow that stands for this output."""
@@ -408,14 +418,13 @@ class _Builder:
         names = node.outputs[0].names or ((node.op,) if node.op else self.labels.names[node.id])
         return node.kind, short(shown_name(names[0])), self.labels.tooltip(node)
 
-    def _end(self, key: tuple[int, int]) -> tuple[str, str, str]:
+    def _end(self, used: int, nr: int) -> tuple[str, str, str]:
         """The box of an output, and the label and the tooltip of an arrow that stands for it."""
-        used, nr = key
         node = self.graph.nodes[used]
-        tooltip = f"{self.labels.names[used][nr]}: {node.outputs[nr].type}"
-        box = self.pills.get(key) if self.data else None
-        end = box or f"n{used}", self.labels.type(node, nr), tooltip if self.data else f"gradient of {tooltip}"
-        self.ends[key] = end
+        tooltip = self.labels.told(node, nr)
+        box = self.pills.get((used, nr)) if self.data else None
+        end = box or self.keys[used], self.labels.type(node, nr), tooltip if self.data else f"gradient of {tooltip}"
+        self.ends[(used, nr) if nr else used] = end
         return end
 
 

@@ -205,9 +205,13 @@ def _is_alone(graph: Graph, edge: Edge, user: int) -> bool:
 
 def _changed(graph: Graph) -> Iterator[Mark]:
     """Recorded in-place changes of memory that an earlier node has saved for its backward."""
+    ops = {node.op for node in graph}
+    in_place = {op for op in ops if op.endswith("_") and not op.endswith("__")}
+    if not in_place:
+        return
     savers: dict[int, Node] = {}
     for node in graph:
-        if node.kind == "operation" and node.op.endswith("_") and not node.op.endswith("__") and node.args:
+        if node.kind == "operation" and node.op in in_place and node.args:
             given = node.args[0]
             storage = graph[given.node].outputs[given.nr].storage
             saver = None if storage is None else savers.get(storage)

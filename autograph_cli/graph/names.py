@@ -27,10 +27,17 @@ def visible(text: str) -> str:
 
 def visible_lines(text: str) -> str:
     """The text with its lines and tabs as they are, and everything else that cannot be printed as an escape."""
-    rest = text.encode("utf-8", "surrogatepass").translate(None, _PRINTED)  # of megabytes, quicker than text is
+    data = visible_bytes(text)
+    return text if len(data) == len(text) else data.decode()
+
+
+def visible_bytes(text: str) -> bytes:
+    """The same in UTF-8."""
+    data = text.encode("utf-8", "surrogatepass")
+    rest = data.translate(None, _PRINTED)  # of megabytes, quicker than text is
     if rest.decode("utf-8", "surrogatepass").isprintable():
-        return text
-    return "\n".join(["\t".join(map(visible, line.split("\t"))) for line in text.split("\n")])
+        return data
+    return "\n".join(["\t".join(map(visible, line.split("\t"))) for line in text.split("\n")]).encode()
 
 
 def quoted(name: str) -> str:
@@ -60,6 +67,9 @@ def output_names(graph: Graph) -> list[tuple[str, ...]]:
     primes = _Primes(graph, names)
     for node in graph.nodes:
         several = len(node.outputs) > 1
+        if not several and node.outputs and not node.outputs[0].names:
+            names.append((f"%{node.id}",))
+            continue
         row: list[str] = []
         for nr, output in enumerate(node.outputs):
             if not output.names:
@@ -117,6 +127,8 @@ def told_apart(graph: Graph) -> Graph:
                 if len(output.names) > 1:
                     further.add(node.id)
     again = {name for name, times in count.items() if times > 1}
+    if not again and not further:
+        return graph
     nodes = tuple([_without(node, count) if node.id in further else node for node in graph.nodes])
     if not again:
         return replace(graph, nodes=nodes)

@@ -79,7 +79,7 @@ class Nesting:
         users: dict[int, list[int]] = {}
         nodes = self.graph.nodes
         for user, used in uses:
-            if not nodes[used].computes and nodes[used].module and nodes[used].call is None:
+            if nodes[used].module and nodes[used].call is None and not nodes[used].computes:
                 users.setdefault(used, []).append(user)
         found = set()
         for used, its in users.items():

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import facts_of
-from autograph_cli.graph.names import output_names, quoted, visible
+from autograph_cli.graph.names import output_names, quoted, visible, visible_lines
 from autograph_cli.graph.records import Edge, Graph, Methods, Node, Pass, Root, Saved
 from autograph_cli.graph.saved_memory import kept_lines
 
@@ -47,7 +47,10 @@ def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ())
     if graph.passes:
         lines.append("passes")
         lines += [_pass_line(entry, names, details) for entry in graph.passes]
-    return "\n".join(map(visible, lines)) + "\n"
+    lines.append("")
+    text = "\n".join(lines)
+    plain = "\t" not in text and text.count("\n") == len(lines) - 1
+    return visible_lines(text) if plain else "\n".join(map(visible, lines))
 
 
 Methods.to_text = to_text

@@ -18,14 +18,15 @@ MANY = 4
 Targets = Callable[[Node], Iterable[Edge]]
 
 
-def backward_edges(node: Node) -> list[Edge]:
+def backward_edges(node: Node) -> Sequence[Edge]:
     """Where the node's backward sends gradients."""
-    return [edge for edge in node.next if edge is not None]
+    following = node.next
+    return following if all(following) else [edge for edge in following if edge is not None]  # type: ignore[return-value]
 
 
-def data_edges(node: Node) -> list[Edge]:
+def data_edges(node: Node) -> Sequence[Edge]:
     """The tensors that the operation was given; of an engine that does not tell, those with a gradient."""
-    return list(node.args) or backward_edges(node)
+    return node.args or backward_edges(node)
 
 
 def find_roots(graph: Graph, names: Iterable[str] | None = None) -> tuple[Root, ...]:
@@ -70,8 +71,8 @@ def forward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, data_edges)
 
-    def given(node: Node) -> list[Edge]:
-        return [] if _gathers(graph, node) else data_edges(node)
+    def given(node: Node) -> Sequence[Edge]:
+        return () if _gathers(graph, node) else data_edges(node)
 
     def before(node: Node) -> Iterable[Edge]:
         return given(node) if node.order == 0 else ()
@@ -161,15 +162,17 @@ def _gradient_part(graph: Graph, kept: Sequence[int], roots: tuple[Root, ...]) -
 
 def walk(graph: Graph, starts: Iterable[int], targets: Targets) -> list[int]:
     """The ids of what these nodes lead to, themselves included, in order."""
-    met = bytearray(len(graph.nodes))
+    nodes = graph.nodes
+    met = bytearray(len(nodes))
     stack = list(starts)
     for number in stack:
         met[number] = 1
     while stack:
-        for edge in targets(graph.nodes[stack.pop()]):
-            if not met[edge.node]:
-                met[edge.node] = 1
-                stack.append(edge.node)
+        for edge in targets(nodes[stack.pop()]):
+            number = edge.node
+            if not met[number]:
+                met[number] = 1
+                stack.append(number)
     return [number for number, flag in enumerate(met) if flag]
 
 
@@ -188,17 +191,20 @@ def take(
     args_of: Targets = lambda node: node.args,
 ) -> Graph:
     """These nodes under new ids; edges, parents and passes follow, and what leads outside is dropped."""
-    new = {old: number for number, old in enumerate(kept)}
     nodes = [graph.nodes[old] for old in kept] if nodes is None else nodes
-    passes = {old: number for number, old in enumerate(sorted({n.pass_id for n in nodes if n.pass_id is not None}))}
+    made_by = {node.pass_id for node in nodes}
+    passes = {old: number for number, old in enumerate(sorted(old for old in made_by if old is not None))}
 
     positions = [-1] * len(graph.nodes)
-    for old, number in new.items():
+    for number, old in enumerate(kept):
         positions[old] = number
 
     def moved(edge: Edge) -> Edge:
         position = positions[edge.node]
         return edge if position == edge.node else Edge(position, edge.nr)
+
+    def new(old: int) -> int | None:
+        return None if positions[old] < 0 else positions[old]
 
     every = len(kept) == len(graph.nodes)
 
@@ -206,25 +212,21 @@ def take(
         return tuple(edges) if every else tuple([moved(edge) for edge in edges if positions[edge.node] >= 0])
 
     def copied(number: int, node: Node) -> Node:
-        following = next_of(node)
-        backward = tuple(
-            following
-            if every
-            else [None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in following]
-        )
-        parent = None if node.parent is None else new.get(node.parent)
-        pass_id = None if node.pass_id is None else passes[node.pass_id]
+        following, args = next_of(node), args_of(node)
+        if not every:
+            following = [None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in following]
+            args = [moved(edge) for edge in args if positions[edge.node] >= 0]
         return Node(
             number,
             node.kind,
             node.name,
             node.op,
             node.outputs,
-            backward,
-            all_moved(args_of(node)),
+            tuple(following),
+            tuple(args),
             node.order,
-            parent,
-            pass_id,
+            None if node.parent is None else new(node.parent),
+            None if node.pass_id is None else passes[node.pass_id],
             node.source,
             node.module,
             node.saved,
@@ -234,16 +236,16 @@ def take(
         )
 
     def copied_pass(number: int, entry: Pass) -> Pass:
-        ran = tuple([new[old] for old in entry.ran if old in new])
-        shown = [position for position, edge in enumerate(entry.inputs) if edge.node in new]
+        ran = tuple([positions[old] for old in entry.ran if positions[old] >= 0])
+        shown = [position for position, edge in enumerate(entry.inputs) if positions[edge.node] >= 0]
         inputs = all_moved(entry.inputs[position] for position in shown)
         found = [entry.results[position] for position in shown] if entry.results else []
-        results = tuple([None if edge is None or edge.node not in new else moved(edge) for edge in found])
+        results = tuple([None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in found])
         return replace(entry, id=number, roots=all_moved(entry.roots), ran=ran, inputs=inputs, results=results)
 
     return Graph(
         tuple([copied(number, node) for number, node in enumerate(nodes)]),
-        tuple(replace(root, node=new[root.node]) for root in roots),
+        tuple(replace(root, node=positions[root.node]) for root in roots),
         tuple(copied_pass(number, graph.passes[old]) for old, number in passes.items()),
         graph.calls,
         kept,

@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any
 
 from autograph_cli.engines.protocol import Engine, Output, Saved as Kept, key_of, number_of
@@ -29,6 +30,9 @@ from autograph_cli.record.measures import Found
 from autograph_cli.record.modules import CallEvent
 from autograph_cli.record.saved_tensors import Versions, records, settle
 from autograph_cli.record.source_locations import Sources
+
+_number = itemgetter(0)
+"""The number of an event."""
 
 
 @dataclass(slots=True)
@@ -65,7 +69,10 @@ class _Edges(dict[Output | None, Edge | None]):
     """The edge to each output, one record for all that lead there; none to what is not in the graph."""
 
     def __init__(self, positions: Mapping[int, int], leaves: Mapping[int, int]) -> None:
-        super().__init__({None: None})
+        super().__init__(zip(positions, map(Edge, positions.values()), strict=True))
+        self[None] = None
+        for key in leaves:
+            self.pop(key, None)
         self.positions, self.leaves = positions, leaves
 
     def __missing__(self, output: Output | None) -> Edge | None:
@@ -90,16 +97,16 @@ class _Builder:
         starts += [key for entry in span.step.passes for key in entry.ran]
         first = {leaf: known[key].number for key, leaf in log.leaves.items() if key in known}
         every = [known[key] for key in closure(log, starts)]
-        self.events = sorted(every, key=lambda event: first.get(event.key, event.number))
-        self.ids = {event.key: position for position, event in enumerate(self.events)}
+        self.events = sorted(every, key=(lambda event: first.get(event[1], event[0])) if first else _number)
+        self.ids = {event[1]: position for position, event in enumerate(self.events)}
         self.edge = _Edges(self.ids, log.leaves).__getitem__
         makers = {entry.number: entry for entry in span.step.passes}
-        makers |= {event.made_by.number: event.made_by for event in self.events if event.made_by is not None}
+        makers |= {maker.number: maker for maker in {event.made_by for event in self.events} if maker is not None}
         self.passes = [makers[number] for number in sorted(makers)]
         self.pass_ids = {entry.number: position for position, entry in enumerate(self.passes)}
         self.static = self._static_names()
         numbers = {number for number, _ in self.static}
-        self.named = {event.key for event in self.events if event.number in numbers} if numbers else set()
+        self.named = {event[1] for event in self.events if event[0] in numbers} if numbers else set()
         self.named.update(log.names, log.borrowed)
         """The keys of what may have names."""
         self.plain: dict[int, tuple[OutputRecord, ...]] = {}
@@ -107,12 +114,12 @@ class _Builder:
         self.storages = self._storages()
         self.versions: Versions = {}
         self.described: dict[tuple[Any, str], tuple[Kind, str, str]] = {}
-        self.given = {self.storage_of[event.number] for event in self.events if event.number in self.storage_of}
+        self.given = {self.storage_of[event[0]] for event in self.events if event[0] in self.storage_of}
         self.calls = self._calls()
         self.call_ids = {call.serial: position for position, call in enumerate(self.calls)}
 
     def graph(self) -> Graph:
-        parents = [None if event.made_by is None else self._parent(event) for event in self.events]
+        parents = [None if event[9] is None else self._parent(event) for event in self.events]
         calls = list(map(self._call, self.events)) if self.calls else itertools.repeat(None)
         roots, passes = tuple(self._roots()), tuple(map(self._pass, self.passes))
         if self.at_last:
@@ -132,67 +139,71 @@ class _Builder:
         return self.ids.get(above.key) if above is not None and above.order < event.order else None
 
     def _edges(self, outputs: Iterable[Output]) -> tuple[Edge, ...]:
-        return tuple([edge for edge in map(self.edge, outputs) if edge is not None])
+        found = tuple(map(self.edge, outputs))
+        return found if all(found) else tuple([edge for edge in found if edge is not None])  # type: ignore[return-value]
 
     def _node(self, position: int, event: Event, parent: int | None, call: CallEvent | None) -> Node:
-        made_by, site = event.made_by, event.site
-        kind, name, op = self._described(event)
-        if event.kind == INPUT and event.op and not event.owner and not self._names(event, 0):
-            kind, name, op = "untracked", "", event.op  # drawn at random, or filled, and at once computed with
-        outputs = self._outputs(event)
-        args = self._edges(event.args)
-        same = event.next == event.args and len(args) == len(event.args)  # mostly: kept once
-        kept = self._kept(event)[0]
+        # Each field by its name takes twice as long: there may be a million.
+        _, key, what, _, cls, like, following, given, _, made_by, site, told, _, _, constants, plain, base = event
+        of_operation = what is OPERATION
+        kind, name, op = (of_operation and self.described.get((cls, told))) or self._described(event)
+        types = self.log.engine.types(cls, like) if of_operation else self._types(event)
+        if len(types) != 1 or key in self.named or base is not None:
+            outputs = self._outputs(event, types)
+        else:
+            outputs = self._output(types[0], self.storages.get(key))
+        args = self._edges(given)
+        same = (following is given or following == given) and len(args) == len(given)  # mostly: kept once
+        kept: Iterable[Kept] = self._kept(event)[0] if constants is not None or key in self.log.saved else ()
         if self.at_last:
-            self.log.saved.pop(event.key, None)
+            self.log.saved.pop(key, None)
         return Node(  # in the order of its fields: by name they take twice as long
             position,
             kind,
             name,
             op,
             outputs,
-            args if same else tuple(map(self.edge, event.next)),
+            args if same else tuple(map(self.edge, following)),
             args,
             0 if made_by is None else made_by.order,
             parent,
             None if made_by is None else self.pass_ids[made_by.number],
             None if site is None else self.sources.source(site),
-            self._owner(event) or ("" if call is None else call.about.path),
+            (not of_operation and self._owner(event)) or ("" if call is None else call.about.path),
             records(kept, self.log.engine.saved_type, self.versions, self.given) if kept else (),
             None if self.span.found is None else self._measured(event, len(outputs)),
             None if call is None else self.call_ids[call.serial],
-            () if event.plain is None else self._constants(event, kept),
+            () if plain is None else self._constants(event, kept),
         )
 
-    def _outputs(self, event: Event) -> tuple[OutputRecord, ...]:
-        key, types = event.key, self._types(event)
-        if len(types) != 1 or key in self.named or event.base is not None:
-            return tuple(
-                [
-                    OutputRecord(type_, self._names(event, nr), self.storages.get((key, nr) if nr else key))
-                    for nr, type_ in enumerate(types)
-                ]
-            )
-        (type_,) = types
-        if key in self.storages:
-            return (OutputRecord(type_, (), self.storages[key]),)
+    def _described(self, event: Event) -> tuple[Kind, str, str]:
+        """What `describe` says, which is the same of all operations of a class."""
+        found = describe(event, self.log.engine)
+        if event.kind is OPERATION:
+            self.described[event.cls, event.op] = found
+        elif event.kind == INPUT and event.op and not event.owner and not self._names(event, 0):
+            return "untracked", "", event.op  # drawn at random, or filled, and at once computed with
+        return found
+
+    def _outputs(self, event: Event, types: Iterable[TensorType]) -> tuple[OutputRecord, ...]:
+        key = event.key
+        return tuple(
+            [
+                OutputRecord(type_, self._names(event, nr), self.storages.get((key, nr) if nr else key))
+                for nr, type_ in enumerate(types)
+            ]
+        )
+
+    def _output(self, type_: TensorType, storage: int | None) -> tuple[OutputRecord, ...]:
+        """The only output of a node, without a name."""
+        if storage is not None:
+            return (OutputRecord(type_, (), storage),)
         if id(type_) not in self.plain:  # its record keeps it, so that its id stays its own
             self.plain[id(type_)] = (OutputRecord(type_),)
         return self.plain[id(type_)]
 
-    def _described(self, event: Event) -> tuple[Kind, str, str]:
-        """What `describe` says, which is the same of all operations of a class."""
-        if event.kind is not OPERATION:
-            return describe(event, self.log.engine)
-        key = event.cls, event.op
-        if key not in self.described:
-            self.described[key] = describe(event, self.log.engine)
-        return self.described[key]
-
     def _owner(self, event: Event) -> str:
         """The module that a leaf or an input belongs to, which may have been called only after its tensor was met."""
-        if event.kind is OPERATION:
-            return ""
         tensor = None if event.owner or event.kind not in (LEAF, INPUT) else event.ref()
         return event.owner if tensor is None else self.log.modules.owner(tensor)
 
@@ -216,7 +227,9 @@ class _Builder:
         """The calls of modules in which something of the graph was computed, and those around them, in order."""
         found: dict[int, CallEvent] = {}
         for event in self.events:
-            call = event.call if event.kind in (OPERATION, UNTRACKED) else None
+            call = event[12]
+            if call is None or event.kind not in (OPERATION, UNTRACKED):
+                continue
             while call is not None and call.serial not in found:
                 found[call.serial] = call
                 call = call.parent
@@ -282,7 +295,7 @@ class _Builder:
         """For variables of functions that returned: the last node that a line made has the name it assigns to."""
         last: dict[tuple[int, tuple[str | None, ...]], Event] = {}
         for event in self.events:
-            site = event.site
+            site = event[10]
             if site is None or event.made_by is not None:
                 continue
             line, names = self.sources.assigned(site)
@@ -309,15 +322,16 @@ class _Builder:
     def _storages(self) -> dict[Output, int]:
         """The memory in which outputs are that are kept for backward."""
         found: dict[Output, int] = {}
-        known, look = self.log.known, self.log.engine.kept_outputs
+        known, saved, look, storage_of = self.log.known, self.log.saved, self.log.engine.kept_outputs, self.storage_of
         for event in self.events:
-            kept, positions = self._kept(event)
-            if kept:
-                for output, storage in look(event.key, event.cls, event.next, kept, positions):
+            number = event[1]
+            if number in saved:
+                kept, positions = saved[number]
+                for output, storage in look(number, event[4], event[6], kept, positions):
                     if (key := output if output.__class__ is int else key_of(output)) in known:
                         found[output if number_of(output) else key] = storage
-            if self.storage_of and event.number in self.storage_of:
-                found[event.key] = self.storage_of[event.number]
+            if storage_of and event[0] in storage_of:
+                found[number] = storage_of[event[0]]
         return found
 
     def _kept(self, event: Event) -> tuple[tuple[Kept, ...], Any]:

@@ -135,15 +135,13 @@ def _of_tensors(frames: list[FrameType], tensors: Any, parameters: dict[str, Any
     for _, root in roots:
         recorder.log.engine.output(root)
     names.scan(recorder.log, spaces)
-    graph = _snapshot(recorder, roots)
-    recorder.log.clear()
-    return graph
+    return _snapshot(recorder, roots, at_last=True)
 
 
-def _snapshot(recorder: Recorder, roots: Pairs) -> Graph:
+def _snapshot(recorder: Recorder, roots: Pairs, *, at_last: bool = False) -> Graph:
     """The graph of these tensors with what its nodes keep, as far as no backward pass has freed it."""
     look(recorder.log, recorder.log.step)
-    return recorder.snapshot(dict(roots))
+    return recorder.snapshot(dict(roots), at_last=at_last)
 
 
 def _recorder(frames: list[FrameType]) -> Recorder:

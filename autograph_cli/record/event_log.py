@@ -34,6 +34,8 @@ from autograph_cli.record.source_locations import add_engine, script_frames, sit
 
 Names = dict[int, dict[int, list[str]]]
 _event = tuple.__new__
+_NOTHING_MORE = tuple(Event._field_defaults.values())[2:]
+"""What an event has after `args` of which no more is told."""
 _getframe = sys._getframe
 
 
@@ -200,8 +202,11 @@ class EventLog:
         args: tuple[Output, ...],
     ) -> None:
         """There is a node of which nothing was told when it was made."""
-        self.count += 1
-        self.add(Earlier(self.count, number, OPERATION, ref, cls, like, next, args))
+        self.count = count = self.count + 1
+        event = self.known[number] = _event(
+            Earlier, (count, number, OPERATION, ref, cls, like, next, args, *_NOTHING_MORE)
+        )
+        self.thread.step.events.append(event)
 
     def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:
         """A leaf goes by the number of the first node that added up its gradient."""

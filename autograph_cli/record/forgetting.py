@@ -28,8 +28,9 @@ def closure(log: EventLog, keys: Iterable[int]) -> set[int]:
     stack = list(met)
     while stack:
         event = known[stack.pop()]
-        following, args = event.next, event.args
-        for output in (*following, event.parent) if args is following else (*following, *args, event.parent):
+        following, args, parent = event[6], event[7], event[8]
+        hung_on = following if args is following else (*following, *args)
+        for output in hung_on if parent is None else (*hung_on, parent):
             if output is None:
                 continue
             key = output if output.__class__ is int else key_of(output)

@@ -16,7 +16,9 @@ def look(log: EventLog, step: StepLog) -> None:
     """Note what the living nodes of a step keep, before a backward pass frees it, as far as it was not noted yet."""
     known = log.known
     events = [event for event in step.events if event[2] is OPERATION]
-    used: set[Any] = set().union(*[event[6] for event in events], *[event[7] for event in events])
+    used: set[Any] = set().union(
+        *[event[6] for event in events], *[event[7] for event in events if event[7] is not event[6]]
+    )
     used.difference_update([event[1] for event in events], (None,))
     outer = {output if output.__class__ is int else output[0] for output in used}
     step.outer |= outer
@@ -53,8 +55,9 @@ def _settle(log: EventLog, looks: Sequence[Look]) -> dict[int, int]:
         for event, kept in zip(events, found, strict=True):
             if kept is not None:
                 saved = read(event[4], kept, storages, start)  # in any case: it numbers the storages
-                if event[1] in known:
-                    log.saved.setdefault(event[1], saved)
+                key = event[1]
+                if key in known and key not in log.saved:
+                    log.saved[key] = saved
         storage_of |= {event.number: storages[at] for event, at in zip(others, memory, strict=True) if at in storages}
         start += len(storages)
     return storage_of
@@ -68,15 +71,22 @@ def records(
     kept: Iterable[Kept], type_of: Callable[[Any, Any], TensorType], versions: Versions, given: Collection[int] = ()
 ) -> tuple[Saved, ...]:
     """What was noted, as records of the graph; `given` are the storages of leaves and inputs."""
-    found = []
-    for name, dtype, what, storage, size, version in kept:
-        if dtype is None:
-            found.append(_value(name, shown(what)))
-        else:
-            first = versions.setdefault(storage, version)
-            number = 0 if first == version else _number(versions, storage, version)
-            found.append(Saved(name, type_of(dtype, what), "", size, storage, number, storage in given))
-    return tuple(found)
+    return tuple(
+        [
+            _value(name, shown(what))
+            if dtype is None
+            else Saved(
+                name,
+                type_of(dtype, what),
+                "",
+                size,
+                storage,
+                0 if versions.setdefault(storage, version) == version else _number(versions, storage, version),
+                storage in given,
+            )
+            for name, dtype, what, storage, size, version in kept
+        ]
+    )
 
 
 def _number(versions: Versions, storage: int, version: int) -> int:
