@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import sys
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
 from typing import Any
 
 import pytest
 
+from autograph_cli.graph import quick
 from autograph_cli.graph.quick import changed, quickly_made
 
 
@@ -75,3 +77,51 @@ def test_a_change_leaves_the_record_alone() -> None:
 def test_a_number_that_is_not_equal_to_itself_makes_equal_records() -> None:
     nan = float("nan")
     assert Single(nan) == Single(nan)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda kind: kind("a"),
+        lambda kind: kind("a", 1, (2,)),
+        lambda kind: kind(cls="a", aside=(1,)),
+        lambda kind: kind("a", **{"".join("made"): 3}),
+        lambda kind: kind(),
+        lambda kind: kind("a", 1, (), 2),
+        lambda kind: kind("a", cls="b"),
+        lambda kind: kind("a", other=1),
+        lambda kind: changed(kind("a", 1, (2,)), cls="b", aside=()),
+        lambda kind: changed(kind("a"), other=1),
+    ],
+)
+def test_compiled_as_python(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def outcome(kind: Any) -> tuple[Any, ...]:
+        try:
+            made = make(kind)
+        except TypeError as error:
+            return (str(error),)
+        return made.cls, made.made, made.aside
+
+    monkeypatch.setattr(quick, "_fast", None)
+
+    @quickly_made(frozen=True, slots=True)
+    class Python:
+        """The same without the compiled module."""
+
+        cls: str
+        made: int = 0
+        aside: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    assert outcome(Quick) == outcome(Python)
+
+
+def test_records_let_go_of_what_they_held() -> None:
+    word, other = object(), object()
+    before = sys.getrefcount(word), sys.getrefcount(other)
+    for _ in range(10):
+        changed(Single(word), value=other)  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            Single(word, other)  # type: ignore[arg-type, call-arg]
+        with pytest.raises(TypeError):
+            changed(Single(word), value=other, more=other)  # type: ignore[arg-type]
+    assert (sys.getrefcount(word), sys.getrefcount(other)) == before
