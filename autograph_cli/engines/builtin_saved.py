@@ -283,8 +283,9 @@ def kept_outputs(
 
 def types(cls: type[Node] | None, like: Any) -> list[TensorType]:
     """The types of a node's outputs, or of a tensor where there is no node."""
-    every = like if cls is not None and cls._multiple else [like]
-    return [_type(shape_dtype(each) if each is None else each) for each in every]
+    if cls is None or not cls._multiple:
+        return [_type(shape_dtype(like) if like is None else like)]
+    return [_type(shape_dtype(each) if each is None else each) for each in like]
 
 
 @functools.lru_cache(1024)
