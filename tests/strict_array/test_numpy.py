@@ -75,7 +75,6 @@ COMPUTES: dict[str, tuple[int, str]] = {
     "_kernels/linalg.py": (4, ERRORS),
     "_kernels/lu.py": (1, ERRORS),
     "_kernels/meta_kernels.py": (10, "the device `meta`"),
-    "_kernels/near_zero.py": (8, BRANCH),
     "_kernels/order_statistics.py": (6, BRANCH),
     "_kernels/padding.py": (7, TABLE),
     "_kernels/pooling.py": (23, TABLE),

@@ -100,7 +100,8 @@ cdef extern from *:
     #include <string.h>
     #define LOG_OF_2 0.6931471805599453
     #define SMALLEST 1.4901161193847656e-08  /* below it, log(1 + x) is x */
-    /* In double precision, with the steps of near_zero.py. */
+    /* 1 + x is 2^e m with m between the roots of 1/2 and 2, whose logarithm is 2 artanh((m - 1) / (m + 1)); x is k log(2) + r,
+       so that exp(x) - 1 is 2^k (exp(r) - 1) + (2^k - 1). In double precision. */
     CLONED static void log1p_wide(double *a, ptrdiff_t n) {
         ptrdiff_t i;
         ELEMENTS for (i = 0; i < n; i++) {
