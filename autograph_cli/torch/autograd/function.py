@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -293,8 +294,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node: BackwardCFunction = object.__new__(cls._backward_cls)  # type: ignore[arg-type]
         node.to_save = node.dirty_tensors = node.non_differentiable = node.saved_for_forward = None
         node.materialize_grads, node._in_jvp, node._constant = True, False, ()
-        node._takes_grad = tuple(isinstance(x, Tensor) for x in args)
-        node.needs_input_grad = tuple(isinstance(x, Tensor) and wants_grad(x) for x in args)
+        node._takes_grad = tuple([isinstance(x, Tensor) for x in args])
+        node.needs_input_grad = tuple([isinstance(x, Tensor) and wants_grad(x) for x in args])
         return node
 
     @classmethod
@@ -304,7 +305,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             return cls._applied_above(args)
         node = cls._context(args)
         record = thread_state.records and any(node.needs_input_grad)
-        edges = tuple(edge_of(x) for x in args if isinstance(x, Tensor)) if record else ()
+        edges = tuple([edge_of(x) for x in args if isinstance(x, Tensor)]) if record else ()
         observer = process_state.observer
         applied = observer.applies(args) if record and observer is not None else None
         number = next_sequence_nr()
@@ -396,24 +397,25 @@ def _positional(
 
 
 _ENGINE_SLOTS = ("_edges", "_extra", "_output_meta", "_saved", "_seq")
-_ENGINE_NAMES = (
-    "_operation",
-    "_multiple",
-    "_takes_none",
-    "_frees",
-    "_item_names",
-    "_run_raw",
-    "_run_recorded",
-    "_name",
+_ENGINE_NAMES = frozenset(
+    (
+        "_operation",
+        "_multiple",
+        "_takes_none",
+        "_frees",
+        "_item_names",
+        "_run_raw",
+        "_run_recorded",
+        "_name",
+    )
 )
 
 
 def _check_ctx(node: BackwardCFunction) -> None:
-    taken = [n for n in _ENGINE_SLOTS if hasattr(node, n)] + [n for n in _ENGINE_NAMES if n in node.__dict__]
-    if taken:
-        raise AttributeError(
-            f"ctx.{taken[0]}: autograph's engine uses this name on its nodes; please give it another name"
-        )
+    taken = _ENGINE_NAMES.intersection(node.__dict__)
+    if taken or any(map(hasattr, itertools.repeat(node), _ENGINE_SLOTS)):
+        name = min(taken) if taken else next(n for n in _ENGINE_SLOTS if hasattr(node, n))
+        raise AttributeError(f"ctx.{name}: autograph's engine uses this name on its nodes; please give it another name")
 
 
 NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
