@@ -156,10 +156,10 @@ def logistic(a):
 
 def _logistic(cnp.ndarray a, cnp.ndarray out):
     with nogil:
-        run_rows(pass_of("negative"), a, out)
+        run_rows(NEGATIVE, a, out)
     exponential(out, out)
     with nogil:
-        run_rows(pass_of("sigmoid"), out, out)
+        run_rows(SIGMOID, out, out)
     return out
 
 
@@ -171,9 +171,9 @@ def swish(a):
     cdef Count n = cnp.PyArray_SIZE(out)
     cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
     cdef void *to = cnp.PyArray_DATA(out)
-    cdef const Pass *row = pass_of("silu")
+    cdef const Pass *row = SILU
     with nogil:
-        run_rows(pass_of("negative"), <cnp.ndarray>a, out)
+        run_rows(NEGATIVE, <cnp.ndarray>a, out)
     exponential(out, out)
     with nogil:
         if cnp.PyArray_TYPE(out) == cnp.NPY_FLOAT:
@@ -188,6 +188,11 @@ cdef const Pass *pass_of(const char *name) noexcept nogil:
     while strcmp(PASSES[i].name, name):
         i += 1
     return &PASSES[i]
+
+
+cdef const Pass *NEGATIVE = pass_of("negative")
+cdef const Pass *SIGMOID = pass_of("sigmoid")
+cdef const Pass *SILU = pass_of("silu")
 
 
 cdef class Each:

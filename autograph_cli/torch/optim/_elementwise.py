@@ -149,14 +149,14 @@ class Elementwise(Optimizer):
         if fused is not None and plain and f.rules.fits(arrays):
             fused(f, arrays[0], arrays[1], arrays[2:], numbers)
         else:
-            self._by_rule(f, group, p, grad, state, numbers)
+            self._by_rule(f, fused, group, p, grad, state, numbers)
         (p._counter or counter(p))[0] += self.writes(group)
         for t in state:
             if t._counter is not None:
                 bump(t)
 
     def _by_rule(
-        self, f: Any, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any
+        self, f: Any, fused: Any, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any
     ) -> None:
         raw, g = p._raw, grad._raw
         in_order = raw.__class__ is np.ndarray and raw.flags.c_contiguous
@@ -170,7 +170,6 @@ class Elementwise(Optimizer):
             g = -g
         if raw.dtype == f.dtype and raw.ndim:
             arrays = (raw, g, *[materialize(t) for t in state])
-            fused = None if f.rules is None else getattr(f.rules, self.kernel, None)
             if fused is not None and f.rules.fits(arrays):
                 fused(f, raw, g, arrays[2:], numbers)
                 return
