@@ -98,6 +98,7 @@ lint: venv  ## check style, types and the import rules
 
 bench: $(COMPARE)/.installed  ## time the engine beside PyTorch, and put the table into docs/performance.md
 	$(COMPARE)/bin/python benchmarks/bench.py --write
+	$(COMPARE)/bin/python benchmarks/bench.py --threads 0 --write
 	$(COMPARE)/bin/python benchmarks/graph_work.py --write
 
 bench-gpu: $(COMPARE)/.installed  ## time the engine beside PyTorch on a GPU, and put the table into benchmarks/README.md
