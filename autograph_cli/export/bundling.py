@@ -18,6 +18,8 @@ NOTE = "k × [shape] at an arrow: k tensors"
 def bundled(scene: Scene) -> Scene:
     """The scene with one arrow for all of a kind between a closed module and another box; its tooltip has them all."""
     closed = {box.id for box in scene.boxes if box.style == "module"}
+    if not closed:
+        return scene
     bundles: dict[tuple[str, str, bool, bool, bool], list[Arrow]] = {}
     for arrow in scene.arrows:
         if arrow.tail in closed or arrow.head in closed:

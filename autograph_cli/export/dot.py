@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,38 @@ def to_dot(
 ) -> str:
     """Write the scene as DOT, for a layout program to place; `labels` are those of the edges; it runs down, or
     to the `right`."""
+    return "".join(dot_lines(scene, tooltips=tooltips, labels=labels, right=right))
+
+
+def dot_lines(scene: Scene, *, tooltips: bool = True, labels: bool = True, right: bool = False) -> Iterator[str]:
+    """The same line by line: those of a large scene are as much as all its boxes and arrows."""
+    dot = _begun(scene, right)
+    inside = _Inside(scene, tooltips)
+    for band in scene.bands:
+        part = _band(band)
+        part.body += inside.lines("", band.number)
+        dot.subgraph(part)
+    _stack(dot, scene)
+    *above, end = dot
+    yield from above
+    if not scene.bands:
+        yield from inside.lines("", None)
+    banded = bool(scene.bands)
+    plain = _line_look("", False, False, banded, False, False)
+    for number, arrow in enumerate(scene.arrows):
+        label, look = arrow.label if labels else "", plain
+        if label or arrow.back or arrow.dashed or arrow.keeps or arrow.wrong:
+            look = _line_look(label, arrow.back, arrow.dashed, banded, arrow.keeps, arrow.wrong)
+        tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
+        yield f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n'
+    drawn = {box.id for box in scene.boxes} if scene.links else set()
+    thin = {"dir": "none", "color": LINK, "penwidth": "0.6", "constraint": "false"}
+    yield from [statement(f"{tail} -> {head}", thin) for tail, head in scene.links if {tail, head} <= drawn]
+    yield end
+
+
+def _begun(scene: Scene, right: bool) -> graphviz.Digraph:
+    """The graph with its title and what is the same of all in it."""
     dot = digraph("autograph")
     dot.attr(
         "graph",
@@ -69,24 +102,7 @@ def to_dot(
     dot.attr("edge", fontname=FONT, fontsize=f"{EDGE}", fontcolor=PALE_INK, color=LINE, arrowsize="0.65")
     if scene.title:
         dot.attr("graph", label=label_of(scene.title), labelloc="t", labeljust="l")
-    inside = _Inside(scene, tooltips)
-    for band in scene.bands:
-        part = _band(band)
-        inside.write(part, "", band.number)
-        dot.subgraph(part)
-    if not scene.bands:
-        inside.write(dot, "", None)
-    _stack(dot, scene)
-    banded = bool(scene.bands)
-    add = dot.body.append
-    for number, arrow in enumerate(scene.arrows):
-        look = _line_look(arrow.label if labels else "", arrow.back, arrow.dashed, banded, arrow.keeps, arrow.wrong)
-        tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
-        add(f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n')
-    drawn = {box.id for box in scene.boxes} if scene.links else set()
-    thin = {"dir": "none", "color": LINK, "penwidth": "0.6", "constraint": "false"}
-    dot.body += [statement(f"{tail} -> {head}", thin) for tail, head in scene.links if {tail, head} <= drawn]
-    return str(dot.source)
+    return dot
 
 
 @lru_cache(1 << 12)
@@ -128,27 +144,27 @@ class _Inside:
         self.tooltips = tooltips
         self.boxes: dict[tuple[str, int | None], list[Box]] = {}
         self.frames: dict[tuple[str, int | None], list[Frame]] = {}
+        if not (scene.frames or scene.bands):
+            self.boxes["", None] = list(scene.boxes)
+            return
         for box in scene.boxes:
-            key = box.frame, box.band if scene.bands else None
-            if key in self.boxes:
-                self.boxes[key].append(box)
-            else:
-                self.boxes[key] = [box]
+            self.boxes.setdefault((box.frame, box.band if scene.bands else None), []).append(box)
         for frame in scene.frames:
             self.frames.setdefault((frame.parent, frame.band if scene.bands else None), []).append(frame)
 
-    def write(self, dot: graphviz.Digraph, around: str, band: int | None, depth: int = 1) -> None:
-        """Add what stands directly in the frame `around`, of this band, and all in it."""
+    def lines(self, around: str, band: int | None, depth: int = 1) -> Iterator[str]:
+        """What stands directly in the frame `around`, of this band, and all in it."""
         for box in self.boxes.get((around, band), ()):
-            node_statement(dot, box, self.tooltips)
+            yield box_line(box, self.tooltips)
         for frame in self.frames.get((around, band), ()):
             look = {"label": label_of(frame.title), "labeljust": "l", "style": "filled,rounded", "color": FRAME_LINE}
             look |= {"fillcolor": shaded(PAPER, depth), "fontcolor": PALE_INK, "fontsize": "10", "margin": "8"}
             if self.tooltips:
                 look["tooltip"] = _escaped(frame.tooltip)
-            dot.body += [f"\tsubgraph cluster_{frame.id} {{\n", statement("graph", look)]
-            self.write(dot, frame.id, band, depth + 1)
-            dot.body.append("\t}\n")
+            yield f"\tsubgraph cluster_{frame.id} {{\n"
+            yield statement("graph", look)
+            yield from self.lines(frame.id, band, depth + 1)
+            yield "\t}\n"
 
 
 def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
@@ -168,13 +184,13 @@ def _stack(dot: graphviz.Digraph, scene: Scene) -> None:
                 dot.edge(point, box.id, style="invis", weight="0")
 
 
-def node_statement(dot: graphviz.Digraph, box: Box, tooltips: bool, pos: str = "") -> None:
-    """Add a box; `pos` is the middle of one that has a position already."""
-    look = _box_look(box.style, box.title, box.subtitle, box.lines, SMALL if box.small else TITLE)
+def box_line(box: Box, tooltips: bool, pos: str = "") -> str:
+    """The line of a box; `pos` is the middle of one that has a position already."""
+    label, look = _box_look(box.style, box.title, box.subtitle, box.lines, SMALL if box.small else TITLE)
     tooltip = f' tooltip="{_escaped(box.tooltip)}"' if tooltips else ""
     where = f' pos="{pos}"' if pos else ""
     where += f' fillcolor="{box.fill}"' if box.fill else ""
-    dot.body.append(f'\t{box.id} [{look[0]} id="{box.id}"{look[1]}{tooltip}{where}]\n')
+    return f'\t{box.id} [{label} id="{box.id}"{look}{tooltip}{where}]\n'
 
 
 @lru_cache(1 << 12)

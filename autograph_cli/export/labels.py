@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
 
 from autograph_cli.export.style import Style
 from autograph_cli.graph import Graph, Node, TensorType
@@ -22,18 +21,8 @@ from autograph_cli.graph.views import CUT, is_cut, what_was_cut
 LONGEST_LABEL, LONGEST_SUBTITLE = 48, 60
 
 
-class Label(NamedTuple):
-    """What is written on one box."""
-
-    style: Style
-    title: str
-    subtitle: str = ""
-    lines: tuple[str, ...] = ()
-    tooltip: str = ""
-
-
-_label: Callable[..., Label] = tuple.__new__
-"""Makes a label of all its fields in half the time that its own `__new__` takes."""
+Label = tuple[Style, str, str, tuple[str, ...], str]
+"""What is written on one box: its style, the title, the subtitle, the lines below it, and the tooltip."""
 
 
 class Labels:
@@ -54,6 +43,7 @@ class Labels:
     ) -> None:
         self.graph, self.data, self.several, self.shown = graph, data, several, frozenset(shown)
         self.brief = brief
+        self.naming = "names" in self.shown
         self.asked = self.shown.intersection(FACTS) - {"saved"}
         self.flowing = "values" if data else "gradients"
         """The numbers that go along the arrows of the picture."""
@@ -67,23 +57,26 @@ class Labels:
             types[known[key].dtype, known[key].device] += count
         self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
         self._kinds: dict[tuple[str, str, str, int], tuple[Style, str, bool]] = {}
-        self._told: dict[int, str] = {}
-        """The text of each type, by its id: the graph keeps it."""
-        self._short: dict[int, str] = {}
-        """What is written of each at an arrow."""
+        self._types: dict[int, tuple[str, str]] = {}
+        """The text of each type, and what is written of it at an arrow, by its id: the graph keeps it."""
+        self._heads: dict[str, str] = {}
+        """What a tooltip calls a node after its number, by its name."""
         self._saved: dict[tuple[str, int, int, str], str] = {}
 
-    def of(self, node: Node, rooted: dict[tuple[int, int], list[str]]) -> Label:
-        """The label of a node; names that `rooted` has for its outputs stand beside it already."""
+    def of(self, node: Node, rooted: dict[tuple[int, int], list[str]], told: str) -> Label:
+        """The label of a node, of whose first output this is told; names that `rooted` has for its outputs stand beside
+        it already."""
+        tooltip = self.tooltip(node, told)
         if node.kind != "operation" and not node.computes:
-            title = self.title(node)
             subtitle = "" if self.data or node.kind != "leaf" else short(node.name)
-            return Label(node.kind, title, subtitle, self.lines(node), self.tooltip(node))
+            return node.kind, self.title(node), subtitle, self.lines(node), tooltip
         style, title, cut = self._kinds.get((node.name, node.op, node.kind, node.order)) or self._kind(node)
         subtitle = ""
-        if "names" in self.shown and (own := _own_names(node)):
-            named = {shown_name(name) for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
-            subtitle = short(", ".join(name for name in dict.fromkeys(own) if name not in named))
+        if self.naming:
+            for output in node.outputs:
+                if output.names:
+                    subtitle = _subtitle(node, rooted)
+                    break
         if node.parent is not None:
             parent = self.graph.nodes[node.parent]
             of = f"∂ {what_was_cut(parent) or parent.name}"
@@ -91,7 +84,7 @@ class Labels:
                 of = f"{node.name} · {of}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of, LONGEST_SUBTITLE)
         lines = self.lines(node) if self.asked and not cut else ()
-        return _label(Label, (style, title or self.title(node), subtitle, lines, self.tooltip(node)))
+        return style, title or self.title(node), subtitle, lines, tooltip
 
     def _kind(self, node: Node) -> tuple[Style, str, bool]:
         """The style of what computes, its title unless that has arguments in it, and whether it is cut."""
@@ -156,7 +149,7 @@ class Labels:
         tooltip = [f"{kept.type}, {kept.bytes:,} bytes"]
         tooltip += [f"kept by %{number} {self.graph.nodes[number].name} as {name}" for number, name in kept.savers]
         lines = (origin_words(self.graph, kept),)
-        return Label(
+        return (
             "saved",
             short(title),
             f"{kept.type}, {bytes_text(kept.bytes)}",
@@ -168,30 +161,33 @@ class Labels:
         """The type of an output, as short as it can be: of the most frequent dtype only the shape."""
         if "shapes" not in self.shown:
             return f"#{nr}" if node.id in self.several else ""
-        type_: TensorType = node.outputs[nr].type
-        text = self._short.get(id(type_))
-        if text is None:
-            usual = (type_.dtype, type_.device) == self.common
-            text = "" if usual and not type_.shape else _shape_text(type_.shape) if usual else visible(str(type_))
-            self._short[id(type_)] = text
+        text = self._texts(node.outputs[nr].type)[1]
         return f"#{nr} {text}".rstrip() if node.id in self.several else text
 
     def told(self, node: Node, nr: int) -> str:
         """The name and the type of an output."""
-        type_: TensorType = node.outputs[nr].type
-        text = self._told.get(id(type_))
-        if text is None:
-            text = self._told[id(type_)] = visible(str(type_))
-        return f"{self.names[node.id][nr]}: {text}"
+        return f"{self.names[node.id][nr]}: {self._texts(node.outputs[nr].type)[0]}"
 
-    def tooltip(self, node: Node) -> str:
-        """All that is known of a node, a fact a line."""
-        number, outputs = node.id, node.outputs
-        head = f"%{number} {visible(node.name) or 'not recorded by autograd'}"
+    def _texts(self, type_: TensorType) -> tuple[str, str]:
+        """What is told of a type, and what is written of it at an arrow."""
+        found = self._types.get(id(type_))
+        if found is None:
+            told = visible(str(type_))
+            usual = (type_.dtype, type_.device) == self.common
+            at_arrow = "" if usual and not type_.shape else _shape_text(type_.shape) if usual else told
+            found = self._types[id(type_)] = told, at_arrow
+        return found
+
+    def tooltip(self, node: Node, told: str) -> str:
+        """All that is known of a node, a fact a line; this is told of its first output."""
+        head = self._heads.get(node.name)
+        if head is None:
+            head = self._heads[node.name] = visible(node.name) or "not recorded by autograd"
         if self.brief:
-            return head
-        lines = [head, self.told(node, 0)] if outputs else [head]
-        lines += [self.told(node, nr) for nr in range(1, len(outputs))] if len(outputs) > 1 else ()
+            return f"%{node.id} {head}"
+        lines = [f"%{node.id} {head}\n{told}" if told else f"%{node.id} {head}"]
+        if len(node.outputs) > 1:
+            lines += [self.told(node, nr) for nr in range(1, len(node.outputs))]
         if node.source:
             lines.append(_line_of(node.source.file, node.source.line, node.source.text))
         if node.module:
@@ -212,12 +208,14 @@ class Labels:
         return "\n".join(lines)
 
 
+def _subtitle(node: Node, rooted: Mapping[tuple[int, int], list[str]]) -> str:
+    """The names of what a node made, without those that stand beside it."""
+    named = {shown_name(name) for nr in range(len(node.outputs)) for name in rooted.get((node.id, nr), ())}
+    return short(", ".join(name for name in dict.fromkeys(_own_names(node)) if name not in named))
+
+
 def _own_names(node: Node) -> list[str]:
-    found: list[str] = []
-    for output in node.outputs:
-        if output.names:
-            found += map(shown_name, output.names)
-    return found
+    return [shown_name(name) for output in node.outputs for name in output.names]
 
 
 @lru_cache(1 << 12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from autograph_cli.export.dot import digraph, label_of, node_statement, statement
+from autograph_cli.export.dot import box_line, digraph, label_of, statement
 from autograph_cli.export.drawing import Area, Primitive, Role, Text, Way, primitives
 from autograph_cli.export.pdf import helvetica_width
 from autograph_cli.export.placed import Placed, Point
@@ -78,7 +78,7 @@ class _Writer:
         assert isinstance(area, Area)
         middle = self.at((area.position.x, area.position.y))
         if len(box.below) < 2:
-            node_statement(self.dot, box, False, middle)
+            self.dot.body.append(box_line(box, False, middle))
             return
         size = SMALL if box.small else TITLE
         look = node_attributes(box.style, box.title, box.subtitle, size, box.lines)

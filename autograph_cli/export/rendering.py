@@ -10,7 +10,7 @@ from autograph_cli.export.bundling import bundled
 from autograph_cli.export.closing import close_below, close_to, closed_at_first
 from autograph_cli.export.colouring import COLOURS, amounts, coloured
 from autograph_cli.export.direction import DIRECTIONS
-from autograph_cli.export.dot import to_dot
+from autograph_cli.export.dot import dot_lines
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.exchange import to_cytoscape, to_gexf, to_graphml
 from autograph_cli.export.fitting import fitted, runs_right
@@ -53,7 +53,7 @@ from autograph_cli.graph import (
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.marks import Mark, marks_of
-from autograph_cli.graph.names import told_apart, visible, visible_bytes
+from autograph_cli.graph.names import told_apart, visible, visible_bytes, visible_joined
 from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.opened import inside_of, inside_words
 from autograph_cli.graph.quick import changed
@@ -267,9 +267,9 @@ def _sheet(job: Job, key: str) -> Sheet:
     return Sheet(placed, job.graph, job.view, whole, numbers, closed, job.insides(placed.scene.boxes), key, folds)
 
 
-def _dot(job: Job) -> str:
+def _dot(job: Job) -> bytes:
     scene = job.scene()
-    return to_dot(scene, right=runs_right(scene, job.direction))
+    return visible_joined(dot_lines(scene, right=runs_right(scene, job.direction)))
 
 
 def _mermaid(job: Job) -> str:

@@ -50,22 +50,26 @@ def _marks(scene: Scene) -> Scene:
 
 def _shapes(scene: Scene) -> Scene:
     """The scene with shapes only at arrows from boxes that change them, and from those where a chain begins."""
-    ways = [arrow for arrow in scene.arrows if not arrow.keeps and not arrow.wrong]  # of data or of a gradient
-    if not any(arrow.label for arrow in ways):
-        return scene
     given: dict[str, str | None] = {}
-    for arrow in ways:
-        if given.setdefault(arrow.head, arrow.label) != arrow.label:
-            given[arrow.head] = None  # of several shapes
-    arrows = tuple(
-        [
-            arrow
-            if arrow.keeps or arrow.wrong
-            else _labelled(arrow, "" if given.get(arrow.tail) == arrow.label else arrow.label or SINGLE)
-            for arrow in scene.arrows
-        ]
-    )
-    notes = [BEFORE] if any(not (arrow.label or arrow.keeps or arrow.wrong) for arrow in arrows) else []
+    for arrow in scene.arrows:
+        if not (arrow.keeps or arrow.wrong):  # of data or of a gradient
+            label, head = arrow.label, arrow.head
+            if given.setdefault(head, label) != label:
+                given[head] = None  # of several shapes
+    if {""}.issuperset(given.values()):
+        return scene
+    arrows: list[Arrow] = []
+    before = False
+    for arrow in scene.arrows:
+        if not (arrow.keeps or arrow.wrong):
+            label = arrow.label
+            if given.get(arrow.tail) == label:
+                before = True
+                arrow = changed(arrow, label="") if label else arrow
+            elif not label:
+                arrow = changed(arrow, label=SINGLE)
+        arrows.append(arrow)
+    notes = [BEFORE] if before else []
     place = scene.notes.index(NUMBER) if NUMBER in scene.notes else min(1, len(scene.notes))
     kept = [note for note in scene.notes if note != NUMBER]
-    return replace(scene, arrows=arrows, notes=(*kept[:place], *notes, *kept[place:]))
+    return replace(scene, arrows=tuple(arrows), notes=(*kept[:place], *notes, *kept[place:]))

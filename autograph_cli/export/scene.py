@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from autograph_cli.export.labels import Labels, short
@@ -34,8 +34,11 @@ DETACH = "detach"
 NUMBER = "no shape: a single number"
 LONGEST_MARK = 60
 """Characters of a mark."""
-Use = tuple[int, int, int, int]
-"""A node, the position of one of its edges, the node that it leads to, and the output of that."""
+Use = tuple[int, int, int]
+"""A node, one that it has an edge to, and the output of that."""
+End = tuple[str, str, str]
+"""The box of an output, and the label and the tooltip of an arrow that stands for it."""
+NOWHERE: End = ("", "", "")
 NUMBERS = frozenset(("values", "gradients"))
 """The facts that may stand at arrows."""
 FAR = 6
@@ -214,9 +217,9 @@ class _Builder:
         self.detached = self._detached() if data else {}
         """What unnamed `detach` operations, which are drawn as arrows, were given."""
         uses = self._uses()
-        several = {used for _, _, used, nr in uses if nr} | {number for number, nr in self.rooted if nr}
+        several = {used for _, used, nr in uses if nr} | {number for number, nr in self.rooted if nr}
         flows = flows and not NUMBERS.isdisjoint(shown)
-        arrows = Counter([(used, nr) for _, _, used, nr in uses] if flows else ())
+        arrows = Counter([(used, nr) for _, used, nr in uses] if flows else ())
         arrows.update(self.rooted.keys() if flows else ())
         self.labels = Labels(graph, data, several, shown, brief, arrows)
         self.keys = [f"n{number}" for number in range(len(graph))]
@@ -224,8 +227,8 @@ class _Builder:
         self.band = self._bands(uses)
         self.repeated = self._repeated(uses) - {node for node, _ in marks} if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
-        self.ends: dict[int | tuple[int, int], tuple[str, str, str]] = {}
-        """What `_end` says, by the node of which it is output 0, or by node and output."""
+        self.ends: list[End] = []
+        """Of the first output of each node."""
         self.boxes: list[Box] = []
         self.arrows: list[Arrow] = []
 
@@ -233,16 +236,16 @@ class _Builder:
         rooted = {number for number, _ in self.rooted}
         gone = self.repeated.union(self.detached)
         for number, node in enumerate(self.graph):
+            told = self.labels.told(node, 0) if node.outputs else ""
+            self.ends.append(self._end(node, 0, told) if told else NOWHERE)
             if number not in gone:
-                style, name, subtitle, lines, tooltip = self.labels.of(node, self.rooted)
+                style, name, subtitle, lines, tooltip = self.labels.of(node, self.rooted, told)
                 self.boxes.append(Box(self.keys[number], style, name, subtitle, lines, tooltip, self.band[number]))
             for nr in range(len(node.outputs)) if number in rooted else ():
                 if (number, nr) in self.rooted:
                     self._pill(node, nr)
         tags = {number: self._tag(self.graph.nodes[number]) for number in self.repeated}
-        for number, node in enumerate(self.graph):
-            if number not in self.detached:
-                self._edges(number, node.args if self.data else node.next, tags)
+        self._edges(tags)
         if "saved" in self.labels.shown:
             self._kept()
         self._marked()
@@ -286,10 +289,10 @@ class _Builder:
     def _uses(self) -> list[Use]:
         """Every edge that is drawn."""
         return [
-            (node.id, position, edge.node, edge.nr)
+            (node.id, edge.node, edge.nr)
             for node in self.graph
             if node.id not in self.detached
-            for position, edge in enumerate(map(self._source, node.args) if self.data else node.next)
+            for edge in (map(self._source, node.args) if self.data else node.next)
             if edge is not None
         ]
 
@@ -320,7 +323,7 @@ class _Builder:
         """The band of each node: twice its order, one more for an order-0 node that was made from derivatives."""
         if not any(node.order for node in self.graph):
             return [0] * len(self.graph)
-        edges = [(user, used) for user, _, used, _ in uses]
+        edges = [(user, used) for user, used, _ in uses]
         bands = [2 * node.order for node in self.graph]
         height = heights(len(bands), edges)
         for user, used in sorted(edges, key=lambda edge: height[edge[0]]):
@@ -340,14 +343,14 @@ class _Builder:
         """Leaves and inputs whose edges would be long if they were drawn once: over many ranks, or into other bands."""
         users: dict[int, list[int]] = {}
         nodes = self.graph.nodes
-        for user, _, used, _ in uses:
+        for user, used, _ in uses:
             if nodes[used].kind != "operation" and not nodes[used].computes:
                 users.setdefault(used, []).append(user)
         repeated = Nesting(self.graph).scattered((user, used) for used, its in users.items() for user in its)
         several = {used: its for used, its in users.items() if len(its) > 1}
         if not several:
             return repeated
-        edges = [(used, user) if self.data else (user, used) for user, _, used, _ in uses]
+        edges = [(used, user) if self.data else (user, used) for user, used, _ in uses]
         row = rows_of(len(self.graph), edges, self.band, root_below=self.data)
         for used, its in several.items():
             rows = [row[user] for user in its]
@@ -384,28 +387,32 @@ class _Builder:
             self.boxes.append(Box(f"w{number}", "mark", short(words, LONGEST_MARK), band=band, small=True))
             self.arrows.append(Arrow(tail, f"w{number}", tooltip=visible(words), keeps=True, wrong=True))
 
-    def _edges(self, number: int, edges: Iterable[Edge | None], tags: dict[int, tuple[Style, str, str]]) -> None:
-        """The arrows between a node and what it has edges to."""
-        here, band, data = self.keys[number], self.band[number], self.data
-        for position, given in enumerate(edges):
-            if given is None:
+    def _edges(self, tags: dict[int, tuple[Style, str, str]]) -> None:
+        """The arrows between each node and what it has edges to."""
+        data, flows, detached, bands, ends = self.data, self.labels.flows, self.detached, self.band, self.ends
+        for number, node in enumerate(self.graph):
+            if number in detached:
                 continue
-            edge = self._source(given) if self.detached else given
-            used, nr = edge.node, edge.nr
-            far, label, tooltip = self.ends.get((used, nr) if nr else used) or self._end(used, nr)
-            dashed = self.band[used] != band and order_of(self.band[used]) != order_of(band)
-            if used in tags:
-                far = f"t{number}_{position}"
-                kind, title, tip = tags[used]
-                self.boxes.append(Box(far, kind, title, "", (), tip, band, True))
-                dashed = False
-            if edge is not given:
-                label, dashed = f"{DETACH} {label}".rstrip(), True
-            tail, head = (far, here) if data else (here, far)
-            if self.labels.flows:
-                self.arrows.append(self._arrow(tail, head, (used, nr), label, dashed, tooltip))
-            else:
-                self.arrows.append(Arrow(tail, head, label, dashed, tooltip))
+            here, band = self.keys[number], bands[number]
+            for position, given in enumerate(node.args if data else node.next):
+                if given is None:
+                    continue
+                edge = self._source(given) if detached else given
+                used, nr = edge.node, edge.nr
+                far, label, tooltip = self._further(used, nr) if nr else ends[used]
+                dashed = bands[used] != band and order_of(bands[used]) != order_of(band)
+                if used in tags:
+                    far = f"t{number}_{position}"
+                    kind, title, tip = tags[used]
+                    self.boxes.append(Box(far, kind, title, "", (), tip, band, True))
+                    dashed = False
+                if edge is not given:
+                    label, dashed = f"{DETACH} {label}".rstrip(), True
+                tail, head = (far, here) if data else (here, far)
+                if flows:
+                    self.arrows.append(self._arrow(tail, head, (used, nr), label, dashed, tooltip))
+                else:
+                    self.arrows.append(Arrow(tail, head, label, dashed, tooltip))
 
     def _arrow(self, tail: str, head: str, used: tuple[int, int], label: str, dashed: bool, tooltip: str) -> Arrow:
         """An arrow that stands for this output."""
@@ -416,16 +423,18 @@ class _Builder:
     def _tag(self, node: Node) -> tuple[Style, str, str]:
         """Style, title and tooltip of a leaf or an input that is drawn at each use."""
         names = node.outputs[0].names or ((node.op,) if node.op else self.labels.names[node.id])
-        return node.kind, short(shown_name(names[0])), self.labels.tooltip(node)
+        return node.kind, short(shown_name(names[0])), self.labels.tooltip(node, self.labels.told(node, 0))
 
-    def _end(self, used: int, nr: int) -> tuple[str, str, str]:
-        """The box of an output, and the label and the tooltip of an arrow that stands for it."""
+    def _further(self, used: int, nr: int) -> End:
+        """The end of an arrow that stands for another output of a node than the first."""
         node = self.graph.nodes[used]
-        tooltip = self.labels.told(node, nr)
-        box = self.pills.get((used, nr)) if self.data else None
-        end = box or self.keys[used], self.labels.type(node, nr), tooltip if self.data else f"gradient of {tooltip}"
-        self.ends[(used, nr) if nr else used] = end
-        return end
+        return self._end(node, nr, self.labels.told(node, nr))
+
+    def _end(self, node: Node, nr: int, told: str) -> End:
+        """The end of an arrow for an output of which this is told."""
+        if self.data:
+            return self.pills.get((node.id, nr)) or self.keys[node.id], self.labels.type(node, nr), told
+        return self.keys[node.id], self.labels.type(node, nr), f"gradient of {told}"
 
 
 def order_of(band: int) -> int:

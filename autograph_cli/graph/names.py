@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
+from itertools import islice
 
 from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
 
 _PLAIN = re.compile(r"[^\W\d][\w.\[\]′]*(?:#\d+)?(?:~\d+)?")
 _SECOND = re.compile(r"~(\d+)$")
 _RANK = re.compile(r"#\d+(?=~|$)")
+TOGETHER = 500
+"""Lines that are written at once."""
 _PRINTED = bytes(range(32, 127)) + b"\n\t"
 
 
@@ -38,6 +41,13 @@ def visible_bytes(text: str) -> bytes:
     if rest.decode("utf-8", "surrogatepass").isprintable():
         return data
     return "\n".join(["\t".join(map(visible, line.split("\t"))) for line in text.split("\n")]).encode()
+
+
+def visible_joined(lines: Iterable[str]) -> bytes:
+    """The same of a text that is made line by line: some at a time stay near, and a sign that is wide does not make all
+    of them so."""
+    each = iter(lines)
+    return b"".join([visible_bytes("".join(some)) for some in iter(lambda: list(islice(each, TOGETHER)), [])])
 
 
 def quoted(name: str) -> str:
