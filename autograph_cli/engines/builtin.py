@@ -7,6 +7,7 @@ import importlib
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -423,15 +424,15 @@ class Builtin:
 
     def _meet(self, node: Node) -> None:
         """Tell of a node that was made before there was a listener, and of all behind it."""
-        known, unseen, met = self.known, {node._seq: node}, [node]
+        known, unseen, met = self.known, {node._seq}, [node]
         for there in met:  # grows while it is walked
             for edge in there._edges:
                 if edge is not None and (number := (behind := edge[0])._seq) not in unseen and number not in known:
-                    unseen[number] = behind
+                    unseen.add(number)
                     met.append(behind)
         earlier, ref = self.listener.earlier, weakref.ref
-        for number in sorted(unseen):
-            there = unseen[number]
+        met.sort(key=attrgetter("_seq"))
+        for there in met:
             cls = there.__class__
             if cls is AccumulateGrad:
                 self.number(there)
@@ -448,7 +449,7 @@ class Builtin:
                     outputs.append((key, nr) if nr else key)
             following: Any = tuple(outputs)
             args = tuple([output for output in outputs if output is not None]) if None in outputs else following
-            earlier(number, ref(there), cls, there._output_meta, following, args)
+            earlier(there._seq, ref(there), cls, there._output_meta, following, args)
 
     def names(self, cls: type[Node]) -> tuple[str, str]:
         name, operation = cls.__name__, cls._operation

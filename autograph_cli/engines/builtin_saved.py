@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,39 +30,39 @@ _TENSORS = frozenset((Tensor, SavedResult))
 _array = np.ndarray
 _ARRAYS = frozenset((_array, *np.sctypeDict.values()))
 """NumPy's arrays, and its scalars, which single numbers are in."""
-_ZEROS = itertools.repeat(0)
 Positions = tuple[tuple[int | tuple[int, int] | None, ...], tuple[int | None, ...]]
 """For each thing that a node keeps, the edge of the input or the output that it is; of a copy from before a change in
 place, which output of which node."""
 Ends = dict[str, tuple[int | tuple[int, int] | None, int | None]]
 
 
-def look(nodes: Iterable[Node | None]) -> list[Any]:
+def look(nodes: Iterable[Node | None]) -> Iterator[Any]:
     """What living nodes keep, as plain data that `saved` reads; None for one that keeps nothing.
 
     Quick: it is done in every step.
     """
-    found: list[Any] = []
     for node in nodes:
-        if node is None or not (items := node._saved) or not _is_simple(node.__class__):
-            found.append(None if node is None else _look_into(node))
+        if node is None:
+            yield None
             continue
+        cls = node.__class__
+        if not (items := node._saved) or not (_kinds.get(cls) or _kind(cls)).simple:
+            yield _look_into(node)
+            continue
+        kept: list[Any] = []
+        for item in items:  # a comprehension for each node takes longer
+            kind = item.__class__
+            if kind in _TENSORS and (raw := item._raw).__class__ in _ARRAYS:
+                kept.append([raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes])
+            else:
+                kept.append(item if kind in _BRIEF else _seen(item))
         extra = node._extra
-        kept = [
-            [raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes]
-            if item.__class__ in _TENSORS and (raw := item._raw).__class__ in _ARRAYS
-            else item
-            if item.__class__ in _BRIEF
-            else _seen(item)
-            for item in items
-        ]
-        found.append((None if extra is None else extra.versions, kept))
-    return found
+        yield None if extra is None else extra.versions, kept
 
 
 def _look_into(node: Node) -> Any:
     """What a node keeps of which not each is under a name of its own; None if it keeps nothing or was freed."""
-    if node._saved is None or not (node._saved or hasattr(node, "__dict__")) or _is_simple(node.__class__):
+    if node._saved is None or not (node._saved or hasattr(node, "__dict__")) or _kind(node.__class__).simple:
         return None
     seen = [(name, _seen(item), version) for name, item, version in _items(node)]
     return (
@@ -132,10 +131,9 @@ def saved_constants(cls: type[Node], noted: Any) -> tuple[Saved, ...]:
     """What a node keeps that is no tensor, where no more was noted."""
     pairs = () if noted is None else zip(traits(cls).labels, noted, strict=False)
     found = [(name, None, as_given(item), 0, 0, 0) for name, item in pairs if item is not None and _is_constant(item)]
-    return (*found, *_always(cls))
+    return (*found, *_kind(cls).always)
 
 
-@functools.cache
 def _always(cls: type[Node]) -> tuple[Saved, ...]:
     """What PyTorch's nodes of this class keep, and here is the same for all of them."""
     given = {} if cls._operation is None else cls._operation.saved
@@ -171,38 +169,60 @@ def saved(
 
     `storages` numbers the memory that was met, by id, the first one `start`.
     """
+    _, labels, always, _ = _kinds.get(cls) or _kind(cls)
     if len(looked) == 2:
         versions, items = looked
-        numbers = map(versions.get, itertools.count(), _ZEROS) if versions else _ZEROS
-        items, positions = zip(_labels(cls), items, numbers, strict=False), None
+        positions = None
     else:
-        _, items, positions = looked
+        _, seen, positions = looked
+        labels, items = [name for name, _, _ in seen], [item for _, item, _ in seen]
+        versions = {place: version for place, (_, _, version) in enumerate(seen)}
     found: list[Saved] = []
     copies = False
-    for name, item, version in items:
+    for place, item in enumerate(items):
         if item.__class__ is list:
-            if len(item) == 4:
-                dtype, shape, storage, size = item
-            else:
-                dtype, shape, storage, size, _ = item
-                copies = True
-            found.append((name, dtype, shape, storages.setdefault(storage, start + len(storages)), size, version))
-        elif item is not None and (cls._operation is None or hasattr(cls, name)):
-            found.append((name, None, as_given(item), 0, 0, 0))
+            copies = copies or len(item) > 4
+            storage = item[2]
+            number = storages.get(storage)
+            if number is None:
+                number = storages[storage] = start + len(storages)
+            version = versions.get(place, 0) if versions else 0
+            found.append((labels[place], item[0], item[1], number, item[3], version))
+        elif item is not None and (cls._operation is None or hasattr(cls, labels[place])):
+            found.append((labels[place], None, as_given(item), 0, 0, 0))
     if copies and len(looked) == 2:
         edges = list(cls._item_edges)
         for position, item in enumerate(looked[1][: len(edges)]):
             if item.__class__ is list and len(item) > 4:
                 edges[position] = item[4]
         positions = edges, cls._item_results
-    return tuple(found + list(always)) if (always := _always(cls)) else tuple(found), positions
+    found += always
+    return tuple(found), positions
 
 
-@functools.cache
-def _is_simple(cls: type[Node]) -> bool:
-    """Whether nodes of this class keep no list of tensors."""
-    operation = cls._operation
-    return operation is not None and not any(parameter.is_list for parameter in operation.schema.parameters)
+class _Kind(NamedTuple):
+    """What is true of what all nodes of a class keep."""
+
+    simple: bool
+    """Whether there is no list of tensors."""
+    labels: Sequence[str]
+    """The names."""
+    always: tuple[Saved, ...]
+    """What is the same for all of them."""
+    ends: Ends
+    """Empty of a custom Function, each of whose nodes has its own."""
+
+
+_kinds: dict[type[Node], _Kind] = {}
+
+
+def _kind(cls: type[Node]) -> _Kind:
+    if cls not in _kinds:
+        operation = cls._operation
+        simple = operation is not None and not any(parameter.is_list for parameter in operation.schema.parameters)
+        ends = {} if operation is None else _ends(cls, cls._item_edges, cls._item_results)
+        _kinds[cls] = _Kind(simple, _labels(cls), _always(cls), ends)
+    return _kinds[cls]
 
 
 def _items(node: Node) -> list[tuple[str, Any, int]]:
@@ -254,16 +274,11 @@ def _ends(cls: type[Node], edges: Sequence[int | tuple[int, int] | None], result
     return dict(zip(labels, zip(edges, results, strict=True), strict=False))
 
 
-@functools.cache
-def _own_ends(cls: type[Node]) -> Ends:
-    return _ends(cls, cls._item_edges, cls._item_results)
-
-
 def kept_outputs(
     number: int, cls: type[Node], following: Sequence[Output | None], kept: Iterable[Saved], positions: Positions | None
 ) -> list[tuple[Output, int]]:
     """The outputs that a node keeps, those of other nodes and its own, and the memory in which they are."""
-    ends = _own_ends(cls) if positions is None else _ends(cls, *positions)
+    ends = (_kinds.get(cls) or _kind(cls)).ends if positions is None else _ends(cls, *positions)
     found: list[tuple[Output, int]] = []
     for name, dtype, _, storage, _, _ in kept:
         if dtype is None or (end := ends.get(name)) is None:

@@ -358,7 +358,7 @@ class Engine(Protocol):
     def formula(self, cls: Any) -> tuple[str, ...]:
         """The lines that tell how nodes of this class compute their gradients."""
 
-    def look(self, nodes: Iterable[Any]) -> list[Any]:
+    def look(self, nodes: Iterable[Any]) -> Iterable[Any]:
         """What each of these nodes keeps, as plain data for `saved`; None for one that keeps nothing, or is None."""
 
     def saved(self, cls: Any, looked: Any, storages: dict[int, int], start: int) -> tuple[tuple[Saved, ...], Any]:

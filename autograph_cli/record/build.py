@@ -87,6 +87,7 @@ class _Builder:
     def __init__(self, log: EventLog, sources: Sources, span: Span, at_last: bool) -> None:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         self.at_last = at_last
+        self.saved, self.types, self.saved_type = log.saved, log.engine.types, log.engine.saved_type
         known = log.known
         self.storage_of = settle(log, span.step)
         """The storage, among those that its nodes keep, in which a leaf or an input is, by the event's number."""
@@ -147,16 +148,20 @@ class _Builder:
         _, key, what, _, cls, like, following, given, _, made_by, site, told, _, _, constants, plain, base = event
         of_operation = what is OPERATION
         kind, name, op = (of_operation and self.described.get((cls, told))) or self._described(event)
-        types = self.log.engine.types(cls, like) if of_operation else self._types(event)
+        types = self.types(cls, like) if of_operation else self._types(event)
         if len(types) != 1 or key in self.named or base is not None:
             outputs = self._outputs(event, types)
         else:
-            outputs = self._output(types[0], self.storages.get(key))
+            storage = self.storages.get(key)
+            outputs = self._plain(types[0]) if storage is None else (OutputRecord(types[0], (), storage),)
         args = self._edges(given)
         same = (following is given or following == given) and len(args) == len(given)  # mostly: kept once
-        kept: Iterable[Kept] = self._kept(event)[0] if constants is not None or key in self.log.saved else ()
-        if self.at_last:
-            self.log.saved.pop(key, None)
+        noted = self.saved.pop(key, None) if self.at_last else self.saved.get(key)
+        kept: Iterable[Kept] = ()
+        if noted is not None:
+            kept = noted[0]
+        elif constants is not None:
+            kept = self.log.engine.saved_constants(cls, constants)
         return Node(  # in the order of its fields: by name they take twice as long
             position,
             kind,
@@ -170,7 +175,7 @@ class _Builder:
             None if made_by is None else self.pass_ids[made_by.number],
             None if site is None else self.sources.source(site),
             (not of_operation and self._owner(event)) or ("" if call is None else call.about.path),
-            records(kept, self.log.engine.saved_type, self.versions, self.given) if kept else (),
+            records(kept, self.saved_type, self.versions, self.given) if kept else (),
             None if self.span.found is None else self._measured(event, len(outputs)),
             None if call is None else self.call_ids[call.serial],
             () if plain is None else self._constants(event, kept),
@@ -194,10 +199,8 @@ class _Builder:
             ]
         )
 
-    def _output(self, type_: TensorType, storage: int | None) -> tuple[OutputRecord, ...]:
-        """The only output of a node, without a name."""
-        if storage is not None:
-            return (OutputRecord(type_, (), storage),)
+    def _plain(self, type_: TensorType) -> tuple[OutputRecord, ...]:
+        """The only output of a node, without a name and in no memory that is kept."""
         if id(type_) not in self.plain:  # its record keeps it, so that its id stays its own
             self.plain[id(type_)] = (OutputRecord(type_),)
         return self.plain[id(type_)]
@@ -328,17 +331,14 @@ class _Builder:
             if number in saved:
                 kept, positions = saved[number]
                 for output, storage in look(number, event[4], event[6], kept, positions):
-                    if (key := output if output.__class__ is int else key_of(output)) in known:
+                    if output.__class__ is int:
+                        if output in known:
+                            found[output] = storage
+                    elif (key := key_of(output)) in known:
                         found[output if number_of(output) else key] = storage
             if storage_of and event[0] in storage_of:
                 found[number] = storage_of[event[0]]
         return found
-
-    def _kept(self, event: Event) -> tuple[tuple[Kept, ...], Any]:
-        kept = self.log.saved.get(event.key)
-        if kept is not None or event.constants is None:
-            return kept or ((), None)
-        return self.log.engine.saved_constants(event.cls, event.constants), None
 
     def _roots(self) -> Iterator[Root]:
         used: dict[str, int] = {}

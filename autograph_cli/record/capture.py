@@ -140,7 +140,7 @@ def _of_tensors(frames: list[FrameType], tensors: Any, parameters: dict[str, Any
 
 def _snapshot(recorder: Recorder, roots: Pairs, *, at_last: bool = False) -> Graph:
     """The graph of these tensors with what its nodes keep, as far as no backward pass has freed it."""
-    look(recorder.log, recorder.log.step)
+    look(recorder.log, recorder.log.step, at_last=at_last)
     return recorder.snapshot(dict(roots), at_last=at_last)
 
 

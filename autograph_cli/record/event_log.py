@@ -34,8 +34,6 @@ from autograph_cli.record.source_locations import add_engine, script_frames, sit
 
 Names = dict[int, dict[int, list[str]]]
 _event = tuple.__new__
-_NOTHING_MORE = tuple(Event._field_defaults.values())[2:]
-"""What an event has after `args` of which no more is told."""
 _getframe = sys._getframe
 
 
@@ -204,7 +202,8 @@ class EventLog:
         """There is a node of which nothing was told when it was made."""
         self.count = count = self.count + 1
         event = self.known[number] = _event(
-            Earlier, (count, number, OPERATION, ref, cls, like, next, args, *_NOTHING_MORE)
+            Earlier,
+            (count, number, OPERATION, ref, cls, like, next, args, None, None, None, "", None, "", None, None, None),
         )
         self.thread.step.events.append(event)
 

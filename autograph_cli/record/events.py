@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from autograph_cli.engines.protocol import Output, key_of
@@ -97,7 +98,7 @@ class Earlier(Event):
         return False
 
 
-Look = tuple[list[Event], list[Any], list[Event], list[int]]
+Look = tuple[list[Event], Iterable[Any], list[Event], list[int]]
 """What nodes kept when a backward call began: operations, what the engine told of each; and the leaves and inputs that
 they hung on, with their memory (`saved_tensors.py`)."""
 

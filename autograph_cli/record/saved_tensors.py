@@ -12,8 +12,11 @@ from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import LEAF, OPERATION, Look, StepLog
 
 
-def look(log: EventLog, step: StepLog) -> None:
-    """Note what the living nodes of a step keep, before a backward pass frees it, as far as it was not noted yet."""
+def look(log: EventLog, step: StepLog, *, at_last: bool = False) -> None:
+    """Note what the living nodes of a step keep, before a backward pass frees it, as far as it was not noted yet.
+
+    `at_last`: nothing runs any more until the graph is built, so each is noted only when it is settled.
+    """
     known = log.known
     events = [event for event in step.events if event[2] is OPERATION]
     used: set[Any] = set().union(
@@ -26,7 +29,9 @@ def look(log: EventLog, step: StepLog) -> None:
     if step.looked:
         before = {event[1] for looked, *_ in step.looked for event in looked}
         events = [event for event in events if event[1] not in before]
-    found = log.engine.look([event[3]() for event in events])
+    found: Iterable[Any] = log.engine.look(event[3]() for event in events)
+    if not at_last:
+        found = list(found)
     others, tensors = [], []
     for event in map(known.get, outer):
         if event is not None and event[2] is not OPERATION and (tensor := event[3]()) is not None:
@@ -71,22 +76,14 @@ def records(
     kept: Iterable[Kept], type_of: Callable[[Any, Any], TensorType], versions: Versions, given: Collection[int] = ()
 ) -> tuple[Saved, ...]:
     """What was noted, as records of the graph; `given` are the storages of leaves and inputs."""
-    return tuple(
-        [
-            _value(name, shown(what))
-            if dtype is None
-            else Saved(
-                name,
-                type_of(dtype, what),
-                "",
-                size,
-                storage,
-                0 if versions.setdefault(storage, version) == version else _number(versions, storage, version),
-                storage in given,
-            )
-            for name, dtype, what, storage, size, version in kept
-        ]
-    )
+    found: list[Saved] = []
+    for name, dtype, what, storage, size, version in kept:
+        if dtype is None:
+            found.append(_value(name, shown(what)))
+            continue
+        number = 0 if versions.setdefault(storage, version) == version else _number(versions, storage, version)
+        found.append(Saved(name, type_of(dtype, what), "", size, storage, number, storage in given))
+    return tuple(found)
 
 
 def _number(versions: Versions, storage: int, version: int) -> int:

@@ -12,6 +12,8 @@ from autograph_cli import assert_same_graph, capture, torch
 from autograph_cli.graph import Graph, GraphError
 from autograph_cli.record.capture import capture_derivatives
 from autograph_cli.record.imports import serve
+from autograph_cli.record.recorder import Recorder
+from autograph_cli.record.saved_tensors import look
 from autograph_cli.torch._core.state import process_state
 from tests.conftest import Run
 
@@ -53,6 +55,56 @@ def test_what_a_node_saved_has_the_names_that_the_node_shows(made: Callable[[Any
     shown = {name for node in nodes for name in dir(node)}
     recorded = {saved.name for node in capture(result) for saved in node.saved}
     assert recorded and recorded <= shown, recorded - shown
+
+
+def _changed(x: Any) -> Any:
+    doubled = x * 2
+    squared = doubled * doubled.sin()
+    with torch.no_grad():
+        x.mul_(3)
+    copy = x.clone()
+    copy[0] = 3.0
+    return squared.sum() + (copy.mul_(2) * x).sum()
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, factor: int) -> Any:
+        ctx.save_for_backward(x, x * 2)
+        ctx.factor = factor
+        return x * factor
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.factor, None
+
+
+def _packed(x: Any) -> Any:
+    with torch.autograd.graph.saved_tensors_hooks(lambda kept: kept.numpy(), torch.tensor):
+        return x.exp() * x
+
+
+LOOKED_AT = RECORDED_UNDER | {
+    "changed": _changed,
+    "custom": lambda x: Scaled.apply(x, 3),
+    "packed": _packed,
+    "list": lambda x: torch.cat([x, x[1:], x.t().reshape(3, 4)]),
+    "several": lambda x: torch.stack([part.sum() * part.max() for part in x.split(1)]),
+    "freed": lambda x: (x * x).sum().backward() or (x * x).sin(),
+}
+
+
+@pytest.mark.parametrize("made", LOOKED_AT.values(), ids=LOOKED_AT)
+def test_what_is_noted_at_last_is_what_was_noted_before(made: Callable[[Any], Any]) -> None:
+    result = made(torch.arange(12.0).reshape(3, 4).requires_grad_())
+    graphs = []
+    for at_last in (False, True):
+        recorder = Recorder("last")
+        recorder.log.engine.output(result)
+        look(recorder.log, recorder.log.step, at_last=at_last)
+        graphs.append(recorder.snapshot({"result": result}, at_last=at_last))
+    assert graphs[0] == graphs[1]
+    assert any(node.saved for node in graphs[1])
 
 
 def test_a_model_of_the_module_names_what_a_function_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
