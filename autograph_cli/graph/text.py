@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from autograph_cli.graph.collector import resting
@@ -32,9 +32,10 @@ def to_text(graph: Graph, *, details: bool = False, shown: Collection[str] = ())
     orders: dict[int, list[str]] = {}
     for node in graph.nodes:
         line = _line(node, names)
-        section = orders.setdefault(node.order, [])
+        section = orders.get(node.order) or orders.setdefault(node.order, [])
         section.append(line + _details(node) if details else line)
-        section += [f"      # {fact}" for fact in facts_of(node, shown)]
+        if shown:
+            section += [f"      # {fact}" for fact in facts_of(node, shown)]
     lines = [_summary(graph)]
     for order in sorted(orders):
         lines += [f"order {order}", *orders[order]]
@@ -68,22 +69,28 @@ def _summary(graph: Graph) -> str:
 
 
 def _line(node: Node, names: Names) -> str:
-    own = names[node.id]
-    head = ", ".join([f"{name}: {output.type}" for name, output in zip(own, node.outputs, strict=True)])
+    own, outputs, following, args = names[node.id], node.outputs, node.next, node.args
+    if len(outputs) == 1:
+        head = f"{own[0]}: {outputs[0].type}"
+    else:
+        head = ", ".join([f"{name}: {output.type}" for name, output in zip(own, outputs, strict=True)])
     if node.kind in ("leaf", "input"):
         line = f"  {node.kind} {head}"
-    elif node.args or not node.next:
-        line = f"  {head} = {node.op or node.name}({_edges(node.args, names)})"
-        if node.next:
-            line += f"  grad_fn {node.name}({_edges(node.next, names)})"
+    elif args or not following:
+        given = _edges(args, names)
+        line = f"  {head} = {node.op or node.name}({given})"
+        if following:
+            line += f"  grad_fn {node.name}({given if following is args else _edges(following, names)})"
     else:
-        line = f"  {head} = {node.name}({_edges(node.next, names)})"
+        line = f"  {head} = {node.name}({_edges(following, names)})"
     if node.parent is not None:
         line += f"  of {_one(node.parent, names)}"
     return line if node.pass_id is None else f"{line}  pass {node.pass_id}"
 
 
-def _edges(edges: Iterable[Edge | None], names: Names) -> str:
+def _edges(edges: Sequence[Edge | None], names: Names) -> str:
+    if len(edges) == 1 and (only := edges[0]) is not None:  # mostly
+        return names[only.node][only.nr]
     return ", ".join(["_" if edge is None else names[edge.node][edge.nr] for edge in edges])
 
 

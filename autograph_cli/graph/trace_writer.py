@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from functools import lru_cache
 from typing import Any
@@ -150,7 +150,7 @@ def _rows(name: str, rows: Iterator[str]) -> Iterator[str]:
 
 def write_node(node: Node) -> str:
     """One node as JSON: what has its default is left out."""
-    outputs = ", ".join([_output(output) for output in node.outputs])
+    outputs = ", ".join(map(_output, node.outputs))
     text = f'{{"id": {node.id}, {_head(node.kind, node.name, node.op)}, "outputs": [{outputs}]'
     following, args = node.next, node.args
     edges = _edges(following) if following else ""
@@ -166,7 +166,7 @@ def write_node(node: Node) -> str:
     if node.module:
         text += f', "module": {_quoted(node.module)}'
     if node.saved:
-        text += f', "saved": [{", ".join([_saved(saved) for saved in node.saved])}]'
+        text += f', "saved": [{", ".join(map(_saved, node.saved))}]'
     if node.measured:
         text += f', "measured": {_measured(node.measured)}'
     if node.call is not None:
@@ -185,7 +185,9 @@ def _list(items: Iterable[str]) -> str:
     return f"[{', '.join(items)}]"
 
 
-def _edges(edges: Iterable[Edge | None]) -> str:
+def _edges(edges: Sequence[Edge | None]) -> str:
+    if len(edges) == 1 and (only := edges[0]) is not None:  # mostly
+        return f"[[{only.node}, {only.nr}]]"
     return f"[{', '.join(['null' if edge is None else f'[{edge.node}, {edge.nr}]' for edge in edges])}]"
 
 
