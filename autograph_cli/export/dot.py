@@ -74,7 +74,7 @@ def dot_lines(scene: Scene, *, tooltips: bool = True, labels: bool = True, right
     plain = _line_look("", False, False, banded, False, False)
     for number, arrow in enumerate(scene.arrows):
         label, look = arrow.label if labels else "", plain
-        if label or arrow.back or arrow.dashed or arrow.keeps or arrow.wrong:
+        if label or arrow.dashed or arrow.back or arrow.keeps or arrow.wrong:
             look = _line_look(label, arrow.back, arrow.dashed, banded, arrow.keeps, arrow.wrong)
         tooltip = f' tooltip="{_escaped(arrow.tooltip)}"' if tooltips else ""
         yield f'\t{arrow.tail} -> {arrow.head} [id="e{number}"{look}{tooltip}]\n'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -50,12 +50,7 @@ class Labels:
         self.flows = flows if self.flowing in self.shown else {}
         self.names = output_names(graph)
         self.incoming = incoming_gradients(graph) if data else {}
-        every = [output.type for node in graph for output in node.outputs]
-        known = dict(zip(map(id, every), every, strict=True))
-        types: Counter[tuple[str, str]] = Counter()
-        for key, count in Counter(map(id, every)).items():
-            types[known[key].dtype, known[key].device] += count
-        self.common = max(sorted(types), key=types.__getitem__) if types else ("", "")
+        self.common = _most_common([output.type for node in graph.nodes for output in node.outputs])
         self._kinds: dict[tuple[str, str, str, int], tuple[Style, str, bool]] = {}
         self._types: dict[int, tuple[str, str]] = {}
         """The text of each type, and what is written of it at an arrow, by its id: the graph keeps it."""
@@ -157,26 +152,23 @@ class Labels:
             "\n".join(map(visible, tooltip)),
         )
 
-    def type(self, node: Node, nr: int) -> str:
-        """The type of an output, as short as it can be: of the most frequent dtype only the shape."""
-        if "shapes" not in self.shown:
-            return f"#{nr}" if node.id in self.several else ""
-        text = self._texts(node.outputs[nr].type)[1]
-        return f"#{nr} {text}".rstrip() if node.id in self.several else text
-
-    def told(self, node: Node, nr: int) -> str:
-        """The name and the type of an output."""
-        return f"{self.names[node.id][nr]}: {self._texts(node.outputs[nr].type)[0]}"
+    def told(self, node: Node, nr: int) -> tuple[str, str]:
+        """The name and the type of an output; and what is written of it at an arrow, as short as it can be: of the most
+        frequent dtype only the shape."""
+        type_: TensorType = node.outputs[nr].type
+        whole, brief = self._types.get(id(type_)) or self._texts(type_)
+        if node.id in self.several:
+            brief = f"#{nr} {brief}".rstrip()
+        return f"{self.names[node.id][nr]}: {whole}", brief
 
     def _texts(self, type_: TensorType) -> tuple[str, str]:
-        """What is told of a type, and what is written of it at an arrow."""
-        found = self._types.get(id(type_))
-        if found is None:
-            told = visible(str(type_))
-            usual = (type_.dtype, type_.device) == self.common
-            at_arrow = "" if usual and not type_.shape else _shape_text(type_.shape) if usual else told
-            found = self._types[id(type_)] = told, at_arrow
-        return found
+        told = at_arrow = visible(str(type_))
+        if "shapes" not in self.shown:
+            at_arrow = ""
+        elif (type_.dtype, type_.device) == self.common:
+            at_arrow = _shape_text(type_.shape) if type_.shape else ""
+        self._types[id(type_)] = told, at_arrow
+        return told, at_arrow
 
     def tooltip(self, node: Node, told: str) -> str:
         """All that is known of a node, a fact a line; this is told of its first output."""
@@ -187,7 +179,7 @@ class Labels:
             return f"%{node.id} {head}"
         lines = [f"%{node.id} {head}\n{told}" if told else f"%{node.id} {head}"]
         if len(node.outputs) > 1:
-            lines += [self.told(node, nr) for nr in range(1, len(node.outputs))]
+            lines += [self.told(node, nr)[0] for nr in range(1, len(node.outputs))]
         if node.source:
             lines.append(_line_of(node.source.file, node.source.line, node.source.text))
         if node.module:
@@ -206,6 +198,17 @@ class Labels:
         if node.measured is not None:
             lines += facts_of(node, RECORDED)
         return "\n".join(lines)
+
+
+def _most_common(every: Sequence[TensorType]) -> tuple[str, str]:
+    """The dtype and the device that most of these have; they are told apart by their ids, which is quick."""
+    known = dict(zip(map(id, every), every, strict=True))
+    types = Counter([(type_.dtype, type_.device) for type_ in known.values()])
+    if len(types) > 1:
+        types.clear()
+        for key, count in Counter(map(id, every)).items():
+            types[known[key].dtype, known[key].device] += count
+    return max(sorted(types), key=types.__getitem__) if types else ("", "")
 
 
 def _subtitle(node: Node, rooted: Mapping[tuple[int, int], list[str]]) -> str:

@@ -19,7 +19,7 @@ MARK = "• "
 def inline(scene: Scene) -> Scene:
     """The scene with each leaf that a single arrow joins to an operation written on that operation."""
     leaves = {box.id for box in scene.boxes if box.style == "leaf"}
-    near = [arrow for arrow in scene.arrows if arrow.tail in leaves or arrow.head in leaves]
+    near = [arrow for arrow in scene.arrows if arrow.tail in leaves or arrow.head in leaves] if leaves else []
     ends = {end for arrow in near for end in (arrow.tail, arrow.head)}
     boxes = {box.id: box for box in scene.boxes if box.id in ends}
     degree = Counter(end for arrow in near for end in (arrow.tail, arrow.head))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from autograph_cli.export.labels import Labels, short
@@ -38,7 +38,6 @@ Use = tuple[int, int, int]
 """A node, one that it has an edge to, and the output of that."""
 End = tuple[str, str, str]
 """The box of an output, and the label and the tooltip of an arrow that stands for it."""
-NOWHERE: End = ("", "", "")
 NUMBERS = frozenset(("values", "gradients"))
 """The facts that may stand at arrows."""
 FAR = 6
@@ -216,16 +215,15 @@ class _Builder:
         self.pills = {position: f"r{number}" for number, position in enumerate(self.rooted)}
         self.detached = self._detached() if data else {}
         """What unnamed `detach` operations, which are drawn as arrows, were given."""
-        uses = self._uses()
-        several = {used for _, used, nr in uses if nr} | {number for number, nr in self.rooted if nr}
+        several, users = self._users()
         flows = flows and not NUMBERS.isdisjoint(shown)
-        arrows = Counter([(used, nr) for _, used, nr in uses] if flows else ())
+        arrows = Counter([(used, nr) for _, used, nr in self._uses()] if flows else ())
         arrows.update(self.rooted.keys() if flows else ())
         self.labels = Labels(graph, data, several, shown, brief, arrows)
         self.keys = [f"n{number}" for number in range(len(graph))]
         """The box of each node."""
-        self.band = self._bands(uses)
-        self.repeated = self._repeated(uses) - {node for node, _ in marks} if tags else set()
+        self.band = self._bands()
+        self.repeated = self._repeated(users) - {node for node, _ in marks} if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.ends: list[End] = []
         """Of the first output of each node."""
@@ -236,8 +234,8 @@ class _Builder:
         rooted = {number for number, _ in self.rooted}
         gone = self.repeated.union(self.detached)
         for number, node in enumerate(self.graph):
-            told = self.labels.told(node, 0) if node.outputs else ""
-            self.ends.append(self._end(node, 0, told) if told else NOWHERE)
+            told, label = self.labels.told(node, 0) if node.outputs else ("", "")
+            self.ends.append(self._end(number, 0, label, told))
             if number not in gone:
                 style, name, subtitle, lines, tooltip = self.labels.of(node, self.rooted, told)
                 self.boxes.append(Box(self.keys[number], style, name, subtitle, lines, tooltip, self.band[number]))
@@ -275,8 +273,7 @@ class _Builder:
         notes.append("" if all(dashed) else "dashed: into another order")
         notes.append(f"dashed, {DETACH}: no gradient goes back" if any(dashed) else "")
         notes.append("∂ f: from the backward of f" if any("∂ " in box.subtitle for box in self.boxes) else "")
-        kept = any(arrow.keeps and not arrow.wrong for arrow in self.arrows)
-        notes.append("fine dashes: kept for backward" if kept else "")
+        notes.append("fine dashes: kept for backward" if self.kept else "")
         notes.append("thin: a derivative and what it differentiates" if self._links() else "")
         notes.append(kept_words(self.kept) if "saved" in self.labels.shown else "")
         return tuple(note for note in notes if note)
@@ -286,15 +283,32 @@ class _Builder:
             return ()
         return tuple((f"n{node.id}", f"n{node.parent}") for node in self.graph if node.parent is not None)
 
-    def _uses(self) -> list[Use]:
+    def _uses(self) -> Iterator[Use]:
         """Every edge that is drawn."""
-        return [
-            (node.id, edge.node, edge.nr)
-            for node in self.graph
-            if node.id not in self.detached
-            for edge in (map(self._source, node.args) if self.data else node.next)
-            if edge is not None
-        ]
+        for node in self.graph.nodes:
+            if node.id not in self.detached:
+                for edge in map(self._source, node.args) if self.data else node.next:
+                    if edge is not None:
+                        yield node.id, edge.node, edge.nr
+
+    def _users(self) -> tuple[set[int], dict[int, list[int]]]:
+        """The nodes of which more is used than the first output; and those that use each leaf and input."""
+        nodes, detached, data = self.graph.nodes, self.detached, self.data
+        several = {number for number, nr in self.rooted if nr}
+        users: dict[int, list[int]] = {}
+        for node in nodes:
+            if node.id in detached:
+                continue
+            for given in node.args if data else node.next:
+                if given is None:
+                    continue
+                edge = self._source(given) if detached else given
+                if edge.nr:
+                    several.add(edge.node)
+                used = nodes[edge.node]
+                if used.kind != "operation" and not used.computes:
+                    users.setdefault(used.id, []).append(node.id)
+        return several, users
 
     def _detached(self) -> dict[int, Edge]:
         named = {root.node for root in self.graph.roots}
@@ -319,11 +333,11 @@ class _Builder:
             edge = self.detached[edge.node]
         return edge
 
-    def _bands(self, uses: Sequence[Use]) -> list[int]:
+    def _bands(self) -> list[int]:
         """The band of each node: twice its order, one more for an order-0 node that was made from derivatives."""
         if not any(node.order for node in self.graph):
             return [0] * len(self.graph)
-        edges = [(user, used) for user, used, _ in uses]
+        edges = [(user, used) for user, used, _ in self._uses()]
         bands = [2 * node.order for node in self.graph]
         height = heights(len(bands), edges)
         for user, used in sorted(edges, key=lambda edge: height[edge[0]]):
@@ -339,18 +353,13 @@ class _Builder:
                 bands[node.id] = max(bands[node.id], lowest.get(node.id, 0))
         return bands
 
-    def _repeated(self, uses: Sequence[Use]) -> set[int]:
+    def _repeated(self, users: Mapping[int, list[int]]) -> set[int]:
         """Leaves and inputs whose edges would be long if they were drawn once: over many ranks, or into other bands."""
-        users: dict[int, list[int]] = {}
-        nodes = self.graph.nodes
-        for user, used, _ in uses:
-            if nodes[used].kind != "operation" and not nodes[used].computes:
-                users.setdefault(used, []).append(user)
         repeated = Nesting(self.graph).scattered((user, used) for used, its in users.items() for user in its)
         several = {used: its for used, its in users.items() if len(its) > 1}
         if not several:
             return repeated
-        edges = [(used, user) if self.data else (user, used) for user, used, _ in uses]
+        edges = [(used, user) if self.data else (user, used) for user, used, _ in self._uses()]
         row = rows_of(len(self.graph), edges, self.band, root_below=self.data)
         for used, its in several.items():
             rows = [row[user] for user in its]
@@ -367,7 +376,7 @@ class _Builder:
         style: Style = "root" if (node.id, nr) in self.differentiated else "result"
         self.boxes.append(Box(key, style, short(names), "", (), tooltip, self.band[node.id]))
         tail, head = (f"n{node.id}", key) if self.data else (key, f"n{node.id}")
-        self.arrows.append(self._arrow(tail, head, (node.id, nr), self.labels.type(node, nr), False, tooltip))
+        self.arrows.append(self._arrow(tail, head, (node.id, nr), self.labels.told(node, nr)[1], False, tooltip))
 
     def _kept(self) -> None:
         """A box for each storage and version, however many nodes keep it."""
@@ -423,18 +432,18 @@ class _Builder:
     def _tag(self, node: Node) -> tuple[Style, str, str]:
         """Style, title and tooltip of a leaf or an input that is drawn at each use."""
         names = node.outputs[0].names or ((node.op,) if node.op else self.labels.names[node.id])
-        return node.kind, short(shown_name(names[0])), self.labels.tooltip(node, self.labels.told(node, 0))
+        return node.kind, short(shown_name(names[0])), self.labels.tooltip(node, self.labels.told(node, 0)[0])
 
     def _further(self, used: int, nr: int) -> End:
         """The end of an arrow that stands for another output of a node than the first."""
-        node = self.graph.nodes[used]
-        return self._end(node, nr, self.labels.told(node, nr))
+        told, label = self.labels.told(self.graph.nodes[used], nr)
+        return self._end(used, nr, label, told)
 
-    def _end(self, node: Node, nr: int, told: str) -> End:
-        """The end of an arrow for an output of which this is told."""
+    def _end(self, used: int, nr: int, label: str, told: str) -> End:
+        """The end of an arrow with this label, for an output of which this is told."""
         if self.data:
-            return self.pills.get((node.id, nr)) or self.keys[node.id], self.labels.type(node, nr), told
-        return self.keys[node.id], self.labels.type(node, nr), f"gradient of {told}"
+            return self.pills.get((used, nr)) or self.keys[used], label, told
+        return self.keys[used], label, f"gradient of {told}"
 
 
 def order_of(band: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from io import BytesIO
 from itertools import islice
 
 from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
@@ -46,8 +47,10 @@ def visible_bytes(text: str) -> bytes:
 def visible_joined(lines: Iterable[str]) -> bytes:
     """The same of a text that is made line by line: some at a time stay near, and a sign that is wide does not make all
     of them so."""
-    each = iter(lines)
-    return b"".join([visible_bytes("".join(some)) for some in iter(lambda: list(islice(each, TOGETHER)), [])])
+    each, text = iter(lines), BytesIO()
+    while some := list(islice(each, TOGETHER)):
+        text.write(visible_bytes("".join(some)))
+    return text.getvalue()
 
 
 def quoted(name: str) -> str:
