@@ -19,9 +19,17 @@ cdef extern from *:
     #else
     #define ELEMENTS
     #endif
+    /* Before a short loop inside of such a one. */
+    #if defined(__clang__)
+    #define UNROLLED _Pragma("clang loop unroll(full)")
+    #elif defined(__GNUC__)
+    #define UNROLLED _Pragma("GCC unroll 32")
+    #else
+    #define UNROLLED
+    #endif
     /* Before a function, which then has the wider registers of the processor where there are some: the same roundings. */
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
-    #define CLONED __attribute__((target_clones("avx2", "default")))
+    #define CLONED __attribute__((target_clones("avx512f", "avx2", "default")))
     #else
     #define CLONED
     #endif

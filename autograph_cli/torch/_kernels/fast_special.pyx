@@ -49,15 +49,30 @@ cdef extern from *:
             for (k = 0; k < many; k++) wide[k] = a[i + k]; \
             run; \
             for (k = 0; k < many; k++) out[i + k] = (float)wide[k]; } }
-    CLONED static void erf_f(const float *a, float *out, float scale, const double *table, ptrdiff_t n)
-        WIDENED(for (k = 0; k < many; k++) wide[k] = (float)wide[k] * scale; erf_d(wide, wide, 1, table, many))
+    /* x P(x^2) / Q(x^2) up to 4, beyond which float32 has nothing but 1: nine digits more than float32, and no table. */
+    static const double P[10] = {1.1283791670955113615, 0.20186376176526052957, 0.060545240780317516124,
+        0.0054584950336441597872, 0.00063654067297772723356, 3.345853154981067437e-05, 1.8638411506929815834e-06,
+        5.0314181182805035272e-08, 1.0082268025143999425e-09, 2.6171844554585913033e-12};
+    static const double Q[10] = {1.0, 0.51223043428280524656, 0.1244003006828614575, 0.018890712541490103608,
+        0.0019873267012426525259, 0.00015107329097992106954, 8.3442095049053319361e-06, 3.2363548112045352883e-07,
+        7.8926024488701160843e-09, 7.8156833552690574265e-11};
+    CLONED static void erf_wide(double *a, ptrdiff_t n) {
+        ptrdiff_t i;
+        ELEMENTS for (i = 0; i < n; i++) {
+            double x = a[i] < -4 ? -4 : a[i], s, above, below; int k;
+            x = x > 4 ? 4 : x;
+            s = x * x; above = P[9]; below = Q[9];
+            UNROLLED for (k = 8; k >= 0; k--) { above = above * s + P[k]; below = below * s + Q[k]; }
+            a[i] = x * above / below; } }
+    CLONED static void erf_f(const float *a, float *out, float scale, ptrdiff_t n)
+        WIDENED(for (k = 0; k < many; k++) wide[k] = (float)wide[k] * scale; erf_wide(wide, many))
     """
-    void erf_f(const float *, float *, float, const double *, Count) noexcept nogil
+    void erf_f(const float *, float *, float, Count) noexcept nogil
     void erf_d(const double *, double *, double, const double *, Count) noexcept nogil
 
 
 def erf(cnp.ndarray a, cnp.ndarray table, double scale=1, cnp.ndarray out=None):
-    """erf(a * scale), with Taylor coefficients (points, orders)."""
+    """erf(a * scale), for float64 with Taylor coefficients (points, orders)."""
     out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0) if out is None else out
     cdef Count n = cnp.PyArray_SIZE(a)
     cdef void *source = cnp.PyArray_DATA(a)
@@ -66,7 +81,7 @@ def erf(cnp.ndarray a, cnp.ndarray table, double scale=1, cnp.ndarray out=None):
     cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
     with nogil:
         if narrow:
-            erf_f(<float *>source, <float *>target, <float>scale, points, n)
+            erf_f(<float *>source, <float *>target, <float>scale, n)
         else:
             erf_d(<double *>source, <double *>target, scale, points, n)
     return out
@@ -102,20 +117,23 @@ cdef extern from *:
     #define SMALLEST 1.4901161193847656e-08  /* below it, log(1 + x) is x */
     /* 1 + x is 2^e m with m between the roots of 1/2 and 2, whose logarithm is 2 artanh((m - 1) / (m + 1)); x is k log(2) + r,
        so that exp(x) - 1 is 2^k (exp(r) - 1) + (2^k - 1). In double precision. */
+    static inline double logarithm(double y, int exact) {
+        uint64_t bits, moved, high; double m, e, s, z, t;
+        memcpy(&bits, &y, 8);
+        moved = bits + 0x95F619980C433ULL; high = moved & 0xFFF0000000000000ULL;
+        bits = bits - high + 0x3FF0000000000000ULL; memcpy(&m, &bits, 8);
+        moved = moved >> 52 | 0x4330000000000000ULL; memcpy(&e, &moved, 8);
+        e = e - 4503599627370496.0 - 1023;
+        s = (m - 1) / (m + 1); z = s * s;
+        t = exact ? (z * (1.0 / 17) + 1.0 / 15) * z + 1.0 / 13 : 1.0 / 13;
+        t = t * z + 1.0 / 11; t = t * z + 1.0 / 9; t = t * z + 1.0 / 7; t = t * z + 1.0 / 5; t = t * z + 1.0 / 3;
+        t = t * z + 1;
+        return e * LOG_OF_2 + 2 * s * t; }
     CLONED static void log1p_wide(double *a, ptrdiff_t n) {
         ptrdiff_t i;
         ELEMENTS for (i = 0; i < n; i++) {
             const double x = a[i], y = 1 + x;
-            uint64_t bits, moved, high; double m, e, s, z, t, found;
-            memcpy(&bits, &y, 8);
-            moved = bits + 0x95F619980C433ULL; high = moved & 0xFFF0000000000000ULL;
-            bits = bits - high + 0x3FF0000000000000ULL; memcpy(&m, &bits, 8);
-            moved = moved >> 52 | 0x4330000000000000ULL; memcpy(&e, &moved, 8);
-            e = e - 4503599627370496.0 - 1023;
-            s = (m - 1) / (m + 1); z = s * s;
-            t = z * (1.0 / 13) + 1.0 / 11; t = t * z + 1.0 / 9; t = t * z + 1.0 / 7; t = t * z + 1.0 / 5; t = t * z + 1.0 / 3;
-            t = t * z + 1;
-            found = e * LOG_OF_2 + 2 * s * t;
+            double found = logarithm(y, 0);
             found = y > 0 ? found : y == 0 ? -INFINITY : NAN;
             found = y < INFINITY ? found : y;
             a[i] = fabs(x) < SMALLEST ? x : found; } }
@@ -132,8 +150,8 @@ cdef extern from *:
             s = k + rounder; memcpy(&bits, &s, 8);
             bits = (bits + 1023) << 52; memcpy(&s, &bits, 8);
             a[i] = copysign(s * t + (s - 1), x); } }
-    static void log1p_f(const float *a, float *out, ptrdiff_t n) WIDENED(log1p_wide(wide, many))
-    static void expm1_f(const float *a, float *out, ptrdiff_t n) WIDENED(expm1_wide(wide, many))
+    CLONED static void log1p_f(const float *a, float *out, ptrdiff_t n) WIDENED(log1p_wide(wide, many))
+    CLONED static void expm1_f(const float *a, float *out, ptrdiff_t n) WIDENED(expm1_wide(wide, many))
     """
     void log1p_f(const float *, float *, Count) noexcept nogil
     void expm1_f(const float *, float *, Count) noexcept nogil
@@ -335,27 +353,71 @@ cdef double log_gamma(double x) noexcept nogil:
     return NAN if isinf(r) else r
 
 
-cdef bint log_gammas(const real *a, real *out, Count n) noexcept nogil:
+cdef bint log_gammas(const double *a, double *out, Count n) noexcept nogil:
     cdef Count i
-    cdef double found
     for i in range(n):
-        found = log_gamma(a[i])
-        if found != found and a[i] == a[i]:
+        out[i] = log_gamma(a[i])
+        if out[i] != out[i] and a[i] == a[i]:
             return False
-        out[i] = <real>found
     return True
+
+cdef extern from *:
+    """
+    /* For float32. lgamma of y from 1 to 2 is (y - 1) (y - 2) and a polynomial in y - 1.5; x below 8 is moved there, the
+       factors on the way are a logarithm. From 8 on, Stirling's series. Left of 0, by reflection. */
+    static const double GAMMA[18] = {0.48312895054098165, -0.14595989591430658, 0.06291140107405828, -0.03130848750068851,
+        0.016797098685059228, -0.009425622482759253, 0.005446455645615835, -0.0032120726776190944, 0.0019229609327760984,
+        -0.0011644429824503194, 0.0007110125229750965, -0.0004376707178170653, 0.0002746536514517647, -0.00017104300594927385,
+        9.281758532114443e-05, -5.8165733688602144e-05, 6.68246585036373e-05, -4.233066087210433e-05};
+    static const double SINE[11] = {3.141592653589793, -5.16771278004997, 2.5501640398773455, -0.5992645293207921,
+        0.08214588661112823, -0.0073704309457143504, 0.00046630280576761255, -2.1915353447830217e-05, 7.952054001475513e-07, -2.2948428997269873e-08,
+        5.392664662608129e-10};
+    CLONED static void lgamma_right(const double *a, double *out, ptrdiff_t n) {
+        ptrdiff_t i;
+        ELEMENTS for (i = 0; i < n; i++) {
+            const double x = fabs(a[i]);
+            double y = x < 1 ? x + 1 : x, factors = x < 1 ? x : 1, t, z, part, times, found; int k;
+            UNROLLED for (k = 0; k < 6; k++) { const double down = y - 1; factors *= y < 2 ? 1 : down; y = y < 2 ? y : down; }
+            z = y - 1.5; part = GAMMA[17];
+            UNROLLED for (k = 16; k >= 0; k--) part = part * z + GAMMA[k];
+            part = (y - 1) * (y - 2) * part;
+            t = 1 / x; z = t * t;
+            t = t * (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z * (1.0 / 1680 - z * (1.0 / 1188 - z * (691.0 / 360360))))));
+            part = x < 8 ? part : t + 0.9189385332046728 - x;
+            times = x < 8 ? (x < 1 ? -1 : 1) : x - 0.5;
+            found = times * logarithm(x < 8 ? factors : x, 1) + part;
+            found = x > 0 ? found : INFINITY;
+            out[i] = x < INFINITY ? found : x; } }
+    CLONED static void lgamma_left(const double *a, double *out, ptrdiff_t n) {
+        const double rounder = 6755399441055744.0; ptrdiff_t i;
+        ELEMENTS for (i = 0; i < n; i++) {
+            const double x = fabs(a[i]), far = x < 1e9 ? x : 0, r = far - ((far + rounder) - rounder), z = r * r;
+            double s = SINE[10], found; int k;
+            UNROLLED for (k = 9; k >= 0; k--) s = s * z + SINE[k];
+            found = 1.1447298858494002 - logarithm(fabs(r * s * x), 1) - out[i];
+            found = r == 0 ? INFINITY : found;
+            out[i] = a[i] < 0 ? found : out[i]; } }
+    CLONED static void lgamma_wide(double *a, ptrdiff_t n) {
+        double found[256]; ptrdiff_t i, left = 0;
+        lgamma_right(a, found, n);
+        for (i = 0; i < n; i++) left += a[i] < 0;
+        if (left) lgamma_left(a, found, n);
+        memcpy(a, found, n * sizeof(double)); }
+    CLONED static void lgamma_f(const float *a, float *out, ptrdiff_t n) WIDENED(lgamma_wide(wide, many))
+    """
+    void lgamma_f(const float *, float *, Count) noexcept nogil
 
 
 def lgamma(cnp.ndarray a):
-    """The logarithm of |gamma(a)|; None where Python refuses an element, which is a pole or too large."""
+    """The logarithm of |gamma(a)|; None where Python refuses an element of float64, which is a pole or too large."""
     cdef cnp.ndarray out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0)
     cdef Count n = cnp.PyArray_SIZE(a)
     cdef void *source = cnp.PyArray_DATA(a)
     cdef void *target = cnp.PyArray_DATA(out)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT, done
+    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT, done = True
     with nogil:
         if narrow:
-            done = log_gammas(<float *>source, <float *>target, n)
+            lgamma_f(<float *>source, <float *>target, n)
         else:
             done = log_gammas(<double *>source, <double *>target, n)
     return out if done else None
