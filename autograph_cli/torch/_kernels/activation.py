@@ -92,6 +92,10 @@ class Activation:
         weight = self.number(alpha * scale, x)
         if is_result:
             low = (x + weight) * self.number(input_scale, x)
+        elif _fast and _fast.fits(grad, x):
+            power = _fast.elu_low(x, p=input_scale)
+            self.xp.exp(power, out=power)
+            return _fast.elu_backward(grad, x, power, weight * self.number(input_scale, x), scale, power)
         else:
             low = self.xp.exp(self.xp.minimum(x, self.number(0, x)) * self.number(input_scale, x)) * (
                 weight * self.number(input_scale, x)
@@ -126,6 +130,8 @@ class Activation:
         return share
 
     def hardswish_backward(self, grad: Array, a: Array) -> Any:
+        if _fast and _fast.fits(grad, a):
+            return _fast.hardswish_backward(grad, a)
         slope = a / self.number(3, a)
         slope += self.number(0.5, a)
         return self.kept(self.where(a >= 3, grad, slope * grad), ~(a <= -3))
@@ -182,6 +188,8 @@ class Activation:
 
     @widened
     def log_sigmoid_backward(self, grad: Array, a: Array, power: Any) -> Any:
+        if _fast and _fast.fits(grad, a, power):
+            return _fast.log_sigmoid_backward(grad, a, power)
         one = self.number(1, a)
         share = power / (one + power)
         return grad * self.where(a < 0, one - share, share)

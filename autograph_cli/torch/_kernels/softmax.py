@@ -109,6 +109,8 @@ class Softmax:
     @widened
     def softplus_backward(self, grad: Array, a: Array, beta: Any, threshold: Any) -> Any:
         power = self.xp.exp(a * self.number(beta, a))
+        if _passes and -65504 <= threshold <= 65504 and _passes.fits(grad, a):
+            return _passes.softplus_backward(grad, a, power, beta, threshold, power)
         return self.where(a * self.number(beta, a) > threshold, grad, grad * power / (power + self.number(1, a)))
 
     def leaky_relu(self, a: Array, negative_slope: Any = 0.01) -> Any:
