@@ -24,6 +24,8 @@ cdef extern from "numpy/arrayobject.h":
 
 cdef extern from *:
     """
+    #include <float.h>
+    #include <math.h>
     #include <stddef.h>
     #define FOR(real, name, ...) CLONED static void name(const real *a, const real *b, const real *c, real *out, \\
         real p, real q, ptrdiff_t n) { ptrdiff_t i; const real one = 1, half = (real)0.5; (void)one; (void)half; \\
@@ -73,6 +75,10 @@ cdef extern from *:
     /* b: x, c: erf(x / sqrt(2)), out: exp(-x^2 / 2) */
     PASS(gelu_backward, out[i] = (out[i] * p * b[i] + (c[i] + one) * half) * a[i];)
 
+    /* The squares of float32 are exact in double precision, and never too large. */
+    FOR(float, hypot_f, double x = a[i], y = b[i], size = sqrt(x * x + y * y);
+        out[i] = (float)(fabs(x) > FLT_MAX || fabs(y) > FLT_MAX ? INFINITY : size);)
+
     /* x p(x^2) with the coefficients b, x cut off at -4 and 4 after it was multiplied with p: erf is its tanh */
     #define ARTANH_ERF(real, name) CLONED static void name(const real *a, const real *b, const real *c, real *out, \
         real p, real q, ptrdiff_t n) { ptrdiff_t i; \
@@ -102,7 +108,7 @@ cdef extern from *:
         ROW(elu_backward), ROW(log_sigmoid_backward), ROW(softplus_backward), ROW(hardswish_backward), ROW(softplus), ROW(negative), ROW(sigmoid), ROW(silu), ROW(silu_backward), ROW(gelu_inner),
         ROW(gelu_tanh), ROW(gelu_tanh_backward), ROW(artanh_erf), ROW(square_scaled), ROW(gelu_backward), ROW(sign), ROW(clamp),
         ROW(hardsigmoid), ROW(hardswish), ROW(lerp), ROW(lerp_back), ROW(addcmul), ROW(minus_size),
-        ROW(logits_loss), ROW(smooth_l1), ROW(huber), {NULL}};
+        ROW(logits_loss), ROW(smooth_l1), ROW(huber), {"hypot", hypot_f, NULL}, {NULL}};
     """
     void choose_f(const cnp.npy_bool *, const float *, Count, const float *, float *, Count) noexcept nogil
     void choose_d(const cnp.npy_bool *, const double *, Count, const double *, double *, Count) noexcept nogil

@@ -120,7 +120,7 @@ class Normalization:
 
     def _each_plane(self, x: Any, a: Array) -> Any:
         """A number of each channel as one of each image's plane."""
-        return None if x is None else self.xp.tile(x, len(a))
+        return None if x is None else x[None].repeat(len(a), 0).reshape(-1)
 
     def _by_channel(self, x: Any, a: Array) -> Any:
         return x if a.ndim == 1 else x.reshape(1, -1, *[1] * (a.ndim - 2))

@@ -90,7 +90,6 @@ class Pointwise:
             "isnan",
             "isinf",
             "isfinite",
-            "hypot",
             "maximum",
             "minimum",
             "fmax",
@@ -126,6 +125,11 @@ class Pointwise:
         if b.dtype.kind in "biu":
             b = b.astype(a.dtype)
         return self.xp.arctan2(a, b)
+
+    def hypot(self, a: Array, b: Array) -> Any:
+        if _fast and a.dtype.char == "f" and _fast.fits(a, b):
+            return _fast.hypot(a, b)
+        return self.xp.hypot(a, b)
 
     def sub(self, a: Array, b: Array, alpha: Any = 1) -> Any:
         kind = a.dtype.kind

@@ -288,6 +288,7 @@ POINTWISE: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
     "addcmul": (pointwise, lambda a, g: cpu.addcmul(a, g, g)),
     "where": (pointwise, lambda a, g: cpu.where(np.asarray(a > 0)[()], a, g)),
     "masked_fill": (pointwise, lambda a, g: cpu.masked_fill_Scalar(a, np.asarray(a > 0)[()], 0.5)),
+    "hypot": (pointwise, lambda a, g: cpu.hypot(a, g)),
     "smooth_l1": (losses, lambda a, g: cpu.smooth_l1_loss(a, g, 0, 0.7)),
     "smooth_l1 without a bend": (losses, lambda a, g: cpu.smooth_l1_loss(a, g, 0, 0.0)),
     "huber": (losses, lambda a, g: cpu.huber_loss(a, g, 0, 0.7)),
