@@ -209,6 +209,13 @@ cdef bint added(PyObject *have, object g) except -1:
     return True
 
 
+cdef bint in_a_row(object old, object g) noexcept:
+    """Whether the sum of two gradients can be written over the second one: it is nobody's part, and both are row by row."""
+    if type_of(<PyObject *>old) != ndarray or type_of(<PyObject *>g) != ndarray or cnp.PyArray_BASE(<cnp.ndarray>g) != NULL:
+        return False
+    return cnp.PyArray_ISCARRAY(<cnp.ndarray>g) and cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>old)
+
+
 def walk(run, list order, f, bint plain, bint quick):
     """Run the nodes in order: `_walk` of backward_pass.py, which see."""
     cdef dict pending = run.pending, leaves = run.leaves, captures = run.captures
@@ -284,7 +291,12 @@ def walk(run, list order, f, bint plain, bint quick):
                 old += g
                 pending[target] = old
             else:
-                pending[target] = old + g
+                # Held by `grads` and `g`: only the pass has it.
+                if plain and g is not old and Py_REFCNT(<PyObject *>g) <= 2 and in_a_row(old, g):
+                    g += old
+                    pending[target] = g
+                else:
+                    pending[target] = old + g
                 if type_of(<PyObject *>old) == ndarray:
                     sums.add(target)
             if is_leaf:

@@ -121,7 +121,7 @@ cdef extern from *:
 
 
 cdef object exponential = np.exp
-cdef Count LARGE = threads.LARGE
+cdef Count LARGE = threads.LARGE, BLOCK = 1 << 16
 
 
 cdef bint in_rows(object a) noexcept:
@@ -167,6 +167,12 @@ def logistic(a):
 
 
 def _logistic(cnp.ndarray a, cnp.ndarray out):
+    cdef Count start, n = cnp.PyArray_SIZE(a)
+    if n > BLOCK and cnp.PyArray_IS_C_CONTIGUOUS(a):
+        source, to = a.reshape(-1), out.reshape(-1)
+        for start in range(0, n, BLOCK):  # what stands between the passes stays in the cache
+            _logistic(source[start : start + BLOCK], to[start : start + BLOCK])
+        return out
     with nogil:
         run_rows(NEGATIVE, a, out)
     exponential(out, out)

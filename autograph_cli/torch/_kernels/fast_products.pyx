@@ -1,50 +1,132 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Products of matrices that lie in one piece: what `linear.py` asks of them before BLAS begins, and NumPy on the way to it."""
+"""Products of matrices by the BLAS that NumPy has loaded, which is given what NumPy gives it, so that the bits are the same;
+NumPy asks more before it and writes zeros under each result."""
 
 cimport numpy as cnp
+from libc.stdint cimport int64_t, uintptr_t
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count, real
 
+from . import lapack
+
 cnp.import_array()
 
-cdef Count FEW_ROWS = 64, MANY_PRODUCTS = 10**6
+ctypedef void (*Narrow)(
+    int, int, int, int64_t, int64_t, int64_t, float, const void *, int64_t, const void *, int64_t, float, void *, int64_t
+) noexcept nogil
+ctypedef void (*Wide)(
+    int, int, int, int64_t, int64_t, int64_t, double, const void *, int64_t, const void *, int64_t, double, void *, int64_t
+) noexcept nogil
+
+cdef enum Order:
+    ROWS = 101, PLAIN = 111, TRANSPOSED = 112
+
+cdef struct Factor:
+    Order order
+    int64_t step
+    char *data
+
+cdef Count FEW_ROWS = lapack.FEW_ROWS, MANY_PRODUCTS = lapack.MANY_PRODUCTS
+cdef Narrow NARROW = NULL
+cdef Wide WIDE = NULL
+cdef bint asked = False
 
 
-cdef inline int kind_of_matrix(object a) noexcept:
-    """NPY_FLOAT or NPY_DOUBLE for a matrix of NumPy's own class in one piece, of rows or of columns of two numbers at
-    least; -1 for anything else."""
-    cdef int kind
-    if not cnp.PyArray_CheckExact(a) or cnp.PyArray_NDIM(<cnp.ndarray>a) != 2 or not cnp.PyArray_ISONESEGMENT(<cnp.ndarray>a):
+cdef bint known() except -1:
+    """Whether BLAS was found, when it is first asked for."""
+    global asked, NARROW, WIDE
+    cdef uintptr_t narrow, wide
+    if not asked:
+        asked = True
+        narrow, wide = lapack.products()
+        NARROW, WIDE = <Narrow>narrow, <Wide>wide
+    return NARROW != NULL
+
+
+cdef inline int read(object a, Factor *to) noexcept:
+    """NPY_FLOAT or NPY_DOUBLE for matrices of NumPy's own class, of two rows and two columns at least, that BLAS can read as
+    they lie; -1 for anything else."""
+    cdef int kind, last
+    cdef Count item, rows, columns, down, across
+    if not cnp.PyArray_CheckExact(a) or cnp.PyArray_NDIM(<cnp.ndarray>a) < 2:
         return -1
-    if cnp.PyArray_DIM(<cnp.ndarray>a, 0) < 2 or cnp.PyArray_DIM(<cnp.ndarray>a, 1) < 2:
+    kind, last = cnp.PyArray_TYPE(<cnp.ndarray>a), cnp.PyArray_NDIM(<cnp.ndarray>a) - 1
+    if kind != cnp.NPY_FLOAT and kind != cnp.NPY_DOUBLE or not cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>a):
         return -1
-    kind = cnp.PyArray_TYPE(<cnp.ndarray>a)
-    if not cnp.PyArray_ISALIGNED(<cnp.ndarray>a) or not cnp.PyArray_ISNOTSWAPPED(<cnp.ndarray>a):
+    rows, columns = cnp.PyArray_DIM(<cnp.ndarray>a, last - 1), cnp.PyArray_DIM(<cnp.ndarray>a, last)
+    if rows < 2 or columns < 2:
         return -1
-    return kind if kind == cnp.NPY_FLOAT or kind == cnp.NPY_DOUBLE else -1
+    item = cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)
+    down, across = cnp.PyArray_STRIDE(<cnp.ndarray>a, last - 1), cnp.PyArray_STRIDE(<cnp.ndarray>a, last)
+    to.data = <char *>cnp.PyArray_DATA(<cnp.ndarray>a)
+    if across == item and down % item == 0 and down >= columns * item:
+        to.order, to.step = PLAIN, down // item
+    elif down == item and across % item == 0 and across >= rows * item:
+        to.order, to.step = TRANSPOSED, across // item
+    else:
+        return -1
+    return kind
+
+
+cdef void multiply(int kind, Factor *a, Factor *b, void *out, Count rows, Count inner, Count columns) noexcept nogil:
+    if kind == cnp.NPY_FLOAT:
+        NARROW(ROWS, a.order, b.order, rows, columns, inner, 1, a.data, a.step, b.data, b.step, 0, out, columns)
+    else:
+        WIDE(ROWS, a.order, b.order, rows, columns, inner, 1, a.data, a.step, b.data, b.step, 0, out, columns)
+
+
+cdef int read_both(object a, object b, Factor *first, Factor *second) except -2:
+    """The dtype of factors that fit each other; -1 of what has to be looked at, a matrix and itself too: BLAS has a routine
+    of its own for that."""
+    cdef int d, kind = read(a, first)
+    if kind < 0 or read(b, second) != kind or cnp.PyArray_NDIM(<cnp.ndarray>a) != cnp.PyArray_NDIM(<cnp.ndarray>b):
+        return -1
+    cdef int last = cnp.PyArray_NDIM(<cnp.ndarray>a) - 1
+    for d in range(last - 1):
+        if cnp.PyArray_DIM(<cnp.ndarray>a, d) != cnp.PyArray_DIM(<cnp.ndarray>b, d):
+            return -1
+    if cnp.PyArray_DIM(<cnp.ndarray>a, last) != cnp.PyArray_DIM(<cnp.ndarray>b, last - 1) or first.data == second.data:
+        return -1
+    return kind if known() else -1
 
 
 def product(a, b):
-    """a @ b; None of what has to be looked at."""
-    cdef int kind = kind_of_matrix(a)
-    cdef cnp.ndarray left, right
-    cdef Count rows, size
-    if kind < 0 or kind_of_matrix(b) != kind:
+    """a @ b of matrices, or of as many of them in a row; None of what has to be looked at."""
+    cdef Factor first, second
+    cdef int kind = read_both(a, b, &first, &second)
+    if kind < 0 or cnp.PyArray_NDIM(<cnp.ndarray>a) > 3:
         return None
-    left, right = <cnp.ndarray>a, <cnp.ndarray>b
-    if cnp.PyArray_DIM(left, 1) != cnp.PyArray_DIM(right, 0):
-        return None
-    rows, size = cnp.PyArray_DIM(left, 0), cnp.PyArray_SIZE(right)
-    if rows <= FEW_ROWS and rows * size > MANY_PRODUCTS and cnp.PyArray_IS_C_CONTIGUOUS(left) and cnp.PyArray_IS_F_CONTIGUOUS(right):
-        made = cnp.PyArray_MatrixProduct(cnp.PyArray_Transpose(right, NULL), cnp.PyArray_Transpose(left, NULL))
-        return cnp.PyArray_NewCopy(cnp.PyArray_Transpose(<cnp.ndarray>made, NULL), cnp.NPY_CORDER)
-    return cnp.PyArray_MatrixProduct(a, b)
+    cdef cnp.ndarray left = <cnp.ndarray>a, right = <cnp.ndarray>b, made
+    cdef int last = cnp.PyArray_NDIM(left) - 1
+    cdef Count i, batch = 1 if last == 1 else cnp.PyArray_DIM(left, 0), rows = cnp.PyArray_DIM(left, last - 1)
+    cdef Count inner = cnp.PyArray_DIM(left, last), columns = cnp.PyArray_DIM(right, last)
+    cdef cnp.npy_intp[3] shape
+    if last == 1 and rows <= FEW_ROWS and rows * inner * columns > MANY_PRODUCTS:
+        if cnp.PyArray_IS_C_CONTIGUOUS(left) and cnp.PyArray_IS_F_CONTIGUOUS(right):
+            shape[0], shape[1] = columns, rows
+            made = cnp.PyArray_EMPTY(2, shape, kind, 0)
+            first.order, second.order = TRANSPOSED, PLAIN
+            with nogil:
+                multiply(kind, &second, &first, cnp.PyArray_DATA(made), columns, inner, rows)
+            return cnp.PyArray_NewCopy(cnp.PyArray_Transpose(made, NULL), cnp.NPY_CORDER)
+    shape[0], shape[last - 1], shape[last] = batch, rows, columns
+    made = cnp.PyArray_EMPTY(last + 1, shape, kind, 0)
+    cdef char *out = <char *>cnp.PyArray_DATA(made)
+    cdef Count step = rows * columns * cnp.PyArray_ITEMSIZE(made)
+    with nogil:
+        for i in range(batch):
+            multiply(kind, &first, &second, out + i * step, rows, inner, columns)
+            first.data += cnp.PyArray_STRIDE(left, 0)
+            second.data += cnp.PyArray_STRIDE(right, 0)
+    return made
 
 
 def product_added(row, a, b):
     """a @ b + row, which is as long as a row of the product; None of what has to be looked at."""
     cdef cnp.ndarray made
     if not cnp.PyArray_CheckExact(row) or cnp.PyArray_NDIM(<cnp.ndarray>row) != 1 or not cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>row):
+        return None
+    if not cnp.PyArray_CheckExact(a) or cnp.PyArray_NDIM(<cnp.ndarray>a) != 2:
         return None
     found = product(a, b)
     if found is None:

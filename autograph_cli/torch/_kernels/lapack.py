@@ -1,6 +1,6 @@
-"""The LAPACK that NumPy's wheels bring: two routines that `numpy.linalg` does not offer, LU factors and triangular
-systems, and compiled calls of these and of some that it does. Where there is none, as on a NumPy built with another
-one, `lu.py` computes both itself."""
+"""The LAPACK and BLAS that NumPy has: products of matrices, two routines that `numpy.linalg` does not offer,
+LU factors and triangular systems, and compiled calls of these and of some that it does. Where there is none, as on a
+NumPy built with another one, `lu.py` computes both itself, and products are those of NumPy."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from .._compiled import compiled
 _fast: Any = compiled("_kernels.fast_lapack")
 _LETTERS = {np.dtype(kind): letter for kind, letter in (("f4", "s"), ("f8", "d"), ("c8", "c"), ("c16", "z"))}
 _Number = ctypes.c_int64
+
+FEW_ROWS, MANY_PRODUCTS = 64, 10**6
+"""OpenBLAS has kernels of their own for less than a million multiplications."""
 
 
 @functools.cache
@@ -43,6 +46,14 @@ def set_threads(number: int) -> None:
     library = _library()
     if library is not None:
         library.scipy_openblas_set_num_threads64_(number)
+
+
+def products() -> tuple[int, int]:
+    """Where the products of matrices of float32 and of float64 are, in C; 0 where they are not."""
+    library = _library()
+    found = [getattr(library, f"scipy_cblas_{letter}gemm64_", None) for letter in "sd"]
+    narrow, wide = (0 if run is None else ctypes.cast(run, ctypes.c_void_p).value or 0 for run in found)
+    return (narrow, wide) if narrow and wide else (0, 0)
 
 
 @functools.cache

@@ -9,11 +9,10 @@ import numpy as np
 from .._arrays import Array
 from .._compiled import compiled
 from .half_precision import widened
+from .lapack import FEW_ROWS, MANY_PRODUCTS
 
 _fast: Any = compiled("_kernels.fast_products")
 _BOOL = np.dtype(bool)
-_FEW_ROWS, _MANY_PRODUCTS = 64, 10**6
-"""OpenBLAS has kernels of their own for less than a million multiplications."""
 
 
 class Linear:
@@ -31,7 +30,7 @@ class Linear:
         b = self.xp.ascontiguousarray(b) if 0 in b.strides[-2:] else b
         if a.ndim > 2 and a.shape[-1] == 1 and a.dtype.kind == "f":
             return self._outer_products(a, b)
-        turned = b.size > _MANY_PRODUCTS // _FEW_ROWS and self._is_turned(a, b)
+        turned = b.size > MANY_PRODUCTS // FEW_ROWS and self._is_turned(a, b)
         product = self.xp.matmul(b.T, a.T).T.copy() if turned else self.xp.matmul(a, b)
         if product.dtype is a.dtype and product.dtype is not _BOOL:
             return product
@@ -54,8 +53,8 @@ class Linear:
         return (
             a.__class__ is np.ndarray
             and b.ndim == a.ndim == 2
-            and 1 < len(a) <= _FEW_ROWS
-            and len(a) * b.size > _MANY_PRODUCTS
+            and 1 < len(a) <= FEW_ROWS
+            and len(a) * b.size > MANY_PRODUCTS
             and b.dtype.char in "fd"
             and a.flags.c_contiguous
             and b.flags.f_contiguous

@@ -70,3 +70,27 @@ def test_products_that_do_not_fit_are_refused() -> None:
             cpu.mm(a, b)
     with pytest.raises(ValueError):
         cpu.addmm(numbers("float32", 3), numbers("float32", 2, 2), numbers("float32", 2, 2))
+
+
+@pytest.mark.skipif(linear._fast is None, reason="without the compiled modules")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("batch", [(), (1,), (3,)])
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("right", [False, True])
+def test_what_blas_is_asked_for_has_the_bits_of_numpy(left, right, batch, dtype):
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((*batch, 7, 5) if left else (*batch, 5, 7)).astype(dtype)
+    b = rng.standard_normal((*batch, 4, 7) if right else (*batch, 7, 4)).astype(dtype)
+    a, b = np.swapaxes(a, -1, -2) if left else a, np.swapaxes(b, -1, -2) if right else b
+    found = linear._fast.product(a, b)
+    assert found is None or (found.shape == (*batch, 5, 4) and found.tobytes() == np.matmul(a, b).tobytes())
+    assert linear._fast.product(a, np.swapaxes(a, -1, -2)) is None  # a matrix and itself
+
+
+@pytest.mark.parametrize("rows, inner, columns", [(64, 400, 64), (16, 512, 256), (64, 512, 32), (2, 1000, 600)])
+def test_a_turned_product_is_not_turned_again(rows, inner, columns):
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((rows, inner)).astype("float32")
+    b = rng.standard_normal((columns, inner)).astype("float32").T
+    expected = np.matmul(b.T, a.T).T
+    np.testing.assert_array_equal(cpu.matmul(a, b), expected)
