@@ -37,8 +37,23 @@ cdef object saved_result(PyObject *made):
 
 # ---------------------------------------------------------------- formulas
 
+@cython.internal
+cdef class Sums:
+    """The sums of gradients that a pass works out: each is an array that only the pass holds."""
+
+    cdef dict pending
+    cdef set targets
+
+    def __init__(self, pending):
+        self.pending, self.targets = pending, set()
+
+    cdef object of(self, tuple edge):
+        """The sum that waits at the end of an edge; None where there is none yet."""
+        return self.pending[edge[0]] if edge[0] in self.targets else None
+
+
 cdef enum Need:
-    GRAD, ONLY_GRAD, SAVED_TENSOR, SAVED_LIST, SAVED_VALUE, WANTED
+    GRAD, ONLY_GRAD, SAVED_TENSOR, SAVED_LIST, SAVED_VALUE, WANTED, TOTAL
 
 
 @cython.internal
@@ -58,7 +73,7 @@ cdef class Formula:
         for i, (kind, number) in enumerate(needs):
             self.kinds[i], self.numbers[i] = kind, number
 
-    cdef object run(self, Facts facts, object node, object f, object grad, object saved, tuple edges, bint recorded):
+    cdef object run(self, Facts facts, object node, object f, object grad, object saved, tuple edges, bint recorded, Sums sums):
         """What the formula gives for a node, on tensors if it is `recorded`."""
         cdef int i
         cdef PyObject *args[MOST + 1]
@@ -76,6 +91,8 @@ cdef class Formula:
                 item = saved[self.numbers[i]]
             elif self.kinds[i] == ONLY_GRAD:
                 item = grad[0]
+            elif self.kinds[i] == TOTAL:
+                item = None if sums is None else sums.of(<object>PyTuple_GET_ITEM(edges, self.targets[0]))
             else:
                 item = tuple([edges[j] is not None for j in self.targets])
             held.append(item)
@@ -185,7 +202,7 @@ cdef class Facts:
         self.formulas = formulas_of(op, op.derivatives)
         self.in_recorded_order = formulas_of(op, recorded_order(op))
 
-    cdef object gradients(self, object node, object f, object grad, tuple edges, bint recorded):
+    cdef object gradients(self, object node, object f, object grad, tuple edges, bint recorded, Sums sums):
         """The gradients of the inputs, as `Node._run_raw` or `Node._run_recorded` gives them."""
         cdef Formula formula
         cdef Py_ssize_t i
@@ -199,7 +216,7 @@ cdef class Facts:
             raise freed()
         if self.flattens:
             formula = self.formulas[0]
-            return formula.run(self, node, f, grad, saved, edges, recorded)
+            return formula.run(self, node, f, grad, saved, edges, recorded, sums)
         grads = [None] * self.inputs
         for formula in self.in_recorded_order if recorded else self.formulas:
             wanted = False
@@ -207,7 +224,7 @@ cdef class Facts:
                 wanted = wanted or <PyObject *>PyTuple_GET_ITEM(edges, i) != <PyObject *>None
             if not wanted:
                 continue
-            found = formula.run(self, node, f, grad, saved, edges, recorded)
+            found = formula.run(self, node, f, grad, saved, edges, recorded, sums)
             if formula.joint:
                 for i, one in zip(formula.targets, found, strict=True):
                     grads[i] = one
@@ -227,6 +244,8 @@ cdef tuple formulas_of(op, derivatives):
         for name in derivative.needs:
             if name == "mask" and "mask" not in op.saved_names:
                 needs.append((WANTED, 0))
+            elif name == "total":
+                needs.append((TOTAL, 0))
             elif name in ("grad", "grads"):
                 needs.append((ONLY_GRAD if op.multiple and name == "grad" else GRAD, 0))
             else:

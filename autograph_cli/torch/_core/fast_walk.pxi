@@ -97,11 +97,11 @@ cdef bint misfits(tuple edges, object grads) except -1:
     return False
 
 
-cdef object gradients(run, object node, Facts facts, object f, object g, tuple edges, bint recorded):
+cdef object gradients(run, object node, Facts facts, object f, object g, tuple edges, bint recorded, Sums sums):
     """What a node without hooks gives; `facts` are those of an operation."""
     targets = <tuple>SLOT(<PyObject *>node, EDGES)
     if facts is not None:
-        grads = facts.gradients(node, f, g, edges, recorded)
+        grads = facts.gradients(node, f, g, edges, recorded, sums)
     else:
         compute = node._run_recorded if recorded else node._run_raw
         grads = compute(f, g) if edges is targets else compute(f, g, edges)
@@ -221,7 +221,7 @@ def walk(run, list order, f, bint plain, bint quick):
     cdef dict pending = run.pending, leaves = run.leaves, captures = run.captures
     cdef set only = run.only
     cdef bint keep = run.call.keeps_graph, recorded = run.recorded, is_leaf, straight
-    cdef set sums = set()
+    cdef Sums sums = Sums(pending)
     cdef tuple edges, targets, edge
     cdef Facts facts
     cdef PyObject *extra
@@ -251,7 +251,7 @@ def walk(run, list order, f, bint plain, bint quick):
             edges = targets
             if only is not None:
                 edges = wanted_edges(run, node, facts, targets, only, captures)
-            grads = gradients(run, node, facts, f, g, edges, recorded)
+            grads = gradients(run, node, facts, f, g, edges, recorded, sums if plain else None)
         else:
             grads = run.run_node(node, g)
         if not keep:
@@ -287,9 +287,10 @@ def walk(run, list order, f, bint plain, bint quick):
             old = pending.get(target)
             if old is None:
                 pending[target] = g
-            elif target in sums:
-                old += g
-                pending[target] = old
+            elif target in sums.targets:
+                if g is not old:  # else a formula added to it
+                    old += g
+                    pending[target] = old
             else:
                 # Held by `grads` and `g`: only the pass has it.
                 if plain and g is not old and Py_REFCNT(<PyObject *>g) <= 2 and in_a_row(old, g):
@@ -298,7 +299,7 @@ def walk(run, list order, f, bint plain, bint quick):
                 else:
                     pending[target] = old + g
                 if type_of(<PyObject *>old) == ndarray:
-                    sums.add(target)
+                    sums.targets.add(target)
             if is_leaf:
                 left = leaves[target] - 1
                 leaves[target] = left

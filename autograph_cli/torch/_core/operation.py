@@ -175,7 +175,7 @@ class Operation(Traits):
     @at_first_use
     def saved_names(self) -> tuple[str, ...]:
         """What the formulas name and the node keeps; ValueError for a name that says nothing."""
-        special = {"grad", "grads", "mask"} - {p.name for p in self.schema.parameters}
+        special = {"grad", "grads", "mask", "total"} - {p.name for p in self.schema.parameters}
         names: list[str] = []
         for derivative in self.derivatives:
             names += [n for n in derivative.needs if n not in special and n not in names]
@@ -269,7 +269,8 @@ def operation(
     `doc`: what its public function does, in words. `kernel`: the name of a kernel (default: the operation's
     identifier) or a function of (f, *arguments). `node`: the node's name (default: `<Name>Backward0`), with its C++
     namespace where PyTorch shows that. `joint`: formulas that give several gradients at once, keyed by the inputs'
-    names; they may name `mask`, which gradients are wanted.
+    names; they may name `mask`, which gradients are wanted. A formula of one input may name `total`: the sum of the
+    gradients that came to that input before, where it may be added to in its place and be returned itself; else None.
     Options are the operation's traits (op_traits.py) and its formulas, each named as the input whose gradient it gives.
     """
     traits = {k: options.pop(k) for k in [*options] if k in op_traits.NAMES}

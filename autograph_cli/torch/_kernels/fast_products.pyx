@@ -27,6 +27,7 @@ cdef struct Factor:
     char *data
 
 cdef Count FEW_ROWS = lapack.FEW_ROWS, MANY_PRODUCTS = lapack.MANY_PRODUCTS
+cdef Count ONE_PART = 128
 cdef Narrow NARROW = NULL
 cdef Wide WIDE = NULL
 cdef bint asked = False
@@ -68,11 +69,14 @@ cdef inline int read(object a, Factor *to) noexcept:
     return kind
 
 
-cdef void multiply(int kind, Factor *a, Factor *b, void *out, Count rows, Count inner, Count columns) noexcept nogil:
+cdef void multiply(
+    int kind, Factor *a, Factor *b, void *out, Count rows, Count inner, Count columns, int kept=0
+) noexcept nogil:
+    """The product, added to what `out` has where that is `kept`."""
     if kind == cnp.NPY_FLOAT:
-        NARROW(ROWS, a.order, b.order, rows, columns, inner, 1, a.data, a.step, b.data, b.step, 0, out, columns)
+        NARROW(ROWS, a.order, b.order, rows, columns, inner, 1, a.data, a.step, b.data, b.step, kept, out, columns)
     else:
-        WIDE(ROWS, a.order, b.order, rows, columns, inner, 1, a.data, a.step, b.data, b.step, 0, out, columns)
+        WIDE(ROWS, a.order, b.order, rows, columns, inner, 1, a.data, a.step, b.data, b.step, kept, out, columns)
 
 
 cdef int read_both(object a, object b, Factor *first, Factor *second) except -2:
@@ -90,6 +94,14 @@ cdef int read_both(object a, object b, Factor *first, Factor *second) except -2:
     return kind if known() else -1
 
 
+cdef bint is_turned(cnp.ndarray a, cnp.ndarray b) noexcept:
+    """`Linear._is_turned` of two matrices."""
+    cdef Count rows = cnp.PyArray_DIM(a, 0)
+    if rows > FEW_ROWS or rows * cnp.PyArray_SIZE(b) <= MANY_PRODUCTS:
+        return False
+    return cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_IS_F_CONTIGUOUS(b)
+
+
 def product(a, b):
     """a @ b of matrices, or of as many of them in a row; None of what has to be looked at."""
     cdef Factor first, second
@@ -101,14 +113,13 @@ def product(a, b):
     cdef Count i, batch = 1 if last == 1 else cnp.PyArray_DIM(left, 0), rows = cnp.PyArray_DIM(left, last - 1)
     cdef Count inner = cnp.PyArray_DIM(left, last), columns = cnp.PyArray_DIM(right, last)
     cdef cnp.npy_intp[3] shape
-    if last == 1 and rows <= FEW_ROWS and rows * inner * columns > MANY_PRODUCTS:
-        if cnp.PyArray_IS_C_CONTIGUOUS(left) and cnp.PyArray_IS_F_CONTIGUOUS(right):
-            shape[0], shape[1] = columns, rows
-            made = cnp.PyArray_EMPTY(2, shape, kind, 0)
-            first.order, second.order = TRANSPOSED, PLAIN
-            with nogil:
-                multiply(kind, &second, &first, cnp.PyArray_DATA(made), columns, inner, rows)
-            return cnp.PyArray_NewCopy(cnp.PyArray_Transpose(made, NULL), cnp.NPY_CORDER)
+    if last == 1 and is_turned(left, right):
+        shape[0], shape[1] = columns, rows
+        made = cnp.PyArray_EMPTY(2, shape, kind, 0)
+        first.order, second.order = TRANSPOSED, PLAIN
+        with nogil:
+            multiply(kind, &second, &first, cnp.PyArray_DATA(made), columns, inner, rows)
+        return cnp.PyArray_NewCopy(cnp.PyArray_Transpose(made, NULL), cnp.NPY_CORDER)
     shape[0], shape[last - 1], shape[last] = batch, rows, columns
     made = cnp.PyArray_EMPTY(last + 1, shape, kind, 0)
     cdef char *out = <char *>cnp.PyArray_DATA(made)
@@ -119,6 +130,27 @@ def product(a, b):
             first.data += cnp.PyArray_STRIDE(left, 0)
             second.data += cnp.PyArray_STRIDE(right, 0)
     return made
+
+
+def add_product(total, a, b):
+    """Whether a @ b could be added to `total`, which is row by row, in the bits of a product and a sum: BLAS adds each part
+    of the inner dimension to what is there, and a short one is a single part."""
+    cdef Factor first, second
+    cdef cnp.ndarray to
+    cdef Count rows, inner, columns
+    cdef int kind = read_both(a, b, &first, &second)
+    if kind < 0 or cnp.PyArray_NDIM(<cnp.ndarray>a) != 2 or not cnp.PyArray_CheckExact(total):
+        return False
+    to = <cnp.ndarray>total
+    rows, inner = cnp.PyArray_DIM(<cnp.ndarray>a, 0), cnp.PyArray_DIM(<cnp.ndarray>a, 1)
+    columns = cnp.PyArray_DIM(<cnp.ndarray>b, 1)
+    if inner > ONE_PART or is_turned(<cnp.ndarray>a, <cnp.ndarray>b) or cnp.PyArray_TYPE(to) != kind or cnp.PyArray_NDIM(to) != 2:
+        return False
+    if not cnp.PyArray_ISCARRAY(to) or cnp.PyArray_DIM(to, 0) != rows or cnp.PyArray_DIM(to, 1) != columns:
+        return False
+    with nogil:
+        multiply(kind, &first, &second, cnp.PyArray_DATA(to), rows, inner, columns, 1)
+    return True
 
 
 def product_added(row, a, b):

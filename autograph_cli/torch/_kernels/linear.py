@@ -42,6 +42,10 @@ class Linear:
 
     mm = bmm = matmul
 
+    def add_product(self, total: Array, a: Array, b: Array) -> bool:
+        """Whether the product was added to `total`, in the bits of a product and a sum."""
+        return bool(_fast) and _fast.add_product(total, a, b)
+
     def _outer_products(self, a: Array, b: Array) -> Any:
         """Products of columns and rows, one by one: the backend's products take several times as long."""
         product = a * b

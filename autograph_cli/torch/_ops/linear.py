@@ -22,8 +22,10 @@ mm = operation(
     autocast="lower_precision_fp",
     batch=batching_rules.mm,
     flops=flops.product(0),
-    self=lambda f, grad, mat2, self_sizes, self_strides: mm_left(f, grad, mat2, self_sizes, self_strides),
-    mat2=lambda f, grad, self, mat2_sizes, mat2_strides: mm_right(f, grad, self, mat2_sizes, mat2_strides),
+    self=lambda f, grad, mat2, self_sizes, self_strides, total: mm_left(f, grad, mat2, self_sizes, self_strides, total),
+    mat2=lambda f, grad, self, mat2_sizes, mat2_strides, total: mm_right(
+        f, grad, self, mat2_sizes, mat2_strides, total
+    ),
 )
 mv = operation(
     "mv(Tensor self, Tensor vec)",
@@ -64,18 +66,24 @@ addmm = operation(
 )
 
 
-def mm_left(f: Any, grad: Any, right: Any, sizes: Any, strides: Any) -> Any:
-    """grad @ right.T, laid out as the left factor is."""
+def mm_left(f: Any, grad: Any, right: Any, sizes: Any, strides: Any, total: Any = None) -> Any:
+    """grad @ right.T, laid out as the left factor is; `total` with it added, if there is one."""
     if _column_major(sizes, strides):
         return f.t(f.mm(f.conj(right), f.t(grad)))
-    return f.mm(grad, f.conj(f.t(right)))
+    return _added(f, total, grad, f.conj(f.t(right)))
 
 
-def mm_right(f: Any, grad: Any, left: Any, sizes: Any, strides: Any) -> Any:
-    """left.T @ grad, laid out as the right factor is."""
+def mm_right(f: Any, grad: Any, left: Any, sizes: Any, strides: Any, total: Any = None) -> Any:
+    """left.T @ grad, laid out as the right factor is; `total` with it added, if there is one."""
     if _column_major(sizes, strides):
         return f.t(f.mm(f.t(grad), f.conj(left)))
-    return f.mm(f.conj(f.t(left)), grad)
+    return _added(f, total, f.conj(f.t(left)), grad)
+
+
+def _added(f: Any, total: Any, left: Any, right: Any) -> Any:
+    if total is not None and f.add_product(total, left, right):
+        return total
+    return f.mm(left, right)
 
 
 def _column_major(sizes: Any, strides: Any) -> bool:

@@ -146,6 +146,17 @@ STATEMENTS = (
     "with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t): y.mul_(x); y[1:].mul_(x[1:])\ny.sum().backward(); print(x.grad)",
     "x = torch.randn(3, requires_grad=True); y = x * 1; f = y.grad_fn; y.sin_(); v = y[1:]; v.exp_(); print(v.grad_fn.name(), y.grad_fn.name())\n"
     "print(y.grad_fn.next_functions[0][0].name(), y.is_leaf, v.is_leaf, v._base is y); y.sum().backward(); print(x.grad)",
+    # Products whose gradients add up
+    "w = torch.randn(3, 4, requires_grad=True); xs = torch.randn(5, 2, 3)\n"
+    "sum((x @ w).sin().sum() for x in xs).backward(retain_graph=True); print([v.hex() for v in w.grad.view(-1).tolist()])\n"
+    "y = sum((x @ w).exp().sum() for x in xs); y.backward(retain_graph=True); y.backward(); print(w.grad)",
+    "p = torch.randn(3, 3, requires_grad=True); kept = []; w = p * 2; w.retain_grad(); w.register_hook(kept.append)\n"
+    "y = w @ w @ w + w @ p @ w + w + w.t() @ w; y.sin().sum().backward(); print(w.grad, p.grad, kept[0] is w.grad)\n"
+    "z = p @ w.detach() + p + p @ p @ p; print(torch.autograd.grad(z.sum(), p), p.grad)",
+    "w = torch.randn(3, 3, requires_grad=True); h = torch.randn(2, 3); s = w + 1\n"
+    "for i in range(4): h = (h @ w + h @ s).tanh()\n"
+    "a = torch.autograd.grad(h.sum(), [s, w], retain_graph=True); b = torch.autograd.grad(h.sum(), [s, w], create_graph=True)\n"
+    "print(a, b, [torch.equal(i, j) for i, j in zip(a, b)])",
     # Errors
     "x, y = torch.ones(3, requires_grad=True), torch.ones(4)\nfor f in (torch.add, torch.mul, torch.atan2, torch.mm):\n"
     "  try: f(x, y)\n  except RuntimeError as e: print(e)",

@@ -94,3 +94,26 @@ def test_a_turned_product_is_not_turned_again(rows, inner, columns):
     b = rng.standard_normal((columns, inner)).astype("float32").T
     expected = np.matmul(b.T, a.T).T
     np.testing.assert_array_equal(cpu.matmul(a, b), expected)
+
+
+SUMS = [(5, 3, 4), (64, 16, 512), (128, 16, 512), (33, 128, 65), (64, 200, 300)]
+
+
+@pytest.mark.skipif(linear._fast is None, reason="the package was installed without its compiled modules")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rows, inner, columns", SUMS)
+def test_a_product_is_added_to_a_sum_in_the_bits_of_a_product_and_a_sum(
+    kind: str, rows: int, inner: int, columns: int
+) -> None:
+    left, right = numbers(kind, rows, inner), numbers(kind, inner, columns, seed=1)
+    start = numbers(kind, rows, columns, seed=2)
+    readable = [(left, right), (turned(left), right), (left, turned(right))]
+    for a, b in readable:
+        total = start.copy()
+        assert cpu.add_product(total, a, b) is (inner <= 128)
+        np.testing.assert_array_equal(total, start + cpu.mm(a, b) if inner <= 128 else start)
+    for total in (start[:, :-1], start.T, start[0], turned(start), start.astype("float16")):
+        kept = total.copy()
+        assert not cpu.add_product(total, left, right)
+        np.testing.assert_array_equal(total, kept)
+    assert not cpu.add_product(start.copy(), spread_out(left), right)
