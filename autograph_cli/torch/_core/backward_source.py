@@ -56,7 +56,7 @@ def _formula(op: Operation, mode: str, number: int, derivative: Derivative, shar
     for name in derivative.needs:
         if name == "mask" and "mask" not in op.saved_names:
             arguments.append(f"({''.join(f'edges[{i}] is not None, ' for i in positions)})")
-        elif name == "total":
+        elif name == "total" and "total" not in op.saved_names:
             arguments.append("None")
         elif name in ("grad", "grads"):
             arguments.append("grad[0]" if op.multiple and name == "grad" else "grad")

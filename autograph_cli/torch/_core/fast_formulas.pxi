@@ -244,7 +244,7 @@ cdef tuple formulas_of(op, derivatives):
         for name in derivative.needs:
             if name == "mask" and "mask" not in op.saved_names:
                 needs.append((WANTED, 0))
-            elif name == "total":
+            elif name == "total" and "total" not in op.saved_names:
                 needs.append((TOTAL, 0))
             elif name in ("grad", "grads"):
                 needs.append((ONLY_GRAD if op.multiple and name == "grad" else GRAD, 0))
