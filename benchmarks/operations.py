@@ -25,6 +25,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograph_cli import torch as ours
+from autograph_cli.cli import tuning
 
 PER_TURN = 2e-3
 """Seconds that one measurement lasts at least."""
@@ -233,6 +234,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="measurements of each")
     asked = parser.parse_args()
     theirs.set_num_threads(1)
+    tuning.tune()  # as `autograph run` does
     warnings.simplefilter("ignore")
     rows = measured(theirs, re.compile(asked.only), [asked.size] if asked.size else list(SIZES), asked.rounds)
     print(f"{'ratio':>6}  {'operation':20} {'size':7} {'part':8} {'autograph':>10} {'PyTorch':>10}   (us)")

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from autograph_cli.cli import tuning
 from autograph_cli.cli.main import main
+from autograph_cli.torch._compiled import compiled
 
 
 class Allocator:
@@ -44,6 +45,16 @@ def test_memory_is_kept_unless_told_otherwise(
     assert len(allocator.told) == settings
     assert (gc.get_threshold()[0] == tuning.YOUNG) is bool(settings)
     assert (gc.get_freeze_count() > 0) is bool(settings)
+
+
+@pytest.mark.skipif(compiled("_kernels.fast_memory") is None, reason="without the compiled modules")
+@pytest.mark.parametrize(("flag", "aligned"), [("--tune", True), ("--no-tune", False)])
+def test_arrays_are_aligned_unless_told_otherwise(flag: str, aligned: bool, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import numpy\nprint(all(numpy.empty(n).ctypes.data % 64 == 0 for n in range(200, 300)))\n")
+    asked = [sys.executable, "-m", "autograph_cli", "run", flag, "-q", "-o", str(tmp_path / "trace.json"), str(script)]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(aligned)
 
 
 def test_a_collector_that_is_switched_off_stays_off(allocator: Allocator) -> None:
