@@ -81,8 +81,8 @@ FAILURES = ("AG0",)
     "--tune/--no-tune",
     default=True,
     show_default=True,
-    help="Keep the memory of large arrays for the next ones, up to 256 MiB (glibc only), and look for garbage "
-    "that is in cycles less often.",
+    help="Keep the memory of large arrays for the next ones, up to 256 MiB (glibc only), begin arrays at lines of the "
+    "cache, and look for garbage that is in cycles less often.",
 )
 @click.option(
     "--check-only",
