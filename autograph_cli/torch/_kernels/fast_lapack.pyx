@@ -14,6 +14,7 @@ from autograph_cli.torch._kernels.fast_arrays cimport Count, real
 cnp.import_array()
 
 ctypedef int64_t Number
+ctypedef char *Text
 ctypedef void (*Getrf)(Number *, Number *, void *, Number *, Number *, Number *) noexcept nogil
 ctypedef void (*Trsm)(
     const char *, const char *, const char *, const char *, Number *, Number *, void *, void *, Number *, void *, Number *
@@ -38,6 +39,43 @@ def know(bint wide, uintptr_t getrf, uintptr_t trsm, uintptr_t potrf, uintptr_t 
     cdef Routines *to = &KNOWN[wide]
     to.getrf, to.trsm, to.potrf = <Getrf>getrf, <Trsm>trsm, <Potrf>potrf
     to.geqrf, to.orgqr = <Geqrf>geqrf, <Orgqr>orgqr
+
+
+ctypedef void (*Routine)(
+    void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
+    void *, void *, void *, void *, void *, void *, void *, void *, void *, void *
+) noexcept nogil
+
+
+def each(uintptr_t address, Count count, tuple args):
+    """Run a routine on each matrix of a batch, as `lapack.each` says it."""
+    cdef Number[16] numbers
+    cdef Text[20] at
+    cdef Count[20] step
+    cdef Count i, j
+    cdef Routine run = <Routine>address
+    if len(args) > 16:
+        raise ValueError(f"a routine of {len(args)} arguments")
+    for i in range(20):  # behind the arguments come the lengths of letters, which are 1
+        at[i], step[i] = <char *>1, 0
+    for i, x in enumerate(args):
+        if isinstance(x, int):
+            numbers[i] = x
+            at[i] = <char *>&numbers[i]
+        elif isinstance(x, bytes):
+            at[i] = <char *>x
+        else:
+            at[i] = <char *>cnp.PyArray_DATA(<cnp.ndarray?>x)
+            if cnp.PyArray_NDIM(<cnp.ndarray>x) > 1:
+                step[i] = cnp.PyArray_NBYTES(<cnp.ndarray>x) // count
+    with nogil:
+        for j in range(count):
+            run(
+                at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8], at[9],
+                at[10], at[11], at[12], at[13], at[14], at[15], at[16], at[17], at[18], at[19],
+            )
+            for i in range(16):
+                at[i] += step[i]
 
 
 cdef int kind_of_matrices(object a) noexcept:
@@ -161,35 +199,42 @@ cdef void unpack(
 
 
 def unpacked(lu, pivots):
-    """L, U and the matrix P with P L U = A of one matrix; None for anything else, or pivots that are none."""
+    """L, U and the matrices P with P L U = A, of factors that lie one behind the other; None for anything else, or
+    pivots that are none."""
     cdef int kind = kind_of_matrices(lu)
-    if kind < 0 or cnp.PyArray_NDIM(<cnp.ndarray>lu) != 2 or not cnp.PyArray_CheckExact(pivots):
+    if kind < 0 or not cnp.PyArray_CheckExact(pivots):
         return None
     cdef cnp.ndarray both = lu, swaps = pivots
-    cdef Count m = cnp.PyArray_DIM(both, 0), n = cnp.PyArray_DIM(both, 1), k = min(m, n), i
+    cdef int last = cnp.PyArray_NDIM(both) - 1
+    if last > 1 and not cnp.PyArray_ISCARRAY_RO(both) and not cnp.PyArray_ISCARRAY_RO(across(both)):
+        return None
+    cdef Count m = cnp.PyArray_DIM(both, last - 1), n = cnp.PyArray_DIM(both, last), k = min(m, n), i
+    cdef Count count = cnp.PyArray_SIZE(both) // (m * n)
     if cnp.PyArray_TYPE(swaps) != cnp.NPY_INT32 or not cnp.PyArray_ISCARRAY_RO(swaps):
         return None
-    if cnp.PyArray_NDIM(swaps) != 1 or cnp.PyArray_SIZE(swaps) != k:
+    if cnp.PyArray_NDIM(swaps) != last or cnp.PyArray_SIZE(swaps) != k * count:
         return None
     cdef cnp.int32_t *at = <cnp.int32_t *>cnp.PyArray_DATA(swaps)
-    for i in range(k):
+    for i in range(k * count):
         if not 1 <= at[i] <= m:
             return None
-    cdef Count down = cnp.PyArray_STRIDE(both, 0), along = cnp.PyArray_STRIDE(both, 1)
     cdef Count size = cnp.PyArray_ITEMSIZE(both)
+    cdef Count down = cnp.PyArray_STRIDE(both, last - 1) // size, along = cnp.PyArray_STRIDE(both, last) // size
     cdef cnp.ndarray lower = empty(both, m, k), upper = empty(both, k, n), order = empty(both, m, m)
-    cdef cnp.ndarray between = cnp.PyArray_EMPTY(1, cnp.PyArray_DIMS(both), cnp.NPY_INTP, 0)
-    cdef void *source = cnp.PyArray_DATA(both)
-    cdef void *to = cnp.PyArray_DATA(lower)
-    cdef void *above = cnp.PyArray_DATA(upper)
-    cdef void *turns = cnp.PyArray_DATA(order)
+    cdef cnp.ndarray between = cnp.PyArray_EMPTY(1, cnp.PyArray_DIMS(both) + last - 1, cnp.NPY_INTP, 0)
+    cdef char *source = <char *>cnp.PyArray_DATA(both)
+    cdef char *to = <char *>cnp.PyArray_DATA(lower)
+    cdef char *above = <char *>cnp.PyArray_DATA(upper)
+    cdef char *turns = <char *>cnp.PyArray_DATA(order)
     cdef Count *rows = <Count *>cnp.PyArray_DATA(between)
-    down, along = down // size, along // size
     with nogil:
-        if kind == cnp.NPY_FLOAT:
-            unpack(<float *>source, down, along, at, <float *>to, <float *>above, <float *>turns, rows, m, n)
-        else:
-            unpack(<double *>source, down, along, at, <double *>to, <double *>above, <double *>turns, rows, m, n)
+        for i in range(count):
+            if kind == cnp.NPY_FLOAT:
+                unpack(<float *>source, down, along, at, <float *>to, <float *>above, <float *>turns, rows, m, n)
+            else:
+                unpack(<double *>source, down, along, at, <double *>to, <double *>above, <double *>turns, rows, m, n)
+            source, to, above = source + m * n * size, to + m * k * size, above + k * n * size
+            turns, at = turns + m * m * size, at + k
     return lower, upper, order
 
 

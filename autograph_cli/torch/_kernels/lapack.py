@@ -84,6 +84,27 @@ def _routine(name: str, like: Array) -> Any:
     return getattr(_library(), f"scipy_{_LETTERS[like.dtype]}{name}_64_")
 
 
+@functools.cache
+def address(name: str, kind: np.dtype[Any]) -> int:
+    """Where a routine is."""
+    run = getattr(_library(), f"scipy_{_LETTERS[kind]}{name}_64_")
+    return ctypes.cast(run, ctypes.c_void_p).value or 0
+
+
+def each(name: str, kind: np.dtype[Any], count: int, *args: Any) -> None:
+    """Run a routine on each matrix of a batch: on numbers, letters and arrays. Those of more than one dimension hold
+    something for each matrix, and the others the same for all."""
+    place = address(name, kind)
+    if _fast:
+        _fast.each(place, count, args)
+        return
+    run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(args))(place)
+    arrays = [np.frombuffer(x, np.uint8) if isinstance(x, bytes) else np.asarray(x) for x in args]
+    steps = [(x.ctypes.data, x.nbytes // count if x.ndim > 1 else 0) for x in arrays]
+    for i in range(count):
+        run(*[start + i * step for start, step in steps])
+
+
 def _number(n: int) -> Any:
     return ctypes.byref(_Number(n))
 

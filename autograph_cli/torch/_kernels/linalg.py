@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from . import lapack
+from . import lapack, lapack_solvers
 
 _PADE = (
     64764752532480000,
@@ -67,21 +67,30 @@ class Linalg:
         right = b[..., None] if vector else b
         if not left:
             a, right = self.xp.swapaxes(a, -1, -2), self.xp.swapaxes(right, -1, -2)
-        try:
-            x, info = self.xp.linalg.solve(a, right), self._no_failure(a)
-        except np.linalg.LinAlgError:
-            lu, pivots, info = self.lu_factor(a)
-            x = self.linalg_lu_solve(lu, pivots, right)
-        x = self.column_major(x) if left else self.xp.ascontiguousarray(self.xp.swapaxes(x, -1, -2))
+        found = lapack_solvers.solved(a, right)
+        x, info = found or self._solved(a, right)
+        if left:
+            x = x if found else self.column_major(x)
+        else:
+            x = self.xp.ascontiguousarray(self.xp.swapaxes(x, -1, -2))
         if vector:
             x = x[..., 0]
             return (self.column_major(x) if x.ndim > 1 else x), info
         return x, info
 
+    def _solved(self, a: Array, b: Array) -> Any:
+        try:
+            return self.xp.linalg.solve(a, b), self._no_failure(a)
+        except np.linalg.LinAlgError:
+            lu, pivots, info = self.lu_factor(a)
+            return self.linalg_lu_solve(lu, pivots, b), info
+
     def solve(self, a: Array, b: Array, left: bool = True) -> Any:
         return self.linalg_solve_ex(a, b, left)[0]
 
     def linalg_inv_ex(self, a: Array) -> Any:
+        if (found := lapack_solvers.inverse(a)) is not None:
+            return found
         try:
             return self.column_major(self.xp.linalg.inv(a)), self._no_failure(a)
         except np.linalg.LinAlgError:
@@ -95,6 +104,12 @@ class Linalg:
     def linalg_slogdet(self, a: Array) -> Any:
         sign, size = self.xp.linalg.slogdet(a)
         return sign, size
+
+    def adjugate(self, a: Array, scale: Any) -> Any:
+        return lapack_solvers.adjugate(a, scale)
+
+    def scaled_inverse(self, a: Array, scale: Any) -> Any:
+        return lapack_solvers.scaled_inverse(a, scale)
 
     def is_singular(self, det: Any) -> bool:
         """Whether a determinant is so close to 0 that its gradient needs the singular values."""
@@ -150,6 +165,9 @@ class Linalg:
         return tuple(map(self.column_major, self.xp.linalg.qr(a, mode)))
 
     def linalg_svd(self, a: Array, full_matrices: bool = False, compute_uv: bool = True) -> Any:
+        found = lapack_solvers.singular_values(a, full_matrices, compute_uv)
+        if found is not None:
+            return found
         if not compute_uv:
             empty = self.xp.empty((0,), a.dtype)
             return empty, self.xp.linalg.svd(a, compute_uv=False), empty
@@ -157,6 +175,9 @@ class Linalg:
         return self.column_major(u), s, self.column_major(vh)
 
     def linalg_eigh(self, a: Array, UPLO: str = "L", compute_v: bool = True) -> Any:
+        found = lapack_solvers.eigenvalues(a, UPLO.upper(), compute_v)
+        if found is not None:
+            return found
         if not compute_v:
             return self.xp.linalg.eigvalsh(a, UPLO.upper()), self.xp.empty((0,), a.dtype)
         values, vectors = self.xp.linalg.eigh(a, UPLO.upper())
@@ -172,10 +193,10 @@ class Linalg:
         if not a.size:
             return self.xp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
         if hermitian:
-            values, vectors = self.xp.linalg.eigh(a)
+            values, vectors = self.linalg_eigh(a)
             u, s, vh = vectors, values, self.mH(vectors)
         else:
-            u, s, vh = self.xp.linalg.svd(a, full_matrices=False)
+            u, s, vh = self.linalg_svd(a)
         keep = abs(s) > self.cut(abs(s).max(-1, keepdims=True), atol, rtol)
         inverse = self.xp.where(keep, 1 / self.xp.where(keep, s, 1), 0)
         return (self.mH(vh) * inverse[..., None, :]) @ self.mH(u)
@@ -195,6 +216,10 @@ class Linalg:
         vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
         right = b[..., None] if vector else b
         rcond = max(m, n) * xp.finfo(a.dtype).eps if rcond is None else rcond
+        if driver == "gelsy" and (squares := lapack_solvers.least_squares(a, right, rcond)) is not None:
+            x, rank = squares
+            empty = xp.empty((0,), a.dtype)
+            return (x[..., 0] if vector else x), empty, rank, empty
         u, values, vh = xp.linalg.svd(a, full_matrices=False)
         keep = values > rcond * xp.maximum.reduce(values, -1, keepdims=True, initial=0)
         inverse = xp.where(keep, 1 / xp.where(keep, values, 1), 0)

@@ -193,6 +193,8 @@ class LU:
         self, lu: Array, pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True
     ) -> tuple[Any, Any, Any]:
         """L, U and the matrix P with P L U = A; empty where not asked for."""
+        if unpack_data and unpack_pivots and (found := lapack.quickly("unpacked", lu, pivots)) is not None:
+            return found  # type: ignore[no-any-return]
         xp = self.xp
         m, n = lu.shape[-2:]
         k = min(m, n)
@@ -206,7 +208,7 @@ class LU:
 
     def linalg_lu(self, a: Array, pivot: bool = True) -> tuple[Any, Any, Any]:
         lu, pivots, _ = self.lu_factor(a)
-        return lapack.quickly("unpacked", lu, pivots) or self.lu_unpack(lu, pivots)
+        return self.lu_unpack(lu, pivots)
 
     def linalg_lu_solve(self, lu: Array, pivots: Array, b: Array, left: bool = True, adjoint: bool = False) -> Any:
         if not left:
