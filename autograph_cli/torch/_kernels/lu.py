@@ -26,21 +26,23 @@ class LU:
     def linalg_solve_triangular(
         self, a: Array, b: Array, upper: bool, left: bool = True, unitriangular: bool = False
     ) -> Any:
-        if left:
-            found = lapack.quickly("substituted", a, b, upper, unitriangular)
-            if found is not None:
-                return found
-            if lapack.has(a, b):
-                return lapack.substituted(a, b, upper, unitriangular)
-            return self.column_major(self._substituted(a, b, upper, unitriangular))
-        flip = self.xp.swapaxes
-        return self.column_major(
-            flip(self._substituted(flip(a, -1, -2), flip(b, -1, -2), not upper, unitriangular), -1, -2)
-        )
+        if not left:
+            flip = self.xp.swapaxes
+            x = self._substituted(flip(a, -1, -2), flip(b, -1, -2), not upper, unitriangular)
+            return self.column_major(flip(x, -1, -2))
+        found = self._by_lapack(a, b, upper, unitriangular)
+        return self.column_major(self._substituted(a, b, upper, unitriangular)) if found is None else found
+
+    def _by_lapack(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
+        """The solution column by column; None without LAPACK."""
+        found = lapack.quickly("substituted", a, b, upper, unitriangular)
+        if found is None and lapack.has(a, b):
+            return lapack.substituted(a, b, upper, unitriangular)
+        return found
 
     def _substituted(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
-        if lapack.has(a, b):
-            return lapack.substituted(a, b, upper, unitriangular)
+        if (found := self._by_lapack(a, b, upper, unitriangular)) is not None:
+            return found
         batch = self.xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         x = self.xp.array(self.xp.broadcast_to(b, (*batch, *b.shape[-2:])))
         n = a.shape[-1]
