@@ -118,25 +118,25 @@ cdef int sums_of(real kind, cnp.ndarray a, real *out, Count many, Count n) excep
     return 0
 
 
-cdef void sum_squares(const real *a, real *squares, real *out, Count many, Count n) noexcept nogil:
+cdef void sum_products(const real *a, const real *b, real *products, real *out, Count many, Count n) noexcept nogil:
     cdef Count i, j
     for i in range(many):
         for j in range(n):
-            squares[j] = a[j] * a[j]
-        out[i] = pairwise(squares, n) + 0
+            products[j] = a[j] * b[j]
+        out[i] = pairwise(products, n) + 0
         a += n
+        b += n
 
 
-cdef int squares_of(real kind, cnp.ndarray a, real *out, Count many, Count n) except -1:
-    """`Sums.row_products` of `many` rows with themselves."""
+cdef int products_of(real kind, cnp.ndarray a, cnp.ndarray b, real *out, Count many, Count n) except -1:
+    """`Sums.row_products` of `many` rows."""
     cdef cnp.ndarray found
     if by_product(a, n):
-        rows = in_rows(a, many, n)
-        found = vecdot(rows, rows)
+        found = vecdot(in_rows(a, many, n), in_rows(b, many, n))
         memcpy(out, data(found), many * sizeof(real))
     else:
         found = new_of(a, n)
-        sum_squares(<const real *>data(a), <real *>data(found), out, many, n)
+        sum_products(<const real *>data(a), <const real *>data(b), <real *>data(found), out, many, n)
     return 0
 
 # ---------------------------------------------------------------- softmax

@@ -35,7 +35,7 @@ cdef cnp.ndarray centered_rows(real kind, cnp.ndarray a, cnp.ndarray mean, cnp.n
         for i in range(many):
             means[i] = means[i] / count
         subtract(source, <const real *>means, made, many, n)
-    squares_of(kind, out, scales, many, n)
+    products_of(kind, out, out, scales, many, n)
     deviate(scales, count, <real>eps, many)
     return out
 
@@ -112,19 +112,21 @@ cdef void add_planes(const real *each, real *out, Count n, Count channels) noexc
         sum_lines(each, out, 1, n, channels)
 
 
-cdef int channel_sums(real kind, cnp.ndarray a, real *out, Count n, Count channels, Count plane, bint squared) except -1:
-    """`Sums.channel_sums` of a, or of its squares."""
+cdef int channel_sums(
+    real kind, cnp.ndarray a, cnp.ndarray b, real *out, Count n, Count channels, Count plane
+) except -1:
+    """`Sums.channel_sums`; `b` may be None."""
     cdef cnp.ndarray each
     cdef Count lines = n * channels
     if cnp.PyArray_NDIM(a) > 2 and by_product(a, plane):
         each = new_of(a, lines)
-        if squared:
-            squares_of(kind, a, <real *>data(each), lines, plane)
-        else:
+        if b is None:
             sums_of(kind, a, <real *>data(each), lines, plane)
+        else:
+            products_of(kind, a, b, <real *>data(each), lines, plane)
         add_planes(<const real *>data(each), out, n, channels)
         return 0
-    a = a * a if squared else a
+    a = a if b is None else a * b
     if channels == 1:
         out[0] = pairwise(<const real *>data(a), n * plane) + 0
     elif plane == 1:
@@ -191,14 +193,14 @@ cdef tuple normalized_channels(
     if training:
         mean = new_of(a, channels)
         means = <real *>data(mean)
-        channel_sums(kind, a, means, n, channels, plane, False)
+        channel_sums[real](kind, a, None, means, n, channels, plane)
         for k in range(channels):
             means[k] = means[k] / count
     means = <real *>data(mean)
     with nogil:
         normalize_planes(source, made, <const real *>means, n, channels, plane)
     if training:
-        channel_sums(kind, out, scales, n, channels, plane, True)
+        channel_sums(kind, out, out, scales, n, channels, plane)
         deviate(scales, count, <real>eps, channels)
     else:
         memcpy(scales, data(running_var), channels * sizeof(real))

@@ -166,23 +166,6 @@ cdef void subtract(const real *a, const real *by, real *out, Count many, Count n
         out += n
 
 
-def subtract_rows(cnp.ndarray a, cnp.ndarray by, cnp.ndarray out=None):
-    """`a - by`, into `out` if it is given."""
-    out = like(a) if out is None else out
-    check(a, by, out)
-    cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
-    cdef void *source = data(a)
-    cdef void *each = data(by)
-    cdef void *target = data(out)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
-    with nogil:
-        if narrow:
-            subtract(<float *>source, <float *>each, <float *>target, many, n)
-        else:
-            subtract(<double *>source, <double *>each, <double *>target, many, n)
-    return out
-
-
 cdef void less_scaled(real *a, const real *b, const real *by, Count many, Count n) noexcept nogil:
     cdef Count i, j
     cdef real each
@@ -270,24 +253,11 @@ cdef void scale(
         a += n
 
 
-def scale_rows(cnp.ndarray a, cnp.ndarray by):
-    """`a *= by`."""
-    check(a, by)
-    cdef Count many = cnp.PyArray_SIZE(by), n = cnp.PyArray_SIZE(a) // many
-    cdef void *source = data(a)
-    cdef void *each = data(by)
-    cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
-    with nogil:
-        if narrow:
-            scale(<float *>source, <float *>each, NULL, NULL, many, n)
-        else:
-            scale(<double *>source, <double *>each, NULL, NULL, many, n)
-
-
 cdef void back(
     const real *scaled, const real *normal, const real *products, const real *sums, const real *rstd, real *out,
     real count, Count many, Count n
 ) noexcept nogil:
+    """`(scaled - (normal * (products / count) + sums / count)) * rstd`."""
     cdef Count i, j
     cdef real along, across, each
     for i in range(many):
@@ -299,32 +269,9 @@ cdef void back(
         out += n
 
 
-def normalized_back(
-    cnp.ndarray scaled, cnp.ndarray normal, cnp.ndarray products, cnp.ndarray sums, cnp.ndarray rstd, double count
-):
-    """`(scaled - (normal * (products / count) + sums / count)) * rstd`."""
-    check(scaled, rstd, normal)
-    if not products.size == sums.size == rstd.size:
-        raise ValueError("these arrays have no rows in common")
-    cdef cnp.ndarray out = like(scaled)
-    cdef Count many = cnp.PyArray_SIZE(rstd), n = cnp.PyArray_SIZE(scaled) // many
-    cdef void *a = data(scaled)
-    cdef void *b = data(normal)
-    cdef void *c = data(products)
-    cdef void *d = data(sums)
-    cdef void *e = data(rstd)
-    cdef void *target = data(out)
-    cdef bint narrow = kind_of(scaled) == cnp.NPY_FLOAT
-    with nogil:
-        if narrow:
-            back(<float *>a, <float *>b, <float *>c, <float *>d, <float *>e, <float *>target, <float>count, many, n)
-        else:
-            back(<double *>a, <double *>b, <double *>c, <double *>d, <double *>e, <double *>target, count, many, n)
-    return out
-
-
 include "fast_layers.pxi"
 include "fast_normalizations.pxi"
+include "fast_normal_gradients.pxi"
 
 WHOLE = {
     **{

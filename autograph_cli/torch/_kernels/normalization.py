@@ -72,33 +72,24 @@ class Normalization:
     def _normalized_back(self, scaled: Any, normal: Any, rstd: Any) -> Any:
         """The gradient by the rows that were normalized, from the gradient `scaled` of the result `normal`."""
         count = self.number(max(normal.shape[-1], 1), normal)
-        if _fast and scaled.shape == normal.shape and _fast.fits(scaled, normal, rstd):
-            products, sums = self.row_products(scaled, normal), self.row_sums(scaled)
-            return _fast.normalized_back(scaled, normal, products, sums, rstd, count)
         inner = normal * (self.row_products(scaled, normal) / count)
         inner += self.row_sums(scaled) / count
         self.xp.subtract(scaled, inner, out=inner)
         inner *= rstd
         return inner
 
-    def _normal_rows(self, a: Array, mean: Any, rstd: Any) -> Any:
-        """Rows less their mean, divided by their deviation."""
-        if _fast and _fast.fits(a, mean, rstd):
-            normal = _fast.subtract_rows(a, mean)
-            _fast.scale_rows(normal, rstd)
-            return normal
-        normal = a - mean
-        normal *= rstd
-        return normal
-
     @widened_beside
     def native_layer_norm_backward(
         self, grad: Array, a: Array, shape: Any, mean: Any, rstd: Any, weight: Array, bias: Array, mask: Array
     ) -> Any:
         """The gradients of input, weight and bias; an empty array for each that `mask` does not ask for."""
+        found = _fast.native_layer_norm_backward(grad, a, shape, mean, rstd, weight, bias, mask) if _fast else None
+        if found is not None:
+            return found
         lead, none = a.ndim - len(shape), self.xp.empty(0, a.dtype)
         rstd, g = rstd.reshape(-1, 1), self._in_rows(grad, lead)
-        normal = self._normal_rows(self._in_rows(a, lead), mean.reshape(-1, 1), rstd)
+        normal = self._in_rows(a, lead) - mean.reshape(-1, 1)
+        normal *= rstd
         image = none
         if mask[0]:
             image = self._normalized_back(g if weight is None else g * weight.reshape(-1), normal, rstd).reshape(
@@ -111,16 +102,6 @@ class Normalization:
         )
 
     # ---------------------------------------------------------------- channels
-
-    def _by_planes(self, a: Array, *parts: Any) -> bool:
-        """Whether compiled passes over the planes of images do it, with a number of each channel in each of `parts`."""
-        if not _fast or a.ndim < 3 or any(part is not None and part.shape != a.shape[1:2] for part in parts):
-            return False
-        return bool(_fast.fits(a, *parts))
-
-    def _each_plane(self, x: Any, a: Array) -> Any:
-        """A number of each channel as one of each image's plane."""
-        return None if x is None else x[None].repeat(len(a), 0).reshape(-1)
 
     def _by_channel(self, x: Any, a: Array) -> Any:
         return x if a.ndim == 1 else x.reshape(1, -1, *[1] * (a.ndim - 2))
@@ -187,29 +168,30 @@ class Normalization:
         eps: float,
         mask: Array,
     ) -> Any:
+        found = (
+            _fast.native_batch_norm_backward(
+                grad, a, weight, running_mean, running_var, mean, rstd, training, eps, mask
+            )
+            if _fast
+            else None
+        )
+        if found is not None:
+            return found
+        if a.flags.c_contiguous:
+            grad = self.xp.ascontiguousarray(grad)
         none = self.xp.empty(0, a.dtype)
         if not training:
             mean, rstd = running_mean, self.number(1, a) / self.xp.sqrt(running_var + self.number(eps, running_var))
         slope = self._by_channel(rstd if weight is None else rstd * weight, a)
-        by_weight = by_bias = none
+        image = by_weight = by_bias = none
         if mask[2] or (mask[0] and training):
             by_bias = self.channel_sums(grad)
-        planes = grad.shape == a.shape and self._by_planes(grad, mean, rstd, weight) and _fast.fits(grad, a)
         if mask[1] or (mask[0] and training):
-            if planes:
-                normal = _fast.subtract_rows(a, self._each_plane(mean, a))
-                _fast.scale_rows(normal, self._each_plane(rstd, a))
-            else:
-                normal = a - self._by_channel(mean, a)
-                normal *= self._by_channel(rstd, a)
+            normal = a - self._by_channel(mean, a)
+            normal *= self._by_channel(rstd, a)
             by_weight = self.channel_sums(grad, normal)
-        image = none
         if mask[0] and training:
             count = self.number(self._each_channel(a), a)
-            if planes:
-                rest = (self._each_plane(part, a) for part in (by_weight, by_bias, slope.reshape(-1)))
-                image = _fast.normalized_back(grad, normal, *rest, count)
-                return image, by_weight if mask[1] else none, by_bias if mask[2] else none
             normal *= self._by_channel(by_weight / count, a)
             normal += self._by_channel(by_bias / count, a)
             image = self.xp.subtract(grad, normal, out=normal)
@@ -235,8 +217,12 @@ class Normalization:
     def native_group_norm_backward(
         self, grad: Array, a: Array, mean: Any, rstd: Any, weight: Array, groups: int, mask: Array
     ) -> Any:
-        rstd = rstd.reshape(-1, 1)
-        normal = self._normal_rows(a.reshape(len(rstd), a[:1].size // groups), mean.reshape(-1, 1), rstd)
+        found = _fast.native_group_norm_backward(grad, a, mean, rstd, weight, groups, mask) if _fast else None
+        if found is not None:
+            return found
+        grad, rstd = self.xp.ascontiguousarray(grad), rstd.reshape(-1, 1)
+        normal = a.reshape(len(rstd), a[:1].size // groups) - mean.reshape(-1, 1)
+        normal *= rstd
         scaled = grad if weight is None else grad * self._by_channel(weight, a)
         return (
             self._normalized_back(scaled.reshape(normal.shape), normal, rstd).reshape(a.shape) if mask[0] else None,
