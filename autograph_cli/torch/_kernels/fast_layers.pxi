@@ -231,6 +231,49 @@ cdef object powers_along(a, dim, bint logarithm):
     return powers[double](0, a, outer, n, inner, d == last, logarithm)
 
 
+cdef object powers_back(real kind, cnp.ndarray grad, cnp.ndarray made, bint logarithm):
+    """The gradient of softmax over rows, or of its logarithm."""
+    cdef Count n = length(made), many = cnp.PyArray_SIZE(made) // n
+    cdef cnp.ndarray out = like(made), total = new_of(made, many)
+    cdef const real *given = <const real *>data(grad)
+    cdef const real *shares = <const real *>data(made)
+    cdef real *to = <real *>data(out)
+    cdef real *sums = <real *>data(total)
+    if logarithm:
+        sums_of(kind, grad, sums, many, n)
+        with nogil:
+            exp(shares, to, many * n)
+            less_scaled(given, <const real *>to, <const real *>sums, to, many, n)
+    else:
+        with nogil:
+            times_each(given, shares, to, 1, many * n, 1)
+        sums_of(kind, out, sums, many, n)
+        with nogil:
+            less_scaled(<const real *>to, shares, <const real *>sums, to, many, n)
+    return out
+
+
+cdef object powers_back_along(grad, made, dim, bint logarithm):
+    cdef int kind = kind_in_rows(made)
+    cdef Count place, last
+    if kind < 0 or kind_in_rows(grad) != kind or not cnp.PyArray_SIZE(made) or not number(dim, &place):
+        return None
+    last = cnp.PyArray_NDIM(<cnp.ndarray>made) - 1
+    if last < 0 or place != -1 and place != last or not cnp.PyArray_SAMESHAPE(<cnp.ndarray>grad, <cnp.ndarray>made):
+        return None
+    if kind == cnp.NPY_FLOAT:
+        return powers_back[float](0, grad, made, logarithm)
+    return powers_back[double](0, grad, made, logarithm)
+
+
+def softmax_backward(grad, made, dim):
+    return powers_back_along(grad, made, dim, False)
+
+
+def log_softmax_backward(grad, made, dim):
+    return powers_back_along(grad, made, dim, True)
+
+
 def softmax(a, dim):
     return powers_along(a, dim, False)
 

@@ -28,14 +28,36 @@ cdef extern from *:
         if (n >= 16) { \
             for (k = 0; k < 16; k++) top[k] = a[k]; \
             for (i = 16; i + 16 <= n; i += 16) for (k = 0; k < 16; k++) top[k] = a[i + k] > top[k] ? a[i + k] : top[k]; \
-            for (k = 0; k < 16; k++) most = top[k] > most ? top[k] : most; } \
+            for (k = 0; k < 8; k++) top[k] = top[k + 8] > top[k] ? top[k + 8] : top[k]; \
+            for (k = 0; k < 4; k++) top[k] = top[k + 4] > top[k] ? top[k + 4] : top[k]; \
+            for (k = 0; k < 4; k++) most = top[k] > most ? top[k] : most; } \
         for (; i < n; i++) most = a[i] > most ? a[i] : most; \
         return most; }
     LARGEST(largest_f, float)
     LARGEST(largest_d, double)
+    /* Each row less its largest number, or a number of its own; divided by that; less as many times another row. */
+    #define EACH_ROW(name, real, ...) CLONED static void name(const real *a, const real *b, const real *by, real *out, \
+        ptrdiff_t many, ptrdiff_t n) { ptrdiff_t i, j; \
+        for (i = 0; i < many; i++, a += n, b += n, out += n) { __VA_ARGS__ } }
+    #define ROWS(name, each, ...) EACH_ROW(name##_f, float, const float x = each(f); ELEMENTS for (j = 0; j < n; j++) { __VA_ARGS__ }) \
+        EACH_ROW(name##_d, double, const double x = each(d); ELEMENTS for (j = 0; j < n; j++) { __VA_ARGS__ })
+    #define TOP(tag) largest_##tag(a, n)
+    #define OWN(tag) by[i]
+    ROWS(center, TOP, out[j] = a[j] - x;)
+    ROWS(divide, OWN, out[j] = a[j] / x;)
+    ROWS(subtract, OWN, out[j] = a[j] - x;)
+    ROWS(less_scaled, OWN, out[j] = a[j] - b[j] * x;)
     """
     float largest_f(const float *a, Count n) noexcept nogil
     double largest_d(const double *a, Count n) noexcept nogil
+    void center_f(const float *, const float *, const float *, float *, Count, Count) noexcept nogil
+    void center_d(const double *, const double *, const double *, double *, Count, Count) noexcept nogil
+    void divide_f(const float *, const float *, const float *, float *, Count, Count) noexcept nogil
+    void divide_d(const double *, const double *, const double *, double *, Count, Count) noexcept nogil
+    void subtract_f(const float *, const float *, const float *, float *, Count, Count) noexcept nogil
+    void subtract_d(const double *, const double *, const double *, double *, Count, Count) noexcept nogil
+    void less_scaled_f(const float *, const float *, const float *, float *, Count, Count) noexcept nogil
+    void less_scaled_d(const double *, const double *, const double *, double *, Count, Count) noexcept nogil
 
 cdef extern from "numpy/arrayobject.h":
     cnp.ndarray PyArray_NewLikeArray(cnp.ndarray prototype, cnp.NPY_ORDER order, void *descr, int subok)
@@ -70,14 +92,6 @@ cdef inline cnp.ndarray a_number_each(cnp.ndarray a):
 
 cdef inline Count length(cnp.ndarray a) noexcept:
     return cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 1)
-
-
-cdef inline int check(cnp.ndarray a, cnp.ndarray each, cnp.ndarray like=None) except -1:
-    """ValueError unless `each` has a number for each row and `like` has the elements of `a`."""
-    cdef Count many = cnp.PyArray_SIZE(each)
-    if many == 0 or cnp.PyArray_SIZE(a) % many or (like is not None and cnp.PyArray_SIZE(like) != cnp.PyArray_SIZE(a)):
-        raise ValueError("these arrays have no rows in common")
-    return 0
 
 
 cdef inline void *data(cnp.ndarray a) noexcept:
@@ -130,93 +144,34 @@ def row_sums(cnp.ndarray a):
 # ---------------------------------------------------------------- softmax
 
 
-cdef void center(const real *a, real *out, Count many, Count n) noexcept nogil:
+cdef inline void center(const real *a, real *out, Count many, Count n) noexcept nogil:
     """Each element less the largest number of its row. What is no number is so still: the sum of the row has it."""
-    cdef Count i, j
-    cdef real top
-    for i in range(many):
-        if real is float:
-            top = largest_f(a, n)
-        else:
-            top = largest_d(a, n)
-        for j in range(n):
-            out[j] = a[j] - top
-        a += n
-        out += n
+    if real is float:
+        center_f(a, a, NULL, out, many, n)
+    else:
+        center_d(a, a, NULL, out, many, n)
 
 
-cdef void divide(real *a, const real *by, Count many, Count n) noexcept nogil:
-    cdef Count i, j
-    cdef real total
-    for i in range(many):
-        total = by[i]
-        for j in range(n):
-            a[j] = a[j] / total
-        a += n
+cdef inline void divide(real *a, const real *by, Count many, Count n) noexcept nogil:
+    if real is float:
+        divide_f(a, a, by, a, many, n)
+    else:
+        divide_d(a, a, by, a, many, n)
 
 
-cdef void subtract(const real *a, const real *by, real *out, Count many, Count n) noexcept nogil:
-    cdef Count i, j
-    cdef real each
-    for i in range(many):
-        each = by[i]
-        for j in range(n):
-            out[j] = a[j] - each
-        a += n
-        out += n
+cdef inline void subtract(const real *a, const real *by, real *out, Count many, Count n) noexcept nogil:
+    if real is float:
+        subtract_f(a, a, by, out, many, n)
+    else:
+        subtract_d(a, a, by, out, many, n)
 
 
-cdef void less_scaled(real *a, const real *b, const real *by, Count many, Count n) noexcept nogil:
-    cdef Count i, j
-    cdef real each
-    for i in range(many):
-        each = by[i]
-        for j in range(n):
-            a[j] = a[j] - b[j] * each
-        a += n
-        b += n
-
-
-ctypedef void (*Narrow)(float *, const float *, const float *, Count, Count) noexcept nogil
-ctypedef void (*Wide)(double *, const double *, const double *, Count, Count) noexcept nogil
-
-
-cdef int change(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by, Narrow narrow, Wide wide) except -1:
-    """Change the rows of `a` by those of `b` and a number for each."""
-    check(a, by, b)
-    cdef Count n = length(a), many = cnp.PyArray_SIZE(a) // n
-    cdef void *source = data(a)
-    cdef void *other = data(b)
-    cdef void *each = data(by)
-    cdef bint of_floats = kind_of(a) == cnp.NPY_FLOAT
-    with nogil:
-        if of_floats:
-            narrow(<float *>source, <float *>other, <float *>each, many, n)
-        else:
-            wide(<double *>source, <double *>other, <double *>each, many, n)
-    return 0
-
-
-def subtract_scaled_rows(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by):
-    """`a -= b * by`."""
-    change(a, b, by, less_scaled[float], less_scaled[double])
-
-
-cdef void from_scaled(real *a, const real *b, const real *by, Count many, Count n) noexcept nogil:
-    cdef Count i, j
-    cdef real each
-    for i in range(many):
-        each = by[i]
-        for j in range(n):
-            a[j] = b[j] - a[j] * each
-        a += n
-        b += n
-
-
-def scaled_rows_from(cnp.ndarray a, cnp.ndarray b, cnp.ndarray by):
-    """`b - a * by`, in the memory of `a`."""
-    change(a, b, by, from_scaled[float], from_scaled[double])
-    return a
+cdef inline void less_scaled(const real *a, const real *b, const real *by, real *out, Count many, Count n) noexcept nogil:
+    """`a - b * by`."""
+    if real is float:
+        less_scaled_f(a, b, by, out, many, n)
+    else:
+        less_scaled_d(a, b, by, out, many, n)
 
 # ---------------------------------------------------------------- normalizations
 

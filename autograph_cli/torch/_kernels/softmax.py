@@ -38,13 +38,6 @@ class Softmax:
         power /= self._total(power, dim)
         return power
 
-    def _by_rows(self, dim: int, *arrays: Array) -> bool:
-        """Whether compiled passes over rows do it."""
-        first = arrays[0]
-        if not _fast or dim not in (-1, first.ndim - 1) or any(a.shape != first.shape for a in arrays):
-            return False
-        return bool(_fast.fits(*arrays))
-
     def _maximum(self, a: Array, dim: int) -> Any:
         if dim == a.ndim - 1 or dim == -1:
             return self.row_maxima(a)
@@ -59,10 +52,10 @@ class Softmax:
     def softmax_backward(self, grad: Array, output: Any, dim: int) -> Any:
         if grad.ndim == 0:
             return grad - grad
+        found = _fast.softmax_backward(grad, output, dim) if _fast else None
+        if found is not None:
+            return found
         weighted = grad * output
-        if self._by_rows(dim, weighted, output):
-            _fast.subtract_scaled_rows(weighted, output, self.row_sums(weighted))
-            return weighted
         weighted -= output * self._total(weighted, dim)
         return weighted
 
@@ -83,9 +76,10 @@ class Softmax:
     def log_softmax_backward(self, grad: Array, output: Any, dim: int) -> Any:
         if grad.ndim == 0:
             return grad - grad
+        found = _fast.log_softmax_backward(grad, output, dim) if _fast else None
+        if found is not None:
+            return found
         power = self.xp.exp(output)
-        if self._by_rows(dim, grad, power):
-            return _fast.scaled_rows_from(power, grad, self.row_sums(grad))
         power *= self._total(grad, dim)
         return self.xp.subtract(grad, power, out=power)
 
