@@ -104,15 +104,62 @@ cdef inline bint by_product(cnp.ndarray a, Count n) noexcept:
     return cnp.PyArray_SIZE(a) >= SHORTEST and n <= LONGEST
 
 
+ctypedef void (*Gemv32)(
+    int, int, int64_t, int64_t, float, const float *, int64_t, const float *, int64_t, float, float *, int64_t
+) noexcept nogil
+ctypedef void (*Gemv64)(
+    int, int, int64_t, int64_t, double, const double *, int64_t, const double *, int64_t, double, double *, int64_t
+) noexcept nogil
+ctypedef float (*Dot32)(int64_t, const float *, int64_t, const float *, int64_t) noexcept nogil
+ctypedef double (*Dot64)(int64_t, const double *, int64_t, const double *, int64_t) noexcept nogil
+
+cdef enum:
+    ROWS = 101, COLUMNS = 102, TRANSPOSED = 112
+
+cdef Gemv32 GEMV32 = NULL
+cdef Gemv64 GEMV64 = NULL
+cdef Dot32 DOT32 = NULL
+cdef Dot64 DOT64 = NULL
+cdef bint asked = False
+cdef cnp.ndarray ONES32 = None, ONES64 = None
+
+
+cdef bint known() except -1:
+    """Whether BLAS was found, when it is first asked for: it is given what NumPy gives it."""
+    global asked, GEMV32, GEMV64, DOT32, DOT64, ONES32, ONES64
+    cdef uintptr_t narrow, wide
+    if not asked:
+        ONES32, ONES64 = np.ones(LONGEST, np.float32), np.ones(LONGEST)
+        narrow, wide = lapack.in_c("dot")
+        DOT32, DOT64 = <Dot32>narrow, <Dot64>wide
+        narrow, wide = lapack.in_c("gemv")
+        GEMV32, GEMV64 = <Gemv32>narrow, <Gemv64>wide
+        asked = True
+    return GEMV32 != NULL and DOT32 != NULL
+
+
+cdef inline void added_up(const real *a, real *out, Count many, Count n, bint down) noexcept nogil:
+    """Sums over `many` rows of n numbers, or down their columns, as products with ones."""
+    cdef int order = ROWS if down else COLUMNS
+    cdef Count first = many if down else n, second = n if down else many
+    if real is float:
+        GEMV32(order, TRANSPOSED, first, second, 1, a, n, <const float *>cnp.PyArray_DATA(ONES32), 1, 0, out, 1)
+    else:
+        GEMV64(order, TRANSPOSED, first, second, 1, a, n, <const double *>cnp.PyArray_DATA(ONES64), 1, 0, out, 1)
+
+
 cdef int sums_of(real kind, cnp.ndarray a, real *out, Count many, Count n) except -1:
     """`Sums.row_sums` of `many` rows."""
     cdef cnp.ndarray found
     cdef const real *source
-    if by_product(a, n):
+    source = <const real *>data(a)
+    if by_product(a, n) and many > 1 and n > 1 and known():
+        with nogil:
+            added_up(source, out, many, n, False)
+    elif by_product(a, n):
         found = matmul(in_rows(a, many, n), ones(n, a.dtype))
         memcpy(out, data(found), many * sizeof(real))
     else:
-        source = <const real *>data(a)
         with nogil:
             sum_rows(source, out, many, n)
     return 0
@@ -128,15 +175,32 @@ cdef void sum_products(const real *a, const real *b, real *products, real *out, 
         b += n
 
 
+cdef void multiplied(const real *a, const real *b, real *out, Count many, Count n) noexcept nogil:
+    """`numpy.vecdot`."""
+    cdef Count i
+    for i in range(many):
+        if real is float:
+            out[i] = DOT32(n, a, 1, b, 1) + 0
+        else:
+            out[i] = DOT64(n, a, 1, b, 1) + 0
+        a += n
+        b += n
+
+
 cdef int products_of(real kind, cnp.ndarray a, cnp.ndarray b, real *out, Count many, Count n) except -1:
     """`Sums.row_products` of `many` rows."""
     cdef cnp.ndarray found
-    if by_product(a, n):
+    cdef const real *first = <const real *>data(a)
+    cdef const real *second = <const real *>data(b)
+    if by_product(a, n) and n > 1 and known():
+        with nogil:
+            multiplied(first, second, out, many, n)
+    elif by_product(a, n):
         found = vecdot(in_rows(a, many, n), in_rows(b, many, n))
         memcpy(out, data(found), many * sizeof(real))
     else:
         found = new_of(a, n)
-        sum_products(<const real *>data(a), <const real *>data(b), <real *>data(found), out, many, n)
+        sum_products(first, second, <real *>data(found), out, many, n)
     return 0
 
 # ---------------------------------------------------------------- softmax

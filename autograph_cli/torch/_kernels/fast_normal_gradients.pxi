@@ -59,7 +59,10 @@ cdef cnp.ndarray rows_back(
 cdef cnp.ndarray column_sums(real kind, cnp.ndarray a, tuple shape, Count many, Count n):
     """`Sums.column_sums` of `many` rows, in that shape."""
     cdef cnp.ndarray made
-    if by_product(a, many):
+    if by_product(a, many) and many > 1 and n > 1 and known():
+        made = new_of(a, n)
+        added_up(<const real *>data(a), <real *>data(made), many, n, True)
+    elif by_product(a, many):
         made = matmul(ones(many, a.dtype), in_rows(a, many, n))
     else:
         made = new_of(a, n)

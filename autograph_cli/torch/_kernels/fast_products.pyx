@@ -39,7 +39,7 @@ cdef bint known() except -1:
     cdef uintptr_t narrow, wide
     if not asked:
         asked = True
-        narrow, wide = lapack.products()
+        narrow, wide = lapack.in_c("gemm")
         NARROW, WIDE = <Narrow>narrow, <Wide>wide
     return NARROW != NULL
 

@@ -12,9 +12,12 @@ import numpy as np
 
 cimport numpy as cnp
 from libc.math cimport INFINITY, sqrt, sqrtf
+from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memcpy
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_in_rows, kind_of, number, real
+
+from . import lapack
 
 cnp.import_array()
 

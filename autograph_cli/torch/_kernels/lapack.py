@@ -48,10 +48,10 @@ def set_threads(number: int) -> None:
         library.scipy_openblas_set_num_threads64_(number)
 
 
-def products() -> tuple[int, int]:
-    """Where the products of matrices of float32 and of float64 are, in C; 0 where they are not."""
+def in_c(name: str) -> tuple[int, int]:
+    """Where this routine of BLAS for float32 and for float64 is, as C calls it; 0 where it is not."""
     library = _library()
-    found = [getattr(library, f"scipy_cblas_{letter}gemm64_", None) for letter in "sd"]
+    found = [getattr(library, f"scipy_cblas_{letter}{name}64_", None) for letter in "sd"]
     narrow, wide = (0 if run is None else ctypes.cast(run, ctypes.c_void_p).value or 0 for run in found)
     return (narrow, wide) if narrow and wide else (0, 0)
 
