@@ -76,10 +76,8 @@ class Activation:
 
     @widened
     def elu(self, a: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-        if _fast and _fast.fits(a):
-            low = _fast.elu_low(a, p=input_scale)
-            self.expm1(low, low)
-            return _fast.elu(a, low, p=alpha * scale, q=scale, out=low)
+        if _special and (found := _special.elu(a, alpha * scale, scale, input_scale)) is not None:
+            return found
         low = self.expm1(self._times(self.at_most(a, self.number(0, a)), input_scale))
         return self.where(a <= 0, self._times(low, alpha * scale), self._times(a, scale))
 

@@ -39,7 +39,6 @@ cdef extern from *:
     PASS(leaky_relu, real low = a[i] * p; out[i] = low > a[i] ? low : a[i];)
     PASS(prelu, out[i] = a[i] > 0 ? a[i] : a[i] * p;)
     PASS(elu_low, out[i] = (a[i] > 0 ? 0 : a[i]) * p;)
-    PASS(elu, out[i] = a[i] <= 0 ? b[i] * p : a[i] * q;)
     PASS(softplus, out[i] = a[i] * p > q ? a[i] : b[i] / p;)
     /* b: x, c: exp(-|x|), exp(x) below 0 or everywhere */
     PASS(elu_backward, out[i] = a[i] * (b[i] <= 0 ? c[i] * p : q);)
@@ -104,7 +103,7 @@ cdef extern from *:
         ptrdiff_t); void (*wide)(const double *, const double *, const double *, double *, double, double, ptrdiff_t); } Pass;
     #define ROW(name) {#name, name##_f, name##_d}
     static const Pass PASSES[] = {ROW(threshold_backward), ROW(tanh_backward), ROW(sigmoid_backward), ROW(leaky_relu), ROW(prelu),
-        ROW(elu_low), ROW(elu),
+        ROW(elu_low),
         ROW(elu_backward), ROW(log_sigmoid_backward), ROW(softplus_backward), ROW(hardswish_backward), ROW(softplus), ROW(negative), ROW(sigmoid), ROW(silu), ROW(silu_backward), ROW(gelu_inner),
         ROW(gelu_tanh), ROW(gelu_tanh_backward), ROW(artanh_erf), ROW(square_scaled), ROW(gelu_backward), ROW(sign), ROW(clamp),
         ROW(hardsigmoid), ROW(hardswish), ROW(lerp), ROW(lerp_back), ROW(addcmul), ROW(minus_size),

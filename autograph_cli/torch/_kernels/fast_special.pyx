@@ -9,11 +9,13 @@ import numpy as np
 cimport numpy as cnp
 from libc.math cimport M_PI, NAN, cos, erfc as erfc_of, fabs, floor, fmod, isfinite, isinf, log, round, sin
 
+from autograph_cli.torch._kernels import threads
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
 
 cnp.import_array()
 
-cdef object LOG = np.log, EXP = np.exp, TANH = np.tanh, LOG1P = np.log1p
+cdef Count LARGE = threads.LARGE
+cdef object LOG = np.log, EXP = np.exp, TANH = np.tanh, LOG1P = np.log1p, EXPM1 = np.expm1
 
 cdef extern from "numpy/arrayobject.h":
     cnp.ndarray PyArray_NewLikeArray(cnp.ndarray prototype, cnp.NPY_ORDER order, void *descr, int subok)
@@ -191,104 +193,7 @@ def expm1(a, out=None):
     """exp(a) - 1, into `out` if it is given."""
     return near_zero(a, out, True)
 
-# ---------------------------------------------------------------- activations that these are part of
-
-
-cdef bint suits(object a) noexcept:
-    return kind_of(a) >= 0 and cnp.PyArray_NDIM(<cnp.ndarray>a) > 0
-
-
-cdef int log_of_one_more(cnp.ndarray a) except -1:
-    """log(1 + a), in its place."""
-    if kind_of(a) == cnp.NPY_FLOAT:
-        log1p_f(<float *>cnp.PyArray_DATA(a), <float *>cnp.PyArray_DATA(a), cnp.PyArray_SIZE(a))
-    else:
-        LOG1P(a, a)
-    return 0
-
-
-cdef void less_size(const real *a, real *out, Count n) noexcept nogil:
-    """-|a|."""
-    cdef Count i
-    for i in range(n):
-        out[i] = a[i] if a[i] < 0 else -a[i]
-
-
-cdef void above(const real *a, real *out, Count n, real most) noexcept nogil:
-    cdef Count i
-    for i in range(n):
-        out[i] = a[i] if a[i] > most else out[i]
-
-
-cdef void with_positive(const real *a, real *out, Count n) noexcept nogil:
-    cdef Count i
-    for i in range(n):
-        out[i] = (a[i] if a[i] > 0 else 0) + out[i]
-
-
-cdef void from_negative(const real *a, real *out, Count n) noexcept nogil:
-    cdef Count i
-    for i in range(n):
-        out[i] = (a[i] if a[i] < 0 else 0) - out[i]
-
-
-cdef cnp.ndarray small_power(cnp.ndarray a):
-    """exp(-|a|)."""
-    cdef cnp.ndarray out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0)
-    cdef void *source = cnp.PyArray_DATA(a)
-    cdef void *to = cnp.PyArray_DATA(out)
-    if kind_of(a) == cnp.NPY_FLOAT:
-        less_size(<float *>source, <float *>to, cnp.PyArray_SIZE(a))
-    else:
-        less_size(<double *>source, <double *>to, cnp.PyArray_SIZE(a))
-    EXP(out, out)
-    return out
-
-
-def softplus(a, double most):
-    """log(1 + exp(a)), and `a` itself above `most`; None of what is not in one piece."""
-    if not suits(a):
-        return None
-    cdef cnp.ndarray out = EXP(a)
-    cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
-    cdef void *to = cnp.PyArray_DATA(out)
-    log_of_one_more(out)
-    if kind_of(a) == cnp.NPY_FLOAT:
-        above(<float *>source, <float *>to, cnp.PyArray_SIZE(out), <float>most)
-    else:
-        above(<double *>source, <double *>to, cnp.PyArray_SIZE(out), most)
-    return out
-
-
-def tanh_softplus(a):
-    """tanh(log(1 + exp(a))); None of what is not in one piece."""
-    if not suits(a):
-        return None
-    cdef cnp.ndarray out = small_power(a)
-    cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
-    cdef void *to = cnp.PyArray_DATA(out)
-    log_of_one_more(out)
-    if kind_of(a) == cnp.NPY_FLOAT:
-        with_positive(<float *>source, <float *>to, cnp.PyArray_SIZE(out))
-    else:
-        with_positive(<double *>source, <double *>to, cnp.PyArray_SIZE(out))
-    TANH(out, out)
-    return out
-
-
-def log_sigmoid(a):
-    """log(1 / (1 + exp(-a))), and exp(-|a|); None of what is not in one piece."""
-    if not suits(a):
-        return None
-    cdef cnp.ndarray power = small_power(a), out = cnp.PyArray_NewCopy(power, cnp.NPY_CORDER)
-    cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
-    cdef void *to = cnp.PyArray_DATA(out)
-    log_of_one_more(out)
-    if kind_of(a) == cnp.NPY_FLOAT:
-        from_negative(<float *>source, <float *>to, cnp.PyArray_SIZE(out))
-    else:
-        from_negative(<double *>source, <double *>to, cnp.PyArray_SIZE(out))
-    return out, power
+include "fast_activations.pxi"
 
 # ---------------------------------------------------------------- the gamma function
 

@@ -147,9 +147,9 @@ class Gaussian:
         return self.xp.tanh(inner, out=inner)
 
     def _gelu_tanh(self, a: Array) -> Any:
+        if _special and (found := _special.gelu_tanh(a, _ROOT * 0.044715, _ROOT)) is not None:
+            return found
         found = self._gelu_inner(a)
-        if _fast and _fast.fits(a):
-            return _fast.gelu_tanh(a, found, out=found)
         found += self.number(1, a)
         found *= self.number(0.5, a)
         found *= a
