@@ -9,6 +9,7 @@ from .._compiled import compiled
 from .half_precision import widened
 
 _fast: Any = compiled("_kernels.fast_pointwise")
+_rows: Any = compiled("_kernels.fast_rows")
 _special: Any = compiled("_kernels.fast_special")
 
 
@@ -161,6 +162,8 @@ class Activation:
 
     @widened
     def glu(self, a: Array, dim: int) -> Any:
+        if _rows and (found := _rows.glu(a, dim)) is not None:
+            return found
         first, second = self._halves(a, dim)
         return first * self.sigmoid(second)
 
@@ -171,6 +174,8 @@ class Activation:
 
     @widened
     def glu_backward(self, grad: Array, a: Array, dim: int) -> Any:
+        if _rows and (found := _rows.glu_backward(grad, a, dim)) is not None:
+            return found
         first, second = self._halves(a, dim)
         s = self.sigmoid(second)
         scaled = grad * s

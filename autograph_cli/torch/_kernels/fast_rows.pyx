@@ -230,6 +230,7 @@ cdef void back(
 include "fast_layers.pxi"
 include "fast_normalizations.pxi"
 include "fast_normal_gradients.pxi"
+include "fast_gates.pxi"
 
 WHOLE = {
     **{
