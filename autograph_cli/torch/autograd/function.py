@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -91,7 +90,7 @@ class BackwardCFunction(FunctionCtx, Node):
         """What `save_for_backward` kept, with its history; RuntimeError when it was freed or changed in place."""
         if self._in_jvp:
             return self.saved_for_forward or ()
-        saved = getattr(self, "_saved", ())
+        saved = self._saved
         if saved is None:
             raise freed()
         return tuple(unpack(self, i) for i in range(len(saved)))
@@ -259,10 +258,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` outside the graph and put the Function's node on its outputs."""
-        args = _positional(cls.forward, args, kwargs, cls._is_apart())
+        if (apart := cls._is_apart()) or kwargs:
+            args = _positional(cls.forward, args, kwargs, apart)
         if not thread_state.levels:
             return cls._applied(args)[1]
-        if in_function() and not cls._is_apart():
+        if in_function() and not apart:
             raise RuntimeError(
                 "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
                 "must override the setup_context staticmethod. "
@@ -293,6 +293,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def _context(cls, args: tuple[Any, ...]) -> BackwardCFunction:
         node: BackwardCFunction = object.__new__(cls._backward_cls)  # type: ignore[arg-type]
         node.to_save = node.dirty_tensors = node.non_differentiable = node.saved_for_forward = None
+        node._edges = node._extra = node._output_meta = node._saved = node._seq = _UNSET
         node.materialize_grads, node._in_jvp, node._constant = True, False, ()
         node._takes_grad = tuple([isinstance(x, Tensor) for x in args])
         node.needs_input_grad = tuple([isinstance(x, Tensor) and wants_grad(x) for x in args])
@@ -304,7 +305,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if thread_state.levels and top_level(args) is not None:
             return cls._applied_above(args)
         node = cls._context(args)
-        record = thread_state.records and any(node.needs_input_grad)
+        record = thread_state.records and True in node.needs_input_grad
         edges = tuple([edge_of(x) for x in args if isinstance(x, Tensor)]) if record else ()
         observer = process_state.observer
         applied = observer.applies(args) if record and observer is not None else None
@@ -376,8 +377,6 @@ def _positional(
         bound = inspect.signature(forward).bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args
-    if not kwargs:
-        return args
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = [p for p in inspect.signature(forward).parameters.values() if p.kind in kinds][1:]
     positions = {p.name: i for i, p in enumerate(parameters)}
@@ -396,6 +395,13 @@ def _positional(
     return (*args, *rest)
 
 
+class _Unset(tuple[Any, ...]):
+    """What stands in the engine's slots of a `ctx` before it is a node of the graph."""
+
+    __slots__ = ()
+
+
+_UNSET: Any = _Unset()
 _ENGINE_SLOTS = ("_edges", "_extra", "_output_meta", "_saved", "_seq")
 _ENGINE_NAMES = frozenset(
     (
@@ -411,10 +417,11 @@ _ENGINE_NAMES = frozenset(
 )
 
 
-def _check_ctx(node: BackwardCFunction) -> None:
-    taken = _ENGINE_NAMES.intersection(node.__dict__)
-    if taken or any(map(hasattr, itertools.repeat(node), _ENGINE_SLOTS)):
-        name = min(taken) if taken else next(n for n in _ENGINE_SLOTS if hasattr(node, n))
+def _check_ctx(node: Any) -> None:
+    taken = _ENGINE_NAMES.intersection(own) if (own := node.__dict__) else ()
+    unset = node._edges is node._extra is node._output_meta is node._saved is node._seq is _UNSET
+    if taken or not unset:
+        name = min(taken) if taken else next(n for n in _ENGINE_SLOTS if getattr(node, n) is not _UNSET)
         raise AttributeError(f"ctx.{name}: autograph's engine uses this name on its nodes; please give it another name")
 
 

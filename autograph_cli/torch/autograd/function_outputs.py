@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from .._core import dtypes
@@ -35,18 +36,16 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
     if dirty:
         _check_dirty(args, outputs, dirty, record)
     node._extra = None
-    node._output_meta = [output_meta(x._raw) if isinstance(x, Tensor) else None for x in outputs]
-    node._differentiable = frozenset(
-        [
-            i
-            for i, x in enumerate(outputs)
-            if record
-            and isinstance(x, Tensor)
-            and not among(x, constant)
-            and dtypes.CATEGORY[x._raw.dtype] >= dtypes.FLOATING
-        ]
-    )
-    if record:
+    node._output_meta = likes = []
+    differentiable = []
+    for i, x in enumerate(outputs):
+        is_tensor = isinstance(x, Tensor)
+        likes.append(output_meta(x._raw) if is_tensor else None)
+        varies = record and is_tensor and dtypes.CATEGORY[x._raw.dtype] >= dtypes.FLOATING
+        if varies and not (constant and among(x, constant)):
+            differentiable.append(i)
+    node._differentiable = frozenset(differentiable)
+    if record and process_state.anomaly:
         annotate(node)
     for i, x in enumerate(outputs):
         if isinstance(x, Tensor):
@@ -80,14 +79,6 @@ def among(x: Any, tensors: tuple[Any, ...]) -> bool:
     return False
 
 
-def place_of(x: Any, tensors: list[Any]) -> int | None:
-    """Where `x` itself stands among the tensors first."""
-    for i, t in enumerate(tensors):
-        if x is t:
-            return i
-    return None
-
-
 def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ...], record: bool) -> None:
     if any(not among(x, tuple(outputs)) for x in dirty):
         raise RuntimeError(
@@ -116,25 +107,32 @@ def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ..
     edge: Edge | None = (node, number) if number in node._differentiable else None
     if edge is None:
         return x if among(x, dirty) and not wants_grad(x) else _outside(x, args, bool(node._edges))
-    if among(x, dirty):
+    if dirty and among(x, dirty):
         if x._meta is not None:
             x._meta.grad = None
         if x._edge.__class__ is not View:
             before, x._edge = x._edge, edge
             move_retained(x, before)
         return x
-    creation = MULTIPLE if len(node._differentiable) > 1 else CUSTOM
     if among(x, args):
         alias = make(materialize(x)) if x.__class__ is Tensor else _viewed(x)
         make_view(alias, x, edge)
         if alias._edge.__class__ is View:
-            alias._edge.creation = creation
+            alias._edge.creation = _creation(node)
         return alias
     if not node._edges:
         return x
     view = x._edge
-    x._edge = View(view.base, edge, counter(view.base)[0], creation, view.path) if view.__class__ is View else edge
+    if view.__class__ is View:
+        x._edge = View(view.base, edge, counter(view.base)[0], _creation(node), view.path)
+    else:
+        x._edge = edge
     return x
+
+
+def _creation(node: BackwardCFunction) -> str:
+    """Why a view that a Function gives refuses changes in place."""
+    return MULTIPLE if len(node._differentiable) > 1 else CUSTOM
 
 
 def _viewed(x: Tensor) -> Tensor:
@@ -169,16 +167,19 @@ def _save(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], re
     wanted = tensors_of(
         node.to_save, "save_for_backward can only save variables, but argument {i} is of type {kind}", TypeError
     )
-    inputs = [x for x in args if isinstance(x, Tensor)]
+    if not wanted or not record:
+        node._item_results = node._item_edges = node._saved = ()
+        return
+    made, given = [*map(id, outputs)], [*map(id, itertools.compress(args, node._takes_grad))]
     items: list[Any] = []
     results: list[int | None] = []
     positions: list[int | None] = []
-    for x in wanted if record else ():
-        number = place_of(x, outputs)
+    for x in wanted:
+        name = id(x)
+        number = made.index(name) if name in made else None
         number = number if number in node._differentiable else None
-        position = place_of(x, inputs) if number is None and x is not None else None
         items.append(x if number is None else SavedResult(x._raw, counter(x)))
         results.append(number)
-        positions.append(position)
+        positions.append(given.index(name) if number is None and name in given else None)
     node._item_results, node._item_edges = tuple(results), tuple(positions)
     node._saved = save(node, items)
