@@ -80,8 +80,8 @@ cdef void multiply(
 
 
 cdef int read_both(object a, object b, Factor *first, Factor *second) except -2:
-    """The dtype of factors that fit each other; -1 of what has to be looked at, a matrix and itself too: BLAS has a routine
-    of its own for that."""
+    """The dtype of factors that fit each other; -1 of what has to be looked at, a matrix and its transpose too: BLAS has a
+    routine of its own for that."""
     cdef int d, kind = read(a, first)
     if kind < 0 or read(b, second) != kind or cnp.PyArray_NDIM(<cnp.ndarray>a) != cnp.PyArray_NDIM(<cnp.ndarray>b):
         return -1
@@ -89,7 +89,9 @@ cdef int read_both(object a, object b, Factor *first, Factor *second) except -2:
     for d in range(last - 1):
         if cnp.PyArray_DIM(<cnp.ndarray>a, d) != cnp.PyArray_DIM(<cnp.ndarray>b, d):
             return -1
-    if cnp.PyArray_DIM(<cnp.ndarray>a, last) != cnp.PyArray_DIM(<cnp.ndarray>b, last - 1) or first.data == second.data:
+    if cnp.PyArray_DIM(<cnp.ndarray>a, last) != cnp.PyArray_DIM(<cnp.ndarray>b, last - 1):
+        return -1
+    if first.data == second.data and first.order != second.order:
         return -1
     return kind if known() else -1
 

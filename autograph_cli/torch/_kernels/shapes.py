@@ -88,6 +88,8 @@ class Shapes:
 
     def expand(self, a: Array, size: Any) -> Any:
         size = tuple(size)
+        if a.__class__ is np.ndarray and a.shape == size:
+            return a.view()
         if isinstance(a, np.generic):
             a = self.xp.asarray(a)
         strides = _repeated(a.shape, a.strides, size)
@@ -171,6 +173,17 @@ class Shapes:
 
     def as_strided(self, a: Array, size: Any, stride: Any, offset: Any) -> Any:
         return as_strided_raw(a, tuple(size), tuple(stride), offset or 0)
+
+    def reshape_alias(self, a: Array, size: Any, stride: Any) -> Any:
+        """A window; `reshape` asks for the strides that the array has in that shape anyway."""
+        if a.__class__ is np.ndarray:
+            try:
+                found = in_shape(a, tuple(size))
+            except (AttributeError, ValueError):
+                return self.as_strided(a, size, stride, 0)
+            if found.strides == tuple([s * a.itemsize for s in stride]):
+                return found
+        return self.as_strided(a, size, stride, 0)
 
     def alias(self, a: Array) -> Any:
         return a.view()

@@ -95,8 +95,16 @@ def _implied(inputs: tuple[Labels, ...]) -> Labels:
 def _contract(inputs: tuple[Labels, ...], output: Labels, operands: list[Tensor]) -> Tensor:
     positions, hidden, kept, total = _planned(inputs, output, tuple([x._raw.ndim for x in operands]))
     laid = [_laid_out(x, labels, positions, hidden, total) for labels, x in zip(inputs, operands, strict=True)]
-    _check_sizes(positions, tuple([x._raw.shape for x in laid]))
-    return _sum_products(laid, kept, total)
+    shapes = tuple([x._raw.shape for x in laid])
+    _check_sizes(positions, shapes)
+    result = laid[0]
+    for other, step in zip(laid[1:], _steps(shapes, kept, total), strict=True):
+        result = _pair(result, other, *step)
+    if total == kept:
+        return result
+    if len(laid) > 1:
+        return views.view_op(result, result._raw.shape[:kept])
+    return sum_dim(result, tuple(range(kept, total)))
 
 
 Positions = tuple[tuple[str, int], ...]
@@ -202,42 +210,38 @@ def _check_sizes(positions: Positions, shapes: tuple[Shape, ...]) -> None:
             seen = n if seen == 1 else seen
 
 
-def _sum_products(laid: list[Tensor], kept: int, total: int) -> Tensor:
-    counts = [sum(x._raw.shape[d] != 1 for x in laid) for d in range(total)]
-    several = len(laid) > 1
-    result = laid[0]
-    for other in laid[1:]:
-        together: list[int] = []
-        alone: tuple[list[int], list[int]] = ([], [])
-        for d in range(kept, total):
-            in_left, in_right = result._raw.shape[d] != 1, other._raw.shape[d] != 1
-            if in_left and in_right:
-                counts[d] -= 1
-                if counts[d] == 1:
-                    together.append(d)
-                    counts[d] = 0
-            elif counts[d] == 1 and (in_left or in_right):
-                alone[0 if in_left else 1].append(d)
-                counts[d] = 0
-        left = sum_dim(result, tuple(alone[0]), True) if alone[0] else result
-        right = sum_dim(other, tuple(alone[1]), True) if alone[1] else other
-        result = _pair(left, right, together)
-    if total == kept:
-        return result
-    if several:
-        return views.view_op(result, result._raw.shape[:kept])
-    return sum_dim(result, tuple(range(kept, total)))
+@functools.lru_cache(maxsize=256)
+def _steps(shapes: tuple[Shape, ...], kept: int, total: int) -> tuple[tuple[Shape, Shape, Shape], ...]:
+    """For each operand after the first: the dimensions to be summed of what there is before it alone, of it alone, and
+    of their product."""
+    counts = [sum(shape[d] != 1 for shape in shapes) for d in range(total)]
+    there, steps = [n != 1 for n in shapes[0]], []
+    for shape in shapes[1:]:
+        found: tuple[list[int], list[int], list[int]] = ([], [], [])
+        for d, (before, n) in enumerate(zip(there, shape, strict=True)):
+            there[d] = before or n != 1
+            if d < kept or not there[d]:
+                continue
+            together = before and n != 1
+            counts[d] -= together
+            if counts[d] == 1:
+                found[2 if together else 0 if before else 1].append(d)
+                counts[d], there[d] = 0, False
+        steps.append((tuple(found[0]), tuple(found[1]), tuple(found[2])))
+    return tuple(steps)
 
 
-def _pair(a: Tensor, b: Tensor, summed: list[int]) -> Tensor:
+def _pair(a: Tensor, b: Tensor, first: Shape, second: Shape, summed: Shape) -> Tensor:
     """The product of two operands, summed over `summed` (which stay as dimensions of length 1), by one batched
-    product."""
+    product; before it each alone over dimensions of its own."""
+    a = sum_dim(a, first, True) if first else a
+    b = sum_dim(b, second, True) if second else b
     if not summed:
         return arithmetic.mul(a, b)
-    first, second, size, order = _pairing(a._raw.shape, b._raw.shape, tuple(summed))
-    left = views.reshape(views.permute_op(a, first[0]), first[1])
-    right = views.reshape(views.permute_op(b, second[0]), second[1])
-    return views.permute_op(views.view_op(linear.bmm_(left, right), size), order)
+    left, right, size, order = _pairing(a._raw.shape, b._raw.shape, summed)
+    rows = views.reshaped(views.permute_op(a, left[0]), left[1])
+    columns = views.reshaped(views.permute_op(b, right[0]), right[1])
+    return views.permute_op(views.view_op(linear.bmm_(rows, columns), size), order)
 
 
 Turned = tuple[tuple[int, ...], Shape]

@@ -201,7 +201,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if readable(indices._raw) and (indices._raw < 0).any():
         indices = make(kernels(indices._raw).xp.where(indices._raw < 0, indices._raw + n, indices._raw))
     ours, theirs = ((*rest[:d], x._raw.shape[d], *rest[d + 1 :]) for x in (input, indices))
-    return indexing.gather_op(broadcasting.expand(input, ours), d, broadcasting.expand(indices, theirs))
+    return indexing.gather_op(broadcasting.expand_op(input, ours), d, broadcasting.expand_op(indices, theirs))
 
 
 def _without(x: Tensor, dim: int) -> tuple[int, ...]:

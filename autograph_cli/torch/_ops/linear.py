@@ -214,22 +214,24 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 def _without_single_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Of two batches, one of a single matrix that needs a gradient is taken as that matrix."""
-    if a.ndim == b.ndim == 3 and (a._raw.shape[0] == 1) != (b._raw.shape[0] == 1):
-        if b._raw.shape[0] == 1 and b.requires_grad:
+    left, right = a._raw.shape, b._raw.shape
+    if len(left) == len(right) == 3 and (left[0] == 1) != (right[0] == 1):
+        if right[0] == 1 and b.requires_grad:
             return a, views.squeeze_dim(b, 0)
-        if a._raw.shape[0] == 1 and a.requires_grad:
+        if left[0] == 1 and a.requires_grad:
             return views.squeeze_dim(a, 0), b
     return a, b
 
 
 def _should_fold(a: Tensor, b: Tensor) -> bool:
     """Whether a batch can be folded into the rows of one product without a copy (or must, for a gradient)."""
-    big, small = (a, b) if a.ndim >= b.ndim else (b, a)
-    if not (big.ndim >= 3 and small.ndim <= 2):
+    n, m = a._raw.ndim, b._raw.ndim
+    if (n > 2) == (m > 2):
         return False
+    big, small = (a, b) if n > m else (b, a)
     if small.requires_grad:
         return True
-    if a.ndim == 2:
+    if n == 2:
         return False
     if big._raw.size == 0:
         return True
@@ -253,16 +255,16 @@ def _folded(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _batched(a: Tensor, b: Tensor) -> Tensor:
-    n, m = (a._raw.shape[-2] if a.ndim > 1 else 1), a._raw.shape[-1]
-    k, p = (b._raw.shape[-2], b._raw.shape[-1]) if b.ndim > 1 else (b._raw.shape[-1], 1)
-    batch = dims.broadcast(a._raw.shape[:-2], b._raw.shape[:-2])
-    columns = (p,) if b.ndim > 1 else ()
-    b = views.unsqueeze_op(b, 1) if b.ndim == 1 else b
+    left, right = a._raw.shape, b._raw.shape
+    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
+    batch = dims.broadcast(left[:-2], right[:-2])
     count = math.prod(batch)
-    left = views.reshape(broadcasting.expand(a, (*batch, n, m)), (count, n, m))
-    right = views.reshape(broadcasting.expand(b, (*batch, k, p)), (count, k, p))
-    shape = (*batch, *((n,) if a.ndim > 1 else ()), *columns)
-    return views.unsafe_view(_bmm(left, right), shape)
+    first = (*(rows or (1,)), left[-1])
+    second = right[-2:] if columns else (right[0], 1)
+    b = b if columns else views.unsqueeze_op(b, 1)
+    a = views.reshaped(broadcasting.expand_op(a, (*batch, *first)), (count, *first))
+    b = views.reshaped(broadcasting.expand_op(b, (*batch, *second)), (count, *second))
+    return views.unsafe_view(_bmm(a, b), (*batch, *rows, *columns))
 
 
 @composite(name="addmm", out=True)

@@ -40,7 +40,7 @@ unsafe_view = operation(
 )
 reshape_alias = operation(
     "_reshape_alias(Tensor self, int[] size, int[] stride)",
-    lambda f, self, size, stride: f.as_strided(self, size, stride, 0),
+    "reshape_alias",
     node="ReshapeAliasBackward0",
     view=True,
     batch=batching_rules.as_strided,
@@ -241,7 +241,11 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
 
     RuntimeError if the number of elements does not fit.
     """
-    size = dims.infer(dims.sizes(shape), input._raw.size)
+    return reshaped(input, dims.infer(dims.sizes(shape), input._raw.size))
+
+
+def reshaped(input: Tensor, size: tuple[int, ...]) -> Tensor:
+    """`reshape` to a size that is known to fit."""
     raw = input._raw
     if is_contiguous(raw):
         return view_op(input, size)

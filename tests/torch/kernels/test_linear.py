@@ -50,13 +50,16 @@ def turned(a: Any) -> Any:
 def test_products_of_matrices(monkeypatch: Any, kind: str, rows: int, inner: int, columns: int) -> None:
     left, right = numbers(kind, rows, inner), numbers(kind, inner, columns, seed=1)
     row, whole = numbers(kind, columns, seed=2), numbers(kind, rows, columns, seed=3)
+    square, batch = numbers(kind, rows, rows, seed=4), numbers(kind, 3, rows, rows, seed=5)
 
     def run() -> Any:
         pairs = [(left, right), (turned(left), right), (left, turned(right)), (spread_out(left), right)]
         pairs += [(left, spread_out(right))]
         found = [cpu.mm(a, b) for a, b in pairs]
         found += [cpu.addmm(added, a, b) for a, b in pairs for added in (row, whole, row[:1])]
-        return (*found, cpu.mm(left, left.T), cpu.mm(left.T, left), cpu.addmm(row, left, right, 2, 0.5))
+        found += [cpu.mm(left, left.T), cpu.mm(left.T, left), cpu.mm(square, square)]
+        found += [cpu.bmm(batch, batch), cpu.bmm(batch, batch.swapaxes(1, 2))]
+        return (*found, cpu.addmm(row, left, right, 2, 0.5))
 
     both(monkeypatch, linear, run)
 
