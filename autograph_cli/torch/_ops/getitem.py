@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -34,8 +35,7 @@ def getitem(input: Tensor, index: Any) -> Tensor:
     simple = _simple(input, index)
     if simple is not None:
         return simple
-    items = _items(index)
-    picked, indices = _apply(input, items)
+    picked, indices = _apply(input, index if index.__class__ is tuple else _items(index))
     if indices:
         return indexing.index_op(picked, indices)
     return views.alias(input) if picked is input else picked
@@ -92,13 +92,27 @@ def _is_whole(index: Any, input: Tensor, dim: int) -> bool:
 
 
 def _slice(input: Tensor, dim: int, window: slice) -> Tensor:
+    return views.slice_op(input, dim, *_window(window, input._raw.shape[dim]))
+
+
+def _window(window: slice, n: int) -> tuple[int, int, int]:
+    """A slice of `n` elements as `views.window` has it, of which all is given."""
     start, end, step = window.start, window.stop, window.step
-    step = 1 if step is None else step.__index__()
-    if step < 1:
+    if not _BOUNDS.issuperset((start.__class__, end.__class__, step.__class__)):
+        window.indices(n)  # refuses what is no bound
+        start, end, step = (None if x is None else x.__index__() for x in (start, end, step))
+    return _cut(start, end, step, n)
+
+
+_BOUNDS = frozenset((int, type(None)))
+
+
+@functools.lru_cache(4096)
+def _cut(start: int | None, end: int | None, step: int | None, n: int) -> tuple[int, int, int]:
+    if step is not None and step < 1:
+        slice(start, end, step).indices(n)  # refuses zero
         raise refused(ValueError, "step must be greater than zero")
-    start = 0 if start is None else start.__index__()
-    end = sys.maxsize if end is None else end.__index__()
-    return views.slice_op(input, dim, *views.window(start, end, step, input._raw.shape[dim]))
+    return views.window(0 if start is None else start, sys.maxsize if end is None else end, step or 1, n)
 
 
 def _items(index: Any) -> tuple[Any, ...]:
@@ -148,19 +162,20 @@ def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tens
 
     `writes`: how many rows are to be written where a mask without memory holds (0: they are to be read).
     """
-    taken = sum(map(_consumes, items))
-    if taken > input.ndim:
-        raise refused(IndexError, f"too many indices for tensor of dimension {input.ndim}")
+    taken, ndim = sum(map(_consumes, items)), input._raw.ndim
+    if taken > ndim:
+        raise refused(IndexError, f"too many indices for tensor of dimension {ndim}")
     result, dim, picks = input, 0, []
     for where, item in enumerate(items):
-        if item is None:
+        if item.__class__ is slice:
+            n = result._raw.shape[dim]
+            if (window := _window(item, n)) != (0, n, 1):
+                result = views.slice_op(result, dim, *window)
+            dim += 1
+        elif item is None:
             result, dim = views.unsqueeze_op(result, dim), dim + 1
         elif item is Ellipsis:
-            dim += input.ndim - taken
-        elif isinstance(item, slice):
-            if not _is_whole(item, result, dim):
-                result = _slice(result, dim, item)
-            dim += 1
+            dim += ndim - taken
         elif isinstance(item, bool):
             result = views.unsqueeze_op(result, dim)
             picks.append((dim, make(np.array([0] if item else [], np.int64)), None))
@@ -169,7 +184,7 @@ def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tens
             result = _select(result, dim, int(item), where)
         else:
             result, dim = _tensor_index(result, dim, item, where, picks, writes)
-    if result._raw.__class__ in ELSEWHERE:
+    if picks and result._raw.__class__ in ELSEWHERE:
         picks = [(d, indexing.index_beside(index, result), mask) for d, index, mask in picks]
     return result, _by_dimension(picks)
 

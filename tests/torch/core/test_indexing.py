@@ -151,6 +151,8 @@ REFUSED = {
     "index 3 is out of bounds for dimension 0 with size 3": (IndexError, lambda x: x[3]),
     "too many indices for tensor of dimension 3": (IndexError, lambda x: x[0, 0, 0, 0]),
     "step must be greater than zero": (ValueError, lambda x: x[::-1]),
+    "slice step cannot be zero": (ValueError, lambda x: x[:, ::0]),
+    "slice indices must be integers or None or have an __index__ method": (TypeError, lambda x: x[1.5:]),
     "tensors used as indices must be long, int, byte or bool tensors": (IndexError, lambda x: x[torch.tensor([1.0])]),
     "The shape of the mask": (IndexError, lambda x: x[torch.tensor([True, False])]),
     "index 5 is out of bounds for dimension 0 with size 3": (IndexError, lambda x: x[[0, 5]]),
