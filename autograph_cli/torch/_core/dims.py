@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._compiled import compiled
 from .errors import refused
 from .size import Size
 
@@ -38,7 +39,7 @@ def given_sizes(sizes: Iterable[int], shown: tuple[int, ...] | None) -> GivenSiz
     return found
 
 
-def wrap(dim: int, ndim: int, scalar_ok: bool = True) -> int:
+def _wrap_one(dim: int, ndim: int, scalar_ok: bool = True) -> int:
     """`dim` counted from the front; an IndexError in PyTorch's words if it is out of range."""
     return _wrapped(dim, ndim, scalar_ok) if dim.__class__ is int else _wrap(dim, ndim, scalar_ok)
 
@@ -77,7 +78,7 @@ WHOLE = frozenset((int,))
 _SEQUENCES = frozenset((tuple, list, Size))
 
 
-def sizes(args: Any) -> tuple[int, ...]:
+def _sizes(args: Any) -> tuple[int, ...]:
     """`view(2, 3)` and `view((2, 3))` alike."""
     if len(args) == 1:
         one = args[0]
@@ -87,6 +88,11 @@ def sizes(args: Any) -> tuple[int, ...]:
             args = one
     given = tuple(args)
     return given if WHOLE.issuperset(map(type, given)) else tuple([x.__index__() for x in given])
+
+
+_fast: Any = compiled("_core.fast_checks")
+wrap: Callable[..., int] = _fast.wrapping(_wrapped, _wrap_one) if _fast else _wrap_one
+sizes: Callable[[Any], tuple[int, ...]] = _fast.reading_sizes(_sizes) if _fast else _sizes
 
 
 def infer(size: Iterable[int], numel: int) -> tuple[int, ...]:

@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=False
-"""Whether a public function was called with arguments of these types before: what `taken` in `arg_check.py` does."""
+"""Arguments that are as they mostly are: the types of a call before (`arg_check.py`), dimensions and sizes (`dims.py`)."""
 
 from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject
@@ -8,6 +8,8 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTu
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object o, int *overflow) except? -1
+    bint PyLong_CheckExact(object o)
+    bint PyTuple_CheckExact(object o)
     PyObject *PyDict_GetItemWithError(object d, object key) except? NULL
 
 
@@ -49,3 +51,37 @@ def taken(dict known, tuple args, dict kwargs):
         if beyond:
             return False
     return True
+
+
+def wrapping(known, other):
+    """`dims.wrap`, which leaves integers that are not counted from the front already to `known`, all else to `other`."""
+
+    def wrap(dim, ndim, scalar_ok=True):
+        cdef int beyond = 0
+        cdef long long at
+        if PyLong_CheckExact(dim) and PyLong_CheckExact(ndim):
+            at = PyLong_AsLongLongAndOverflow(dim, &beyond)
+            if at >= 0 and not beyond and at < <long long>ndim:
+                return dim
+            return known(dim, ndim, scalar_ok)
+        return other(dim, ndim, scalar_ok)
+
+    return wrap
+
+
+def reading_sizes(other):
+    """`dims.sizes`, which leaves to `other` what is neither a tuple of integers nor integers one by one."""
+
+    def sizes(args):
+        cdef Py_ssize_t i
+        given = args
+        if PyTuple_CheckExact(args) and PyTuple_GET_SIZE(args) == 1 and PyTuple_CheckExact(args[0]):
+            given = args[0]
+        if not PyTuple_CheckExact(given):
+            return other(args)
+        for i in range(PyTuple_GET_SIZE(given)):
+            if not PyLong_CheckExact(<object>PyTuple_GET_ITEM(given, i)):
+                return other(args)
+        return given
+
+    return sizes
