@@ -40,7 +40,7 @@ def arranged(memory_format: str | Callable[..., Any], kernel: Callable[..., Any]
             raw = kernel(first[()] if first.__class__ is np.ndarray and not first.ndim else first, *rest)
             if raw.__class__ is np.ndarray and raw.flags.c_contiguous and 1 not in raw.shape:
                 return raw
-            return contiguous(raw)
+            return raw if isinstance(raw, np.generic) else contiguous(raw)
 
         return by_rows
     if memory_format == "preserve":
@@ -217,7 +217,8 @@ def settled(raw: Array, *operands: Any) -> Any:
     """`raw`, computed element by element from these arrays, as PyTorch lays it out: see `elementwise_strides`."""
     if raw.__class__ not in DENSE or not raw.size:
         return raw
-    return laid(raw, elementwise_strides(raw.shape, [x for x in operands if x is not None]))
+    layouts = tuple([(x.shape, x.strides, x.itemsize) for x in operands if x is not None])
+    return laid(raw, _elementwise_strides(raw.shape, layouts))
 
 
 def laid(raw: Array, strides: Sequence[int]) -> Any:

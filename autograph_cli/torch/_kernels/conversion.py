@@ -44,7 +44,10 @@ class Conversion:
         return self.cast(a, a.dtype)
 
     def cast_in_format(self, a: Array, dtype: Any, memory_format: Any) -> Any:
-        return self.clone_format(settled(self.cast(a, dtype), a), memory_format)
+        made = self.cast(a, dtype)
+        if not a.flags.c_contiguous or 1 in a.shape:
+            made = settled(made, a)
+        return made if memory_format is None else self.clone_format(made, memory_format)
 
     def clone_format(self, a: Array, memory_format: Any) -> Any:
         """`a` with its elements in the order of a memory format; None and `preserve_format` keep the order that it

@@ -33,8 +33,8 @@ def slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) ->
     if i.dtype not in (np.int64, np.int32):
         raise RuntimeError(f"{name}: Expected dtype int32/int64 for index but got: {dtypes.cpp_name(i.dtype)}")
     if s.dtype != input._raw.dtype:
-        mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (input, source))
-        raise RuntimeError(f"{name}: self ({mine}) and source ({theirs}) must have the same scalar type")
+        kinds = [dtypes.cpp_name(x._raw.dtype) for x in (input, source)]
+        raise RuntimeError(f"{name}: self ({kinds[0]}) and source ({kinds[1]}) must have the same scalar type")
     if dim and dim >= s.ndim:
         raise RuntimeError(f"{name}: Indexing dim {dim} is out of bounds of the source tensor with dim {s.ndim}")
     n = s.shape[dim] if s.ndim else 1
@@ -42,10 +42,10 @@ def slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) ->
         raise RuntimeError(
             f"{name}: Number of indices ({i.size}) should be equal to source.size(dim): ({n}), for dim: {dim}"
         )
-    rest = [list(raw.shape) for raw in (input._raw, s)]
-    if all(rest):
-        rest = [[n for d, n in enumerate(shape) if d != dim] for shape in rest]
-    if rest[0] != rest[1]:
+    mine, theirs = input._raw.shape, s.shape
+    if mine and theirs:
+        mine, theirs = mine[:dim] + mine[dim + 1 :], theirs[:dim] + theirs[dim + 1 :]
+    if mine != theirs:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(input._raw.shape)} source.shape = {list(s.shape)}"

@@ -257,7 +257,7 @@ def _folded(a: Tensor, b: Tensor) -> Tensor:
 def _batched(a: Tensor, b: Tensor) -> Tensor:
     left, right = a._raw.shape, b._raw.shape
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
-    batch = dims.broadcast(left[:-2], right[:-2])
+    batch = left[:-2] if left[:-2] == right[:-2] else dims.broadcast(left[:-2], right[:-2])
     count = math.prod(batch)
     first = (*(rows or (1,)), left[-1])
     second = right[-2:] if columns else (right[0], 1)
