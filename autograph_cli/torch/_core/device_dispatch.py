@@ -14,6 +14,7 @@ from .._arrays.cuda import moved
 from .._arrays.lazy import memory_of
 from .._arrays.meta import Meta, refuses, without_memory
 from .._arrays.sparse import Sparse
+from .._compiled import compiled
 from .device import CPU, META, device
 from .dtype_checks import check_float8, refusing
 from .errors import is_refusal
@@ -127,10 +128,16 @@ def bound(op: Operation, kernels: Any) -> Callable[..., Any]:
     return _or_whole(kernels.whole.get(op.kernel), arranged(op.memory_format, kernel))
 
 
+_fast: Any = compiled("_core.fast_checks")
+
+
 def _or_whole(whole: Callable[..., Any] | None, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that is asked only where a compiled one, which looks at dtypes and layouts itself, answers None."""
     if whole is None:
         return kernel
+    if _fast:
+        either: Callable[..., Any] = _fast.either(whole, kernel)
+        return either
 
     def run(*args: Any) -> Any:
         found = whole(*args)

@@ -1,5 +1,6 @@
 # cython: language_level=3, binding=False
-"""Arguments that are as they mostly are: the types of a call before (`arg_check.py`), dimensions and sizes (`dims.py`)."""
+"""Arguments that are as they mostly are: the types of a call before (`arg_check.py`), dimensions and sizes (`dims.py`); and kernels
+that look for themselves whether they are (`device_dispatch.py`)."""
 
 from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject
@@ -85,3 +86,13 @@ def reading_sizes(other):
         return given
 
     return sizes
+
+
+def either(first, other):
+    """What `first` gives, or `other` where that is None."""
+
+    def run(*args):
+        found = first(*args)
+        return other(*args) if found is None else found
+
+    return run

@@ -110,7 +110,7 @@ class Kernels(
         return bool(total != total)
 
 
-_WITH_WHOLE = ("fast_convolution", "fast_padding", "fast_pooling", "fast_rows")
+_WITH_WHOLE = ("fast_convolution", "fast_padding", "fast_pooling", "fast_rows", "fast_views")
 cpu = Kernels(np)
 cpu.rules = compiled("_kernels.fast_optimizers")
 cpu.whole = {

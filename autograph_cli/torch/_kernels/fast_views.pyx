@@ -1,0 +1,129 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, binding=False
+"""Views of NumPy's arrays, with the strides that NumPy gives them; None of what has to be looked at."""
+
+cimport numpy as cnp
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
+
+from autograph_cli.torch._kernels.fast_arrays cimport Count
+
+cnp.import_array()
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(object o)
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(void *, void *, int, cnp.npy_intp *, cnp.npy_intp *, void *, int, void *)
+
+DEF MOST = 16
+
+
+cdef object window(cnp.ndarray a, int ndim, cnp.npy_intp *shape, cnp.npy_intp *strides, Count offset):
+    kind = a.dtype
+    Py_INCREF(kind)  # which the new array takes over
+    cdef char *begin = <char *>cnp.PyArray_DATA(a) + offset
+    made = PyArray_NewFromDescr(
+        <void *>cnp.ndarray, <void *>kind, ndim, shape, strides, begin, cnp.PyArray_FLAGS(a), NULL
+    )
+    cnp.set_array_base(<cnp.ndarray>made, a)
+    return made
+
+
+cdef inline bint is_plain(a):
+    return cnp.PyArray_CheckExact(a) and 0 < cnp.PyArray_NDIM(<cnp.ndarray>a) <= MOST
+
+
+cdef int sizes(object size, cnp.npy_intp *to) except -2:
+    """The numbers of a tuple of lengths, and how many they are; -1 for anything else."""
+    cdef int d
+    if not PyTuple_CheckExact(size) or PyTuple_GET_SIZE(size) > MOST:
+        return -1
+    for d in range(<int>PyTuple_GET_SIZE(size)):
+        one = <object>PyTuple_GET_ITEM(size, d)
+        if not PyLong_CheckExact(one):
+            return -1
+        to[d] = one
+        if to[d] < 0:
+            return -1
+    return <int>PyTuple_GET_SIZE(size)
+
+
+def slice(a, int dim, Count start, Count end, Count step):
+    """a[..., start:end:step] in dimension `dim`."""
+    cdef int d, ndim
+    cdef cnp.npy_intp[MOST] shape
+    cdef cnp.npy_intp[MOST] strides
+    if not is_plain(a):
+        return None
+    ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
+    if dim < 0 or dim >= ndim or step < 1 or start < 0 or end <= start or end > cnp.PyArray_DIM(<cnp.ndarray>a, dim):
+        return None
+    for d in range(ndim):
+        shape[d], strides[d] = cnp.PyArray_DIM(<cnp.ndarray>a, d), cnp.PyArray_STRIDE(<cnp.ndarray>a, d)
+    cdef Count offset = start * strides[dim]
+    shape[dim] = (end - start + step - 1) // step
+    strides[dim] *= step
+    return window(<cnp.ndarray>a, ndim, shape, strides, offset)
+
+
+def select(a, int dim, Count index):
+    """a[..., index] in dimension `dim`."""
+    cdef int d, ndim
+    cdef cnp.npy_intp[MOST] shape
+    cdef cnp.npy_intp[MOST] strides
+    if not is_plain(a):
+        return None
+    ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
+    if dim < 0 or dim >= ndim or index < 0 or index >= cnp.PyArray_DIM(<cnp.ndarray>a, dim):
+        return None
+    for d in range(ndim - 1):
+        shape[d] = cnp.PyArray_DIM(<cnp.ndarray>a, d + (d >= dim))
+        strides[d] = cnp.PyArray_STRIDE(<cnp.ndarray>a, d + (d >= dim))
+    return window(<cnp.ndarray>a, ndim - 1, shape, strides, index * cnp.PyArray_STRIDE(<cnp.ndarray>a, dim))
+
+
+def view(a, size):
+    """The elements of an array without gaps in another shape."""
+    cdef int d, ndim
+    cdef cnp.npy_intp[MOST] shape
+    cdef cnp.npy_intp[MOST] strides
+    cdef Count step
+    if not is_plain(a) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>a) or not cnp.PyArray_SIZE(<cnp.ndarray>a):
+        return None
+    ndim = sizes(size, shape)
+    if ndim < 1:
+        return None
+    step = cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)
+    cdef bint same = ndim == cnp.PyArray_NDIM(<cnp.ndarray>a)
+    for d in range(ndim - 1, -1, -1):
+        strides[d] = step
+        step *= shape[d]
+        same = same and shape[d] == cnp.PyArray_DIM(<cnp.ndarray>a, d)
+    if same or step != cnp.PyArray_NBYTES(<cnp.ndarray>a):
+        return None
+    return window(<cnp.ndarray>a, ndim, shape, strides, 0)
+
+
+def expand(a, size):
+    """An array repeated to a size: strides of 0 along new dimensions and those of length 1."""
+    cdef int d, ndim, lead
+    cdef cnp.npy_intp[MOST] shape
+    cdef cnp.npy_intp[MOST] strides
+    if not is_plain(a):
+        return None
+    ndim = sizes(size, shape)
+    lead = ndim - cnp.PyArray_NDIM(<cnp.ndarray>a)
+    if lead < 0:
+        return None
+    for d in range(ndim):
+        strides[d] = 0
+        if d < lead:
+            continue
+        if shape[d] == cnp.PyArray_DIM(<cnp.ndarray>a, d - lead):
+            strides[d] = cnp.PyArray_STRIDE(<cnp.ndarray>a, d - lead)
+        elif cnp.PyArray_DIM(<cnp.ndarray>a, d - lead) != 1:
+            return None
+    return window(<cnp.ndarray>a, ndim, shape, strides, 0)
+
+
+WHOLE = {"slice": slice, "select": select, "view": view, "expand": expand}
