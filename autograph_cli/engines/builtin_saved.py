@@ -181,11 +181,9 @@ def saved(
     copies = False
     for place, item in enumerate(items):
         if item.__class__ is list:
-            copies = copies or len(item) > 4
-            storage = item[2]
-            number = storages.get(storage)
-            if number is None:
-                number = storages[storage] = start + len(storages)
+            if len(item) > 4:
+                copies = True
+            number = storages.setdefault(item[2], start + len(storages))
             version = versions.get(place, 0) if versions else 0
             found.append((labels[place], item[0], item[1], number, item[3], version))
         elif item is not None and (cls._operation is None or hasattr(cls, labels[place])):

@@ -266,13 +266,14 @@ class _Builder:
             return ()
         dtype, device = self.labels.common
         where = "" if device == "cpu" else f" on {visible(device)}"
-        ways = [arrow for arrow in self.arrows if "shapes" in self.labels.shown and not arrow.keeps]
-        notes = [f"[shape], {visible(dtype)}{where}" if any(arrow.label for arrow in ways) else ""]
-        notes.append(NUMBER if any(not arrow.label for arrow in ways) else "")
+        ways = {arrow.label for arrow in self.arrows if not arrow.keeps} if "shapes" in self.labels.shown else set()
+        notes = [f"[shape], {visible(dtype)}{where}" if any(ways) else ""]
+        notes.append(NUMBER if "" in ways else "")
         dashed = [arrow.label.startswith(DETACH) for arrow in self.arrows if arrow.dashed]
         notes.append("" if all(dashed) else "dashed: into another order")
         notes.append(f"dashed, {DETACH}: no gradient goes back" if any(dashed) else "")
-        notes.append("∂ f: from the backward of f" if any("∂ " in box.subtitle for box in self.boxes) else "")
+        derived = any("∂ " in words for words in {box.subtitle for box in self.boxes})
+        notes.append("∂ f: from the backward of f" if derived else "")
         notes.append("fine dashes: kept for backward" if self.kept else "")
         notes.append("thin: a derivative and what it differentiates" if self._links() else "")
         notes.append(kept_words(self.kept) if "saved" in self.labels.shown else "")

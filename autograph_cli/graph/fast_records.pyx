@@ -21,6 +21,14 @@ cdef extern from "Python.h":
     PyObject *PyTuple_GET_ITEM(PyObject *, Py_ssize_t)
     Py_ssize_t PyTuple_GET_SIZE(PyObject *)
     object PyType_GenericAlloc(PyTypeObject *, Py_ssize_t)
+    ctypedef PyObject *(*PyCFunction)(PyObject *, PyObject *)
+    ctypedef struct PyMethodDef:
+        const char *ml_name
+        PyCFunction ml_meth
+        int ml_flags
+        const char *ml_doc
+    int METH_FASTCALL, METH_KEYWORDS
+    object PyCFunction_New(PyMethodDef *, object)
 
 
 cdef class Layout:
@@ -59,23 +67,40 @@ def prepare(cls, names, defaults):
     (<Class *><PyObject *>cls).tp_vectorcall = made
 
 
-def changed(record, **changes):
-    """A record with other values in these fields."""
-    cls = record.__class__
-    cdef PyObject *found = PyDict_GetItem(layouts, <PyObject *>cls)
+cdef PyObject *with_changes(PyObject *self, PyObject *const *args, size_t given, PyObject *words) except NULL:
+    """The record `args[0]` with other values in the fields that `words` name."""
+    if given != 1:
+        raise TypeError(f"changed() takes one record, not {given}")
+    cdef object record = <object>args[0]
+    cdef Py_ssize_t named = 0 if words is NULL else PyTuple_GET_SIZE(words), left = named, place
+    cdef PyObject *found = PyDict_GetItem(layouts, <PyObject *>record.__class__)
+    cdef PyObject *value
     if found is NULL:
-        return record._changed(**changes)
+        return by_name(record, args + 1, words)
     cdef Layout layout = <Layout>found
-    cdef Py_ssize_t place
-    cdef object other = PyType_GenericAlloc(<PyTypeObject *><PyObject *>cls, 0)
+    cdef object other = PyType_GenericAlloc(<PyTypeObject *><PyObject *>record.__class__, 0)
     for place in range(layout.count):
-        put(other, layout.slots[place], field_of(record, layout.slots[place]))
-    for name, value in changes.items():
-        if name not in layout.places:
-            return record._changed(**changes)
-        place = layout.places[name]
-        put(other, layout.slots[place], <PyObject *>value)
-    return other
+        value = said(<PyObject *>layout.names[place], args + 1, words, named) if left else NULL
+        left -= value is not NULL
+        put(other, layout.slots[place], field_of(record, layout.slots[place]) if value is NULL else value)
+    if left:
+        return by_name(record, args + 1, words)
+    Py_INCREF(other)
+    return <PyObject *>other
+
+
+cdef PyObject *by_name(object record, PyObject *const *values, PyObject *words) except NULL:
+    """The same by the method of the class, which says what is wrong."""
+    cdef tuple names = () if words is NULL else <tuple>words
+    found = record._changed(**{name: <object>values[place] for place, name in enumerate(names)})
+    Py_INCREF(found)
+    return <PyObject *>found
+
+
+cdef PyMethodDef changing = PyMethodDef(
+    "changed", <PyCFunction>with_changes, METH_FASTCALL | METH_KEYWORDS, "A record with other values in these fields."
+)
+changed = PyCFunction_New(&changing, None)
 
 
 cdef inline PyObject *field_of(object record, Py_ssize_t slot) noexcept:

@@ -207,12 +207,17 @@ def take(
         return None if positions[old] < 0 else positions[old]
 
     every = len(kept) == len(graph.nodes)
+    stay = every and all(old == number for old, number in passes.items())
+    """Whether all have the numbers that they had."""
 
     def all_moved(edges: Iterable[Edge]) -> tuple[Edge, ...]:
         return tuple(edges) if every else tuple([moved(edge) for edge in edges if positions[edge.node] >= 0])
 
     def copied(number: int, node: Node) -> Node:
         following, args = next_of(node), args_of(node)
+        if stay:
+            same = following is node.next and args is node.args
+            return node if same else changed(node, next=tuple(following), args=tuple(args))
         if not every:
             following = [None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in following]
             args = [moved(edge) for edge in args if positions[edge.node] >= 0]

@@ -9,7 +9,7 @@ from typing import Any
 from autograph_cli.engines.protocol import Saved as Kept, shown
 from autograph_cli.graph import Saved, TensorType
 from autograph_cli.record.event_log import EventLog
-from autograph_cli.record.events import LEAF, OPERATION, Look, StepLog
+from autograph_cli.record.events import LEAF, OPERATION, Event, Look, StepLog
 
 
 def look(log: EventLog, step: StepLog, *, at_last: bool = False) -> None:
@@ -19,13 +19,12 @@ def look(log: EventLog, step: StepLog, *, at_last: bool = False) -> None:
     """
     known = log.known
     events = [event for event in step.events if event[2] is OPERATION]
-    used: set[Any] = set().union(
-        *[event[6] for event in events], *[event[7] for event in events if event[7] is not event[6]]
-    )
-    used.difference_update([event[1] for event in events], (None,))
-    outer = {output if output.__class__ is int else output[0] for output in used}
-    step.outer |= outer
-    step.seen = len(step.events)
+    if at_last:
+        outer = {event[1] for event in step.events if event[2] is not OPERATION}
+    else:
+        outer = _outer(events)
+        step.outer |= outer
+        step.seen = len(step.events)
     if step.looked:
         before = {event[1] for looked, *_ in step.looked for event in looked}
         events = [event for event in events if event[1] not in before]
@@ -39,6 +38,15 @@ def look(log: EventLog, step: StepLog, *, at_last: bool = False) -> None:
             tensors.append(tensor)
     step.looked.append((events, found, others, log.engine.storages(tensors)))
     step.leaves.update([(event[1], event[3]) for event in others if event[2] is LEAF and event[1] >= 0])
+
+
+def _outer(events: Sequence[Event]) -> set[int]:
+    """What these hang on beside themselves."""
+    used: set[Any] = set().union(
+        *[event[6] for event in events], *[event[7] for event in events if event[7] is not event[6]]
+    )
+    used.difference_update([event[1] for event in events], (None,))
+    return {output if output.__class__ is int else output[0] for output in used}
 
 
 def settle(log: EventLog, step: StepLog) -> dict[int, int]:

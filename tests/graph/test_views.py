@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,15 @@ def test_a_part_of_a_view_knows_which_node_of_the_view_each_of_its_is(traces: di
     part = Slice(end=("scores",)).of(view)
     assert len(part) < len(view)
     assert [node.outputs for node in part] == [view[number].outputs for number in part.numbers]
+
+
+def test_a_view_of_all_nodes_has_those_that_it_leaves_as_they_are() -> None:
+    made = Output(TensorType("float32", ()))
+    leaf = Node(0, "leaf", "AccumulateGrad", "", (made,))
+    graph = Graph((leaf, Node(1, "operation", "SinBackward0", "sin", (made,), (Edge(0),), (Edge(0),))), (Root("y", 1),))
+    shown = backward(graph)
+    assert shown[0] is leaf
+    assert shown[1] == replace(graph[1], args=())
 
 
 def test_forward_ends_at_a_gradient_that_a_loss_is_made_from(traces: dict[str, Trace]) -> None:
