@@ -9,9 +9,12 @@ import numpy as np
 from .._arrays import Array
 from .._arrays.cuda import moved
 from .._arrays.meta import without_memory
+from .._compiled import compiled
 from .._core import layout as layouts
 from .._core.dtypes import FLOAT8, to_float8
 from .._core.memory_format import channels_last_order, copied, empty_as, permuted_strides, settled
+
+_fast: Any = compiled("_kernels.fast_joining")
 
 ORDERS = {layouts.channels_last: (0, 2, 3, 1), layouts.channels_last_3d: (0, 2, 3, 4, 1)}
 """The dimensions, the slowest first, of memory formats that are not row-major."""
@@ -56,7 +59,9 @@ class Conversion:
             return a
         order = ORDERS.get(memory_format)
         if order is None:
-            return self.xp.ascontiguousarray(a) if a.__class__ is not np.ndarray else a.copy("C")
+            if a.__class__ is not np.ndarray:
+                return self.xp.ascontiguousarray(a)
+            return a.copy("C") if not _fast or (made := _fast.in_short_rows(a)) is None else made
         if a.ndim != len(order):
             raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format._name} format")
         if a.__class__ is np.ndarray and a.size:

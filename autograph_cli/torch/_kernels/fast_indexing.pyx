@@ -104,6 +104,13 @@ cdef void add_each(
 ) noexcept nogil:
     cdef Count i, j, k
     for i in range(before):
+        if behind == 1:
+            for j in range(many):
+                out[index[j]] += values[j]
+            values += many
+            index += many
+            out += n
+            continue
         for j in range(many):
             for k in range(behind):
                 out[index[k] * behind + k] += values[k]
@@ -332,6 +339,63 @@ def add_slices(out, int dim, index, values):
         else:
             add_whole(<double *>target, at, <double *>source, before, n, many, behind)
     return True
+
+
+cdef Count counted(const unsigned char *a, Count many) noexcept nogil:
+    """How many of these bytes are not 0."""
+    cdef Count i
+    cdef unsigned int total = 0
+    for i in range(many):
+        total += a[i] != 0
+    return total
+
+
+cdef void note(
+    const unsigned char *a, Index *out, Count rows, Count n, Count found, int before, cnp.npy_intp *shape
+) noexcept nogil:
+    """Where the elements of `rows` rows are that are not 0: `found` ones, a line of `out` for each dimension."""
+    cdef Count i, k, rest, first, at = 0
+    cdef Index *last = out + before * found
+    cdef int d
+    for i in range(rows):
+        first = at
+        for k in range(n):
+            if at < found:
+                last[at] = k
+            at += a[k] != 0
+        a += n
+        rest = i
+        for d in range(before - 1, -1, -1):
+            for k in range(first, min(at, found)):
+                out[d * found + k] = rest % shape[d]
+            rest //= shape[d]
+
+
+def nonzero(a):
+    """The positions of what is true in an array of truths in one piece, a row for each dimension."""
+    cdef int last
+    cdef Count found, n
+    cdef cnp.npy_intp[2] shape
+    if not (
+        cnp.PyArray_CheckExact(a)
+        and cnp.PyArray_ISCARRAY_RO(<cnp.ndarray>a)
+        and cnp.PyArray_TYPE(<cnp.ndarray>a) == cnp.NPY_BOOL
+        and 0 < cnp.PyArray_SIZE(a) < 1 << 31
+    ):
+        return None
+    last = cnp.PyArray_NDIM(<cnp.ndarray>a) - 1
+    if last < 0:
+        return None
+    cdef unsigned char *source = <unsigned char *>cnp.PyArray_DATA(<cnp.ndarray>a)
+    found, n = counted(source, cnp.PyArray_SIZE(a)), cnp.PyArray_DIM(<cnp.ndarray>a, last)
+    shape[0], shape[1] = last + 1, found
+    cdef cnp.ndarray out = cnp.PyArray_SimpleNew(2, shape, cnp.NPY_INT64)
+    cdef Index *to = <Index *>cnp.PyArray_DATA(out)
+    cdef Count rows = cnp.PyArray_SIZE(a) // n
+    cdef cnp.npy_intp *sizes = cnp.PyArray_DIMS(<cnp.ndarray>a)
+    with nogil:
+        note(source, to, rows, n, found, last, sizes)
+    return out
 
 
 def one_hot(a, Count classes):

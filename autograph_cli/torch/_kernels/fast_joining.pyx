@@ -25,6 +25,10 @@ cdef extern from *:
 DEF MOST = 32
 
 
+cdef enum:
+    SHORT = 8  # elements of a row
+
+
 cdef bint in_one_piece(object a):
     return (
         cnp.PyArray_CheckExact(a)
@@ -34,7 +38,7 @@ cdef bint in_one_piece(object a):
     )
 
 
-cdef Count product(cnp.npy_intp *shape, int start, int end) noexcept:
+cdef Count product(cnp.npy_intp *shape, int start, int end) noexcept nogil:
     cdef Count found = 1
     cdef int d
     for d in range(start, end):
@@ -119,3 +123,43 @@ def parts(array, Count size, int dim):
         start += size
         found.append(out)
     return found
+
+
+ctypedef fused Word:
+    cnp.uint32_t
+    cnp.uint64_t
+
+
+cdef void lay(Word kind, const char *a, Word *to, cnp.npy_intp *size, cnp.npy_intp *step, int ndim) noexcept nogil:
+    """The elements in the order of their indices; those of a place in the last dimension but one stay far apart meanwhile."""
+    cdef Count i, j
+    cdef Count many = size[ndim - 2], few = size[ndim - 1], along = step[ndim - 2], across = step[ndim - 1]
+    if ndim > 2:
+        for i in range(size[0]):
+            lay(kind, a + i * step[0], to, size + 1, step + 1, ndim - 1)
+            to += product(size, 1, ndim)
+        return
+    for j in range(few):
+        for i in range(many):
+            to[i * few + j] = (<const Word *>(a + j * across + i * along))[0]
+
+
+def in_short_rows(a):
+    """A copy in the order of indices of an array with many rows of few elements; None of any other."""
+    cdef int ndim = cnp.PyArray_NDIM(<cnp.ndarray>a) if cnp.PyArray_CheckExact(a) else 0
+    if ndim < 2 or cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>a) or not cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>a) or not cnp.PyArray_ISNUMBER(<cnp.ndarray>a):
+        return None
+    cdef cnp.npy_intp *size = cnp.PyArray_DIMS(<cnp.ndarray>a)
+    cdef cnp.npy_intp *step = cnp.PyArray_STRIDES(<cnp.ndarray>a)
+    cdef int each = cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)
+    if not 1 < size[ndim - 1] <= SHORT or size[ndim - 2] < SHORT or each != 4 and each != 8:
+        return None
+    cdef cnp.ndarray out = cnp.PyArray_SimpleNew(ndim, size, cnp.PyArray_TYPE(<cnp.ndarray>a))
+    cdef char *source = <char *>cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef void *to = cnp.PyArray_DATA(out)
+    with nogil:
+        if each == 4:
+            lay[cnp.uint32_t](0, source, <cnp.uint32_t *>to, size, step, ndim)
+        else:
+            lay[cnp.uint64_t](0, source, <cnp.uint64_t *>to, size, step, ndim)
+    return out

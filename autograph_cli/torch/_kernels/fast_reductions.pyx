@@ -4,8 +4,11 @@
 Arrays of float32 or float64 in one piece, over all dimensions, one, or the last ones; None for anything else.
 """
 
+import numpy as np
+
 cimport numpy as cnp
 from libc.math cimport sqrt, sqrtf
+from libc.string cimport memcpy
 
 from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
 
@@ -107,43 +110,62 @@ cdef void root(real *out, Count n) noexcept nogil:
             out[i] = sqrt(out[i])
 
 
-cdef object folded(object a, object dims, bint keepdim, int what, double correction, bint rooted):
-    cdef int d, first, last, ndim, kind = kind_of(a)
-    cdef Count before = 1, n = 1, behind = 1
-    cdef cnp.npy_intp shape[64]
-    cdef int left = 0
-    cdef double freedom
-    if kind < 0 or not 0 < cnp.PyArray_SIZE(<cnp.ndarray>a) <= MOST:
-        return None
-    ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
+cdef bint around(cnp.ndarray a, object dims, Count *before, Count *n, Count *behind) except -1:
+    """The numbers of (before, n, behind) of an array around dimensions side by side; whether they are."""
+    cdef int d, first = 0, ndim = cnp.PyArray_NDIM(a), last = ndim
     if ndim == 0:
-        return None
-    first, last = 0, ndim
+        return False
     if dims is not None:
         if not isinstance(dims, tuple) or not dims:
-            return None
+            return False
         first = dims[0]
         first = first + ndim if first < 0 else first
         last = first + <int>len(dims)
         if not 0 <= first < last <= ndim or (last - first > 1 and (last != ndim or tuple(dims) != tuple(range(first, ndim)))):
-            return None
+            return False
+    before[0] = n[0] = behind[0] = 1
     for d in range(ndim):
-        if first <= d < last:
-            n *= cnp.PyArray_DIM(<cnp.ndarray>a, d)
-            if keepdim:
-                shape[left] = 1
-                left += 1
-            continue
         if d < first:
-            before *= cnp.PyArray_DIM(<cnp.ndarray>a, d)
+            before[0] *= cnp.PyArray_DIM(a, d)
+        elif d < last:
+            n[0] *= cnp.PyArray_DIM(a, d)
         else:
-            behind *= cnp.PyArray_DIM(<cnp.ndarray>a, d)
-        shape[left] = cnp.PyArray_DIM(<cnp.ndarray>a, d)
-        left += 1
+            behind[0] *= cnp.PyArray_DIM(a, d)
+    return True
+
+
+cdef cnp.ndarray room_for(cnp.ndarray a, object dims, bint keepdim):
+    """An array for what is left of dimensions side by side."""
+    cdef cnp.npy_intp shape[64]
+    cdef int d, left = 0, ndim = cnp.PyArray_NDIM(a), first = 0, last = ndim
+    if dims is not None:
+        first = dims[0]
+        first = first + ndim if first < 0 else first
+        last = first + <int>len(dims)
+    for d in range(ndim):
+        if keepdim or not first <= d < last:
+            shape[left] = 1 if first <= d < last else cnp.PyArray_DIM(a, d)
+            left += 1
+    return cnp.PyArray_EMPTY(left, shape, cnp.PyArray_TYPE(a), 0)
+
+
+cdef inline bint in_planes(cnp.ndarray a, object dims, Count n) except -1:
+    """Whether these are short rows of several dimensions: NumPy adds them up so, however many they are."""
+    return dims is not None and 1 < len(dims) < cnp.PyArray_NDIM(a) and n <= MOST
+
+
+cdef object folded(object a, object dims, bint keepdim, int what, double correction, bint rooted):
+    cdef int kind = kind_of(a)
+    cdef Count before, n, behind
+    cdef double freedom
+    if kind < 0 or not around(a, dims, &before, &n, &behind) or not before * n * behind:
+        return None
+    if before * n * behind > MOST and not in_planes(a, dims, n):
+        return None
     freedom = <double>n - correction
     if what == SPREAD and not freedom > 0:
         return None
-    cdef cnp.ndarray out = cnp.PyArray_EMPTY(left, shape, kind, 0)
+    cdef cnp.ndarray out = room_for(a, dims, keepdim)
     cdef cnp.npy_intp room = behind
     cdef cnp.ndarray means = cnp.PyArray_ZEROS(1, &room, kind, 0) if behind > 1 else out
     cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
@@ -157,7 +179,7 @@ cdef object folded(object a, object dims, bint keepdim, int what, double correct
         fold(<double *>source, <double *>middle, <double *>to, before, n, behind, what, freedom)
         if rooted:
             root(<double *>to, before * behind)
-    return out if left else out[()]
+    return out if cnp.PyArray_NDIM(out) else out[()]
 
 
 def total(a, dims, bint keepdim):
@@ -183,3 +205,56 @@ def std(a, dims, double correction, bint keepdim):
 def norm(a, dims, bint keepdim):
     """The square root of the sum of their squares."""
     return folded(a, dims, keepdim, SIZE, 0, True)
+
+# ---------------------------------------------------------------- extremes
+
+ctypedef void (*Pairs)(char **, const cnp.npy_intp *, const cnp.npy_intp *, void *) noexcept nogil
+
+cdef extern from *:
+    """
+    #include "numpy/ufuncobject.h"
+    /* The loop of one of NumPy's functions of two numbers of a kind. */
+    static PyUFuncGenericFunction pairs_of(PyObject *function, char kind) {
+        PyUFuncObject *u = (PyUFuncObject *)function;
+        int i;
+        for (i = 0; i < u->ntypes && u->nargs == 3; i++)
+            if (u->types[3 * i] == kind && u->types[3 * i + 1] == kind && u->types[3 * i + 2] == kind)
+                return u->functions[i];
+        return NULL;
+    }
+    """
+    Pairs pairs_of(object function, char kind)
+
+cdef Pairs LARGER32 = pairs_of(np.maximum, cnp.NPY_FLOAT), LARGER64 = pairs_of(np.maximum, cnp.NPY_DOUBLE)
+cdef Pairs LESS32 = pairs_of(np.minimum, cnp.NPY_FLOAT), LESS64 = pairs_of(np.minimum, cnp.NPY_DOUBLE)
+
+
+def extreme(a, dims, bint keepdim, bint largest):
+    """`maximum.reduce`, or `minimum.reduce`, of columns: NumPy's own loop, row by row."""
+    cdef int kind = kind_of(a)
+    cdef Count before, n, behind, i, j, row
+    if kind < 0 or not around(a, dims, &before, &n, &behind) or behind < 2 or not 0 < before * n * behind <= MOST:
+        return None
+    cdef Pairs pairs
+    if kind == cnp.NPY_FLOAT:
+        pairs = LARGER32 if largest else LESS32
+    else:
+        pairs = LARGER64 if largest else LESS64
+    if pairs == NULL:
+        return None
+    cdef cnp.ndarray out = room_for(a, dims, keepdim)
+    cdef cnp.npy_intp size = cnp.PyArray_ITEMSIZE(out), many = behind
+    cdef cnp.npy_intp[3] steps = [size, size, size]
+    cdef char *args[3]
+    cdef char *source = <char *>cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef char *to = <char *>cnp.PyArray_DATA(out)
+    row = behind * size
+    with nogil:
+        for i in range(before):
+            memcpy(to, source, row)
+            for j in range(1, n):
+                args[0], args[1], args[2] = to, source + j * row, to
+                pairs(args, &many, steps, NULL)
+            source += n * row
+            to += row
+    return out

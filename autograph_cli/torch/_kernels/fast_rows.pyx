@@ -15,7 +15,7 @@ from libc.math cimport INFINITY, sqrt, sqrtf
 from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memcpy
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_in_rows, kind_of, number, real
+from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_in_rows, kind_of, number, numbers, real
 
 from . import lapack
 
@@ -228,6 +228,7 @@ cdef void back(
 
 
 include "fast_layers.pxi"
+include "fast_softmax.pxi"
 include "fast_normalizations.pxi"
 include "fast_normal_gradients.pxi"
 include "fast_gates.pxi"
@@ -235,7 +236,9 @@ include "fast_gates.pxi"
 WHOLE = {
     **{
         run.__name__: run
-        for run in (softmax, log_softmax, native_layer_norm, native_group_norm, native_batch_norm, nll_loss_forward)
+        for run in (
+            softmax, log_softmax, logsumexp, native_layer_norm, native_group_norm, native_batch_norm, nll_loss_forward
+        )
     },
     "_scaled_dot_product_flash_attention_for_cpu": attention,
 }

@@ -373,6 +373,8 @@ class Indexing:
         return out
 
     def nonzero(self, a: Array) -> Any:
+        if _fast and (found := _fast.nonzero(a)) is not None:
+            return found.T
         positions = (a if a.ndim else a.reshape(1)).nonzero()
         if not a.ndim:
             return self.xp.zeros((len(positions[0]), 0), "int64")

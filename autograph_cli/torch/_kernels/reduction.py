@@ -30,9 +30,11 @@ class Reduction:
     picked: Any
 
     def sum(self, a: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-        if dtype is None and a.dtype.char in "fd" and a.ndim and a.size <= _FEW:
-            found = _passes.total(a, dim, keepdim) if _passes else None
-            return self.xp.add.reduce(a, axis=dim, keepdims=keepdim) if found is None else found
+        if dtype is None and a.dtype.char in "fd" and a.ndim:
+            if _passes and (found := _passes.total(a, dim, keepdim)) is not None:
+                return found
+            if a.size <= _FEW:
+                return self.xp.add.reduce(a, axis=dim, keepdims=keepdim)
         if dtype is None and a.dtype.kind in "biu":
             dtype = np.int64
         if a.ndim == 0:
@@ -203,11 +205,15 @@ class Reduction:
     def amax(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a.copy()[()]
+        if _passes and (found := _passes.extreme(a, dim, keepdim, True)) is not None:
+            return found
         return self.xp.maximum.reduce(a, axis=dim, keepdims=keepdim)
 
     def amin(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
         if a.ndim == 0:
             return a.copy()[()]
+        if _passes and (found := _passes.extreme(a, dim, keepdim, False)) is not None:
+            return found
         return self.xp.minimum.reduce(a, axis=dim, keepdims=keepdim)
 
     def count_nonzero(self, a: Array, dim: Any) -> Any:

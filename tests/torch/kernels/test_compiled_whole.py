@@ -23,7 +23,21 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize("make", [numbers, odd, lambda *of: spread_out(numbers(*of))])
 @pytest.mark.parametrize(
     "shape",
-    [(1,), (7,), (300,), (4, 4), (64, 64), (3, 1), (1, 9), (5, 130), (2, 3, 40), (2, 3, 5, 7), (0, 3), (90, 100)],
+    [
+        (1,),
+        (7,),
+        (300,),
+        (4, 4),
+        (64, 64),
+        (3, 1),
+        (1, 9),
+        (5, 130),
+        (2, 3, 40),
+        (2, 3, 5, 7),
+        (0, 3),
+        (90, 100),
+        (3, 61, 100),
+    ],
 )
 def test_reductions(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
     a = make(kind, *shape)
@@ -49,6 +63,20 @@ def test_reductions(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
                 ),
             ),
         )
+
+    both(monkeypatch, reduction, run)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (64, 64), (3, 1), (7, 130), (2, 3, 40), (2, 5, 3, 33), (90, 100)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_extremes(monkeypatch: Any, kind: str, shape: Any) -> None:
+    many = [make(kind, *shape) for make in (numbers, odd, with_zeros)]
+    many += [spread_out(many[1]), np.where(many[1] > 0, many[2], -many[2])]
+    dims = [None, (0,), (-1,), (-2,), (len(shape) - 2,), (0, 1), ()]
+
+    def run() -> Any:
+        cases = [(a, dim, keep) for a in many for dim in dims for keep in (False, True)]
+        return tuple(np.asarray(f(*case)) for case in cases for f in (cpu.amax, cpu.amin))
 
     both(monkeypatch, reduction, run)
 

@@ -57,3 +57,18 @@ def test_scatter_leaves_the_rest_of_a_larger_source():
     found = cpu.scatter_src(A, 2, np.array([[[3, 0]]]), -1 - A)
     assert found[0, 0].tolist() == [-2.0, 1.0, 2.0, -1.0]
     np.testing.assert_array_equal(found[1], A[1])
+
+
+@pytest.mark.parametrize("shape", [(1,), (300,), (4, 4), (64, 64), (2, 3, 5), (3, 1, 4, 2), (0, 3), (3, 0), (2,) * 12])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_nonzero_is_of_each_dimension(shape, share):
+    mask = np.random.default_rng(0).random(shape) < share
+    spread = np.zeros((*shape[:-1], 2 * shape[-1]), bool)[..., ::2]
+    spread[...] = mask
+    bytes_of = (mask * np.uint8(200)).view(bool)  # a truth is any byte but 0
+    wanted = np.stack(mask.nonzero(), -1)
+    for a in (mask, spread, mask.astype("float32"), bytes_of):
+        found = cpu.nonzero(a)
+        np.testing.assert_array_equal(found, wanted)
+        assert found.dtype == "int64"
+        assert found.size == 0 or found.strides == np.stack(mask.nonzero()).T.strides

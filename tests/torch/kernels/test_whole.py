@@ -29,6 +29,11 @@ def each_dim(make: Made) -> Iterator[tuple[Any, ...]]:
         yield from ((make(*shape), dim) for dim in range(-1, len(shape)))
 
 
+def sums_of_exponentials(make: Made) -> Iterator[tuple[Any, ...]]:
+    yield from ((a, (dim,), keep) for a, dim in each_dim(make) for keep in (False, True))
+    yield from ((make(n), (0,), False) for n in (1, 40, 9000))
+
+
 def layer_norms(make: Made) -> Iterator[tuple[Any, ...]]:
     for shape in SHAPES:
         for lead in range(len(shape)):
@@ -108,6 +113,7 @@ def padded_gradients(make: Made) -> Iterator[tuple[Any, ...]]:
 CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "softmax": each_dim,
     "log_softmax": each_dim,
+    "logsumexp": sums_of_exponentials,
     "native_layer_norm": layer_norms,
     "native_batch_norm": batch_norms,
     "native_group_norm": group_norms,
@@ -121,7 +127,7 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     **{f"{name}_pad{n}d_backward": padded_gradients for name in ("reflection", "replication") for n in (1, 2)},
     "constant_pad_nd": lambda make: ((*call, value) for call in pads(make) for value in (0, 1.5, -3, float("inf"))),
 }
-MAY_BE_LEFT = {"convolution", *(name for name in CALLS if "_pad" in name)}
+MAY_BE_LEFT = {"convolution", "logsumexp", *(name for name in CALLS if "_pad" in name)}
 """Kernels that leave some of these calls to their steps."""
 VIEWS = {"slice", "select", "view", "expand"}
 """Those that look at no elements (see test_fast_views.py)."""
