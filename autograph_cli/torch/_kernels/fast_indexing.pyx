@@ -25,13 +25,23 @@ cdef inline bint is_index(object a):
     )
 
 
-cdef bint below(const Index *index, Count many, Count n) noexcept nogil:
-    """Of one that is negative, or too large, one of both numbers has its highest bit set."""
-    cdef Count i
-    cdef cnp.uint64_t bits = 0, last = n - 1
-    for i in range(many):
-        bits |= <cnp.uint64_t>index[i] | (last - <cnp.uint64_t>index[i])
-    return bits >> 63 == 0
+cdef extern from *:
+    """
+    /* Of an index that is negative, or too large, one of both numbers has its highest bit set. */
+    CLONED static int below(const npy_int64 *index, npy_intp many, npy_intp n) {
+        npy_uint64 bits = 0, last = n - 1;
+        npy_intp i;
+        for (i = 0; i < many; i++) bits |= (npy_uint64)index[i] | (last - (npy_uint64)index[i]);
+        return bits >> 63 == 0; }
+    /* How many of these bytes are not 0. */
+    CLONED static npy_intp counted(const unsigned char *a, npy_intp many) {
+        unsigned int total = 0;
+        npy_intp i;
+        for (i = 0; i < many; i++) total += a[i] != 0;
+        return total; }
+    """
+    bint below(const Index *index, Count many, Count n) noexcept nogil
+    Count counted(const unsigned char *a, Count many) noexcept nogil
 
 
 def all_below(index, n):
@@ -339,15 +349,6 @@ def add_slices(out, int dim, index, values):
         else:
             add_whole(<double *>target, at, <double *>source, before, n, many, behind)
     return True
-
-
-cdef Count counted(const unsigned char *a, Count many) noexcept nogil:
-    """How many of these bytes are not 0."""
-    cdef Count i
-    cdef unsigned int total = 0
-    for i in range(many):
-        total += a[i] != 0
-    return total
 
 
 cdef void note(
