@@ -57,3 +57,15 @@ def test_lgamma_keeps_its_digits_near_its_zeros(zero: int, compiled: bool, monke
     away = x.astype("float64") - zero
     nearest = sum(c * away ** (k + 1) for k, c in enumerate(SERIES[zero])).astype("float32")
     np.testing.assert_array_max_ulp(cpu.lgamma(x), nearest, 1)
+
+
+@pytest.mark.parametrize("special", [gaussian._special, None], ids=["as installed", "NumPy"])
+def test_erf_of_float64_is_right_to_the_last_digit(monkeypatch: Any, special: Any) -> None:
+    monkeypatch.setattr(gaussian, "_special", special)
+    small = np.geomspace(5e-324, 0.1, 5_001)
+    halfway = np.arange(-400, 401) / 64 + 1 / 128  # the farthest from a point of the table
+    values = np.concatenate([np.linspace(-6.5, 6.5, 20_001), small, -small, halfway, [math.inf, -math.inf, -0.0]])
+    found, wanted = cpu.error_function(values), np.array([math.erf(x) for x in values])
+    assert (abs(found - wanted) <= 2 * np.spacing(abs(wanted))).all()
+    assert (np.signbit(found) == np.signbit(values)).all()
+    assert np.isnan(cpu.error_function(np.array([math.nan]))).all()
