@@ -30,26 +30,31 @@ def fits(a):
 cdef extern from *:
     """
     #include <stddef.h>
+    #include <string.h>
     #include <math.h>
     /* The Taylor polynomial around the nearest of 769 points from -6 to 6: see `Gaussian._erf_by_table`. What 1.5 * 2**52 is
        added to is rounded to a whole number. */
-    CLONED static void erf_d(const double *a, double *out, double scale, const double *values, const double *slopes, ptrdiff_t n) {
+    CLONED static void erf_some(const double *a, double *out, double scale, const double *table, ptrdiff_t n) {
         const double rounder = 6755399441055744.0; ptrdiff_t i;
+        double apart[256], center[256], known[512]; int at[256];
         ELEMENTS for (i = 0; i < n; i++) {
-            const double x = a[i] * scale;
-            double h = x < -6 ? -6 : x, place, c, square, rest; int at;
-            h = h > 6 ? 6 : h;
+            double h = a[i] * scale, place;
+            h = h < -6 ? -6 : h; h = h > 6 ? 6 : h;
             place = h * 64; place = (place + rounder) - rounder;
-            c = place * (1.0 / 64); h = h - c; square = c * c;
-            at = (int)((place > -384 ? place : -384) + 384);
-            rest = ((square * (4.0 / 315) - 2.0 / 21) * square + 1.0 / 7) * square - 1.0 / 42;
+            center[i] = place * (1.0 / 64); apart[i] = h - center[i];
+            at[i] = (int)((place > -384 ? place : -384) + 384); }
+        for (i = 0; i < n; i++) memcpy(known + 2 * i, table + 2 * at[i], 2 * sizeof(double));
+        ELEMENTS for (i = 0; i < n; i++) {
+            const double c = center[i], h = apart[i], square = c * c, along = h * known[2 * i + 1];
+            double rest = ((square * (4.0 / 315) - 2.0 / 21) * square + 1.0 / 7) * square - 1.0 / 42;
             rest = rest * h + ((square * (-4.0 / 90) + 20.0 / 90) * square - 15.0 / 90) * c;
             rest = rest * h + ((square * (4.0 / 30) - 12.0 / 30) * square + 3.0 / 30);
             rest = rest * h + (0.5 - square * (1.0 / 3)) * c;
             rest = rest * h + (square * (2.0 / 3) - 1.0 / 3);
             rest = (rest * h - c) * h;
-            h = h * slopes[at];
-            out[i] = copysign((h * rest + h) + values[at], x); } }
+            out[i] = copysign((along * rest + along) + known[2 * i], a[i] * scale); } }
+    static void erf_d(const double *a, double *out, double scale, const double *table, ptrdiff_t n) {
+        for (; n > 0; a += 256, out += 256, n -= 256) erf_some(a, out, scale, table, n < 256 ? n : 256); }
     /* Loops over float32 as those over float64, which compilers make wider ones of, some numbers at a time. */
     #define WIDENED(run) { double wide[256]; ptrdiff_t i, k, many; \
         for (i = 0; i < n; i += many) { many = n - i < 256 ? n - i : 256; \
@@ -75,23 +80,22 @@ cdef extern from *:
         WIDENED(for (k = 0; k < many; k++) wide[k] = (float)wide[k] * scale; erf_wide(wide, many))
     """
     void erf_f(const float *, float *, float, Count) noexcept nogil
-    void erf_d(const double *, double *, double, const double *, const double *, Count) noexcept nogil
+    void erf_d(const double *, double *, double, const double *, Count) noexcept nogil
 
 
 def erf(cnp.ndarray a, cnp.ndarray table, double scale=1, cnp.ndarray out=None):
-    """erf(a * scale), for float64 with a table of values and slopes."""
+    """erf(a * scale), for float64 with a table of a value and a slope for each point."""
     out = PyArray_NewLikeArray(a, cnp.NPY_CORDER, NULL, 0) if out is None else out
     cdef Count n = cnp.PyArray_SIZE(a)
     cdef void *source = cnp.PyArray_DATA(a)
     cdef void *target = cnp.PyArray_DATA(out)
     cdef double *points = <double *>cnp.PyArray_DATA(table)
-    cdef Count many = cnp.PyArray_DIM(table, 1)
     cdef bint narrow = kind_of(a) == cnp.NPY_FLOAT
     with nogil:
         if narrow:
             erf_f(<float *>source, <float *>target, <float>scale, n)
         else:
-            erf_d(<double *>source, <double *>target, scale, points, points + many, n)
+            erf_d(<double *>source, <double *>target, scale, points, n)
     return out
 
 

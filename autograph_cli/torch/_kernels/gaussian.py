@@ -26,6 +26,7 @@ def _erf_table() -> Any:
 
 
 _ERF = _erf_table()
+_ERF_BY_POINT = np.ascontiguousarray(_ERF.T)
 _NARROW = tuple(map(np.float32, ARTANH_ERF))
 _NARROW_ARRAY = np.array(_NARROW)
 _ROOT = math.sqrt(2 / math.pi)
@@ -41,7 +42,7 @@ class Gaussian:
 
     def quick_erf(self, a: Array) -> Any:
         """erf, computed in double precision and rounded, by a compiled loop; None for other arrays."""
-        return _special.erf(a, _ERF) if _special and _special.fits(a) else None
+        return _special.erf(a, _ERF_BY_POINT) if _special and _special.fits(a) else None
 
     def error_function(self, a: Array) -> Any:
         """erf of numbers in double precision, to the last digit."""
@@ -112,7 +113,7 @@ class Gaussian:
     def _erf_of_root(self, a: Array) -> Any:
         """erf(a / sqrt(2)), by compiled passes."""
         if a.itemsize == 8:
-            return _special.erf(a, _ERF, math.sqrt(0.5))
+            return _special.erf(a, _ERF_BY_POINT, math.sqrt(0.5))
         inner = _fast.artanh_erf(a, _NARROW_ARRAY, p=math.sqrt(0.5))
         return self.xp.tanh(inner, out=inner)
 
