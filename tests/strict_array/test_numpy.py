@@ -67,7 +67,7 @@ COMPUTES: dict[str, tuple[int, str]] = {
     "_ops/split_join.py": (3, TABLE),
     "_kernels/attention.py": (2, SIZES),
     "_kernels/blockwise.py": (1, BRANCH),
-    "_kernels/gaussian.py": (8, TABLE),
+    "_kernels/gaussian.py": (5, TABLE),
     "_kernels/indexing.py": (6, BRANCH),
     "_kernels/inplace.py": (1, BRANCH),
     "_kernels/interpolate.py": (24, TABLE),
