@@ -18,8 +18,15 @@ ctypedef void (*Wide)(
     int, int, int, int64_t, int64_t, int64_t, double, const void *, int64_t, const void *, int64_t, double, void *, int64_t
 ) noexcept nogil
 
+ctypedef void (*NarrowVector)(
+    int, int, int64_t, int64_t, float, const void *, int64_t, const void *, int64_t, float, void *, int64_t
+) noexcept nogil
+ctypedef void (*WideVector)(
+    int, int, int64_t, int64_t, double, const void *, int64_t, const void *, int64_t, double, void *, int64_t
+) noexcept nogil
+
 cdef enum Order:
-    ROWS = 101, PLAIN = 111, TRANSPOSED = 112
+    ROWS = 101, COLUMNS = 102, PLAIN = 111, TRANSPOSED = 112
 
 cdef struct Factor:
     Order order
@@ -30,18 +37,22 @@ cdef Count FEW_ROWS = lapack.FEW_ROWS, MANY_PRODUCTS = lapack.MANY_PRODUCTS
 cdef Count ONE_PART = 128
 cdef Narrow NARROW = NULL
 cdef Wide WIDE = NULL
+cdef NarrowVector NARROW_VECTOR = NULL
+cdef WideVector WIDE_VECTOR = NULL
 cdef bint asked = False
 
 
 cdef bint known() except -1:
     """Whether BLAS was found, when it is first asked for."""
-    global asked, NARROW, WIDE
+    global asked, NARROW, WIDE, NARROW_VECTOR, WIDE_VECTOR
     cdef uintptr_t narrow, wide
     if not asked:
         asked = True
         narrow, wide = lapack.in_c("gemm")
         NARROW, WIDE = <Narrow>narrow, <Wide>wide
-    return NARROW != NULL
+        narrow, wide = lapack.in_c("gemv")
+        NARROW_VECTOR, WIDE_VECTOR = <NarrowVector>narrow, <WideVector>wide
+    return NARROW != NULL and NARROW_VECTOR != NULL
 
 
 cdef inline int read(object a, Factor *to) noexcept:
@@ -104,11 +115,94 @@ cdef bint is_turned(cnp.ndarray a, cnp.ndarray b) noexcept:
     return cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_IS_F_CONTIGUOUS(b)
 
 
+cdef bint begins(object a, object b) except -1:
+    """Whether these are factors of `thin_product`: of one dtype, and one batch or none."""
+    if not cnp.PyArray_CheckExact(a) or not cnp.PyArray_CheckExact(b):
+        return False
+    cdef cnp.ndarray left = <cnp.ndarray>a, right = <cnp.ndarray>b
+    cdef int kind = cnp.PyArray_TYPE(left), last = cnp.PyArray_NDIM(left) - 1
+    if kind != cnp.NPY_FLOAT and kind != cnp.NPY_DOUBLE or cnp.PyArray_TYPE(right) != kind or last < 1 or last > 2:
+        return False
+    if cnp.PyArray_NDIM(right) != last + 1 and (cnp.PyArray_NDIM(right) != 1 or last != 1):
+        return False
+    if last == 2 and cnp.PyArray_DIM(left, 0) != cnp.PyArray_DIM(right, 0):
+        return False
+    return cnp.PyArray_ISBEHAVED_RO(left) and cnp.PyArray_ISBEHAVED_RO(right) and known()
+
+
+cdef object outer_product(cnp.ndarray a, cnp.ndarray b):
+    """A column by a row: each element is the sum of one product, which begins with 0 and so is no -0."""
+    cdef cnp.npy_intp[2] shape
+    shape[0], shape[1] = cnp.PyArray_DIM(a, 0), cnp.PyArray_DIM(b, 1)
+    cdef cnp.ndarray made = cnp.PyArray_EMPTY(2, shape, cnp.PyArray_TYPE(a), 0)
+    cdef char *left = <char *>cnp.PyArray_DATA(a)
+    cdef char *right = <char *>cnp.PyArray_DATA(b)
+    cdef Count down = cnp.PyArray_STRIDE(a, 0), across = cnp.PyArray_STRIDE(b, 1)
+    if cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT:
+        fill_outer[float](left, down, right, across, <float *>cnp.PyArray_DATA(made), shape[0], shape[1])
+    else:
+        fill_outer[double](left, down, right, across, <double *>cnp.PyArray_DATA(made), shape[0], shape[1])
+    return made
+
+
+cdef void fill_outer(
+    char *left, Count down, char *right, Count across, real *out, Count rows, Count columns
+) noexcept nogil:
+    cdef Count i, j
+    for i in range(rows):
+        for j in range(columns):
+            out[i * columns + j] = 0 + (<real *>(left + i * down))[0] * (<real *>(right + j * across))[0]
+
+
+cdef object thin_product(object a, object b):
+    """a @ b where one is a single row or column, or a vector; None of what has to be looked at.
+
+    It is the product of the transpose of a matrix, in C's order or in Fortran's, and a vector, as NumPy asks for it.
+    """
+    if not begins(a, b):
+        return None
+    cdef cnp.ndarray left = <cnp.ndarray>a, right = <cnp.ndarray>b, made
+    cdef int kind = cnp.PyArray_TYPE(left), last = cnp.PyArray_NDIM(left) - 1, order
+    cdef bint flat = cnp.PyArray_NDIM(right) == 1
+    cdef Count i, inner = cnp.PyArray_DIM(left, last), rows = cnp.PyArray_DIM(left, last - 1)
+    cdef Count columns = 1 if flat else cnp.PyArray_DIM(right, last), item = cnp.PyArray_ITEMSIZE(left)
+    cdef Count down = cnp.PyArray_STRIDE(right, 0 if flat else last - 1), batch = cnp.PyArray_DIM(left, 0) if last == 2 else 1
+    cdef Factor matrix = Factor(PLAIN, 0, NULL)
+    cdef char *vector
+    if inner != cnp.PyArray_DIM(right, 0 if flat else last - 1):
+        return None
+    if inner == 1 and last == 1 and not flat:
+        return outer_product(left, right)
+    if rows == 1 and cnp.PyArray_STRIDE(left, last) == item and read(b, &matrix) == kind:
+        order, vector = ROWS if matrix.order == PLAIN else COLUMNS, <char *>cnp.PyArray_DATA(left)
+    elif columns == 1 and down == item and read(a, &matrix) == kind and (flat or last == 2 or not is_turned(left, right)):
+        order, vector = COLUMNS if matrix.order == PLAIN else ROWS, <char *>cnp.PyArray_DATA(right)
+    else:
+        return None
+    cdef cnp.npy_intp[3] shape
+    shape[0], shape[last - 1], shape[last] = batch, rows, columns
+    made = cnp.PyArray_ZEROS(1 if flat else last + 1, shape, kind, 0)
+    cdef char *out = <char *>cnp.PyArray_DATA(made)
+    cdef Count many = rows * columns, across = cnp.PyArray_STRIDE(left, 0), along = cnp.PyArray_STRIDE(right, 0)
+    if rows != 1:
+        across, along = along, across
+    with nogil:
+        for i in range(batch):
+            if kind == cnp.NPY_FLOAT:
+                NARROW_VECTOR(order, TRANSPOSED, inner, many, 1, matrix.data, matrix.step, vector, 1, 0, out, 1)
+            else:
+                WIDE_VECTOR(order, TRANSPOSED, inner, many, 1, matrix.data, matrix.step, vector, 1, 0, out, 1)
+            matrix.data, vector, out = matrix.data + along, vector + across, out + many * item
+    return made
+
+
 def product(a, b):
     """a @ b of matrices, or of as many of them in a row; None of what has to be looked at."""
     cdef Factor first, second
     cdef int kind = read_both(a, b, &first, &second)
-    if kind < 0 or cnp.PyArray_NDIM(<cnp.ndarray>a) > 3:
+    if kind < 0:
+        return thin_product(a, b)
+    if cnp.PyArray_NDIM(<cnp.ndarray>a) > 3:
         return None
     cdef cnp.ndarray left = <cnp.ndarray>a, right = <cnp.ndarray>b, made
     cdef int last = cnp.PyArray_NDIM(left) - 1

@@ -36,6 +36,15 @@ FACTORS = [
     (3, 0, 2),
     (16, 512, 128),
     (64, 200, 300),
+    (1, 64, 33),
+    (1, 7, 300),
+    (1, 2, 2),
+    (65, 300, 1),
+    (16, 9000, 1),
+    (1, 300, 1),
+    (1, 1, 5),
+    (5, 1, 1),
+    (40, 1, 33),
 ]
 
 
@@ -59,6 +68,12 @@ def test_products_of_matrices(monkeypatch: Any, kind: str, rows: int, inner: int
         found += [cpu.addmm(added, a, b) for a, b in pairs for added in (row, whole, row[:1])]
         found += [cpu.mm(left, left.T), cpu.mm(left.T, left), cpu.mm(square, square)]
         found += [cpu.bmm(batch, batch), cpu.bmm(batch, batch.swapaxes(1, 2))]
+        found += [
+            cpu.bmm(batch[:, :1], batch),
+            cpu.bmm(batch, batch[:, :, 1:2]),
+            cpu.bmm(batch, batch[:, :1].swapaxes(1, 2)),
+        ]
+        found += [cpu.mv(left, right[:, 0]), cpu.mv(turned(left), right[:, 0].copy()), cpu.mm(-0.0 * left, right)]
         return (*found, cpu.addmm(row, left, right, 2, 0.5))
 
     both(monkeypatch, linear, run)
