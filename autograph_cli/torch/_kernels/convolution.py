@@ -81,17 +81,20 @@ class Convolution:
         """The gradients of image, weight and bias; an empty array for each that `mask` does not ask for."""
         geometry = (stride, padding, dilation, groups)
         nothing = self.xp.empty(0, grad.dtype)
-        image = weights = nothing
-        if mask[0]:
+        image = weights = None
+        if _fast:
+            image, weights = _fast.gradients(grad, a, weight, *geometry[:3], transposed, groups, mask)
+        if mask[0] and image is None:
             image = (
                 self._correlate(grad, weight, a.shape[2:], *geometry)
                 if transposed
                 else self._spread(grad, weight, a.shape[2:], *geometry)
             )
-        if mask[1]:
+        if mask[1] and weights is None:
             inner, outer = (grad, a) if transposed else (a, grad)
             weights = self._weights(inner, outer, weight.shape, *geometry)
-        return image, weights, self.channel_sums(grad) if mask[2] else nothing
+        by_bias = self.channel_sums(grad) if mask[2] else nothing
+        return nothing if image is None else image, nothing if weights is None else weights, by_bias
 
     def columns(
         self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes | None = None
@@ -101,7 +104,9 @@ class Convolution:
         if _fast and _fast.fits(a) and math.prod(kernel) > 1:
             return _fast.columns(a, kernel, stride, padding, dilation, out)
         windows = self.kernel_windows(a, kernel, stride, padding, dilation, out)
-        return windows.reshape(*a.shape[:2], math.prod(kernel), math.prod(out))
+        columns = windows.reshape(*a.shape[:2], math.prod(kernel), math.prod(out))
+        # Windows of lines overlap in memory, of which BLAS makes no product.
+        return columns if math.prod(kernel) == 1 else self.xp.ascontiguousarray(columns)
 
     def kernel_windows(
         self, a: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes

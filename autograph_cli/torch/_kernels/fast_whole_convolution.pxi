@@ -2,7 +2,8 @@
 
 DEF PART = 1 << 22
 
-cdef object matmul = np.matmul
+cdef object matmul = np.matmul, add_up = np.add.reduce
+cdef tuple NEITHER = (None, None)
 
 
 cdef struct Sizes:
@@ -91,6 +92,16 @@ cdef void each_window(void *image, void *columns, int kind, bint back, Geometry 
             copy_windows[double](<double *>image, <double *>columns, s.n * s.c, g)
 
 
+cdef void add_shifts(
+    void *image, void *columns, void *wide, Count many, int kind, Count length, Count line, Geometry *g, Sizes *s
+) noexcept:
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            add_shifted[float](<float *>image, <float *>columns, <float *>wide, many, s.n * s.c, length, line, g)
+        else:
+            add_shifted[double](<double *>image, <double *>columns, <double *>wide, many, s.n * s.c, length, line, g)
+
+
 cdef object correlated(cnp.ndarray a, cnp.ndarray weight, int kind, Geometry *g, Sizes *s):
     """The images at hand of each window; None where they are put together in parts."""
     cdef cnp.ndarray made, columns
@@ -109,7 +120,7 @@ cdef object correlated(cnp.ndarray a, cnp.ndarray weight, int kind, Geometry *g,
         shape[0], shape[1], shape[2], shape[3] = s.n, s.groups, width, s.windows
         columns = cnp.PyArray_SimpleNew(4, shape, kind)
         each_window(data(a), data(columns), kind, False, g, s)
-    elif s.windows == g.size[0] * g.size[1]:
+    elif each_alone(g):
         columns = shaped(a, s.n, s.groups, width, s.windows)
     else:
         return None
@@ -138,6 +149,11 @@ cdef object spread_out(cnp.ndarray a, cnp.ndarray weight, int kind, Geometry *g,
 cdef inline bint repeats(cnp.ndarray rows) noexcept:
     """Whether elements of matrices are the same in memory, of which products are made of a copy."""
     return cnp.PyArray_STRIDE(rows, 1) == 0 or cnp.PyArray_STRIDE(rows, 2) == 0
+
+
+cdef inline bint each_alone(Geometry *g) noexcept:
+    """Whether the windows of a kernel of one element are the elements of the images."""
+    return g.stride[0] == g.stride[1] == 1 and g.padding[0] == g.padding[1] == 0
 
 
 cdef inline bint too_large(cnp.ndarray a, Sizes *s) noexcept:
@@ -190,6 +206,91 @@ def convolution(a, weight, bias, stride, padding, dilation, transposed, output_p
         else:
             add_each[double](<double *>data(made), <double *>data(bias), s.n, channels, planar(made))
     return made
+
+
+cdef cnp.ndarray lines_apart(cnp.ndarray a, int kind, Count line, Geometry *g, Sizes *s):
+    """The lines of images beside each other in matrices of each group, each as wide as `line`, the rest of it full of 0."""
+    cdef cnp.npy_intp[4] shape = [s.n, s.groups, s.o // s.groups, g.out[0] * line]
+    cdef cnp.ndarray made = cnp.PyArray_ZEROS(4, shape, kind, 0)
+    cdef Count item = cnp.PyArray_ITEMSIZE(a), bytes = g.out[1] * item
+    cdef void *to = data(made)
+    cdef void *source = data(a)
+    with nogil:
+        copy_runs(<char *>to, line * item, <char *>source, bytes, bytes, s.n * s.o * g.out[0])
+    return made
+
+
+cdef object spread_densely(cnp.ndarray a, cnp.ndarray weight, int kind, Geometry *g, Sizes *s):
+    """`spread_out` for strides of 1, by shifts of whole planes (see `_spread_densely`)."""
+    cdef Count line = g.size[1] + 2 * g.padding[1] if cnp.PyArray_NDIM(a) == 4 else g.out[1], length = g.out[0] * line
+    cdef Count reach = (g.kernel[0] - 1) * g.dilation[0] * line + (g.kernel[1] - 1) * g.dilation[1]
+    cdef cnp.npy_intp many = max(length + reach, (g.size[0] + 2 * g.padding[0]) * (g.size[1] + 2 * g.padding[1]))
+    cdef cnp.ndarray rows = shaped(weight, 0, s.groups, s.o // s.groups, s.c // s.groups * s.kernel)
+    cdef cnp.ndarray columns, made, wide
+    if s.o == s.groups or too_large(a, s) or repeats(rows):
+        return None
+    columns = matmul(cnp.PyArray_SwapAxes(rows, 1, 2), lines_apart(a, kind, line, g, s))
+    made, wide = images_like(a, s.c, g.size), cnp.PyArray_SimpleNew(1, &many, kind)
+    add_shifts(data(made), data(columns), data(wide), many, kind, length, line, g, s)
+    return made
+
+
+cdef object weights(cnp.ndarray larger, cnp.ndarray other, cnp.ndarray weight, int kind, Geometry *g, Sizes *s):
+    """The gradient of a weight, the sum over images of windows times what each stands for; None where it is put together
+    otherwise."""
+    cdef Count width = s.c // s.groups * s.kernel
+    cdef cnp.npy_intp[4] shape = [s.n, s.groups, width, s.windows]
+    cdef cnp.ndarray columns, made
+    if s.windows == 1 or too_large(larger, s):
+        return None
+    if s.kernel > 1:
+        columns = cnp.PyArray_SimpleNew(4, shape, kind)
+        each_window(data(larger), data(columns), kind, False, g, s)
+    elif each_alone(g):
+        columns = shaped(larger, s.n, s.groups, width, s.windows)
+    else:
+        return None
+    made = matmul(columns, cnp.PyArray_SwapAxes(shaped(other, s.n, s.groups, s.o // s.groups, s.windows), 2, 3))
+    made = cnp.PyArray_SwapAxes(add_up(made, 0), 1, 2)
+    made = cnp.PyArray_GETCONTIGUOUS(made)
+    if cnp.PyArray_NDIM(weight) == 4:
+        return shaped(made, s.o, s.c // s.groups, g.kernel[0], g.kernel[1])
+    return shaped(made, 0, s.o, s.c // s.groups, g.kernel[1])
+
+
+def gradients(grad, a, weight, stride, padding, dilation, transposed, groups, mask):
+    """The gradients of images and weight; None for each that `mask` does not ask for or that is put together otherwise."""
+    cdef Geometry g
+    cdef Sizes s
+    cdef int d, kind = kind_in_rows(a)
+    if kind < 0 or kind_in_rows(weight) != kind or not number(groups, &s.groups) or not cnp.PyArray_CheckExact(grad):
+        return NEITHER
+    if cnp.PyArray_TYPE(<cnp.ndarray>grad) != kind or not cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>grad):
+        return NEITHER
+    if cnp.PyArray_NDIM(<cnp.ndarray>grad) != cnp.PyArray_NDIM(<cnp.ndarray>a):
+        return NEITHER
+    lines = <cnp.ndarray>cnp.PyArray_GETCONTIGUOUS(<cnp.ndarray>grad)
+    cdef cnp.ndarray larger = lines if transposed else a, other = a if transposed else lines
+    if not sized(larger, weight, stride, padding, dilation, None, &g, &s) or s.groups == s.o > 1 and s.groups == s.c:
+        return NEITHER
+    if cnp.PyArray_DIM(other, 0) != s.n or cnp.PyArray_DIM(other, 1) != s.o or transposed and s.kernel == 1:
+        return NEITHER
+    for d in range(2, cnp.PyArray_NDIM(other)):
+        if cnp.PyArray_DIM(other, d) != g.out[d + 2 - cnp.PyArray_NDIM(other)]:
+            return NEITHER
+    image = by_weight = None
+    if mask[0]:
+        if transposed:
+            image = correlated(larger, weight, kind, &g, &s)
+        else:
+            image = (
+                spread_densely(other, weight, kind, &g, &s)
+                if g.stride[0] == g.stride[1] == 1
+                else spread_out(other, weight, kind, &g, &s)
+            )
+    if mask[1]:
+        by_weight = weights(larger, other, weight, kind, &g, &s)
+    return image, by_weight
 
 
 cdef inline bint lines_of(object weight, int kind) noexcept:

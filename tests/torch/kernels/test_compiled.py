@@ -50,6 +50,10 @@ WINDOWS = [
     ((1, 4, 11, 10), (3, 2), (1, 2), (2, 1), (2, 3)),
     ((3, 2, 40), (3,), (1,), (1,), (2,)),
     ((3, 2, 17), (4,), (3,), (2,), (1,)),
+    ((5, 1, 9), (3,), (1,), (1,), (1,)),
+    ((3, 2, 4), (1,), (2,), (2,), (1,)),
+    ((2, 4, 4, 4), (1, 1), (2, 2), (2, 2), (1, 1)),
+    ((2, 4, 6, 6), (1, 1), (1, 1), (0, 0), (1, 1)),
     ((1, 1, 1, 1), (1, 1), (1, 1), (0, 0), (1, 1)),
     ((0, 3, 6, 6), (3, 3), (1, 1), (0, 0), (1, 1)),
     ((1, 2, 5, 6, 7), (2, 3, 2), (1, 2, 1), (0, 1, 1), (1, 1, 2)),
@@ -83,6 +87,45 @@ def test_convolution(
             *cpu.convolution_backward(grad, image, weight, *geometry, (True, True, True)),
             cpu.im2col(image, kernel, dilation, padding, stride),
             cpu.convolution(grad, weight, None, stride, padding, dilation, True, none, geometry[-1]),
+        )
+
+    both(monkeypatch, convolution, run)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("mask", [(True, True, False), (True, False, False), (False, True, False)])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("shape, kernel, stride, padding, dilation", WINDOWS)
+def test_gradients_of_a_convolution(
+    monkeypatch: Any,
+    kind: str,
+    transposed: bool,
+    mask: Any,
+    groups: int,
+    shape: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+) -> None:
+    image, none = numbers(kind, shape[0], 4, *shape[2:]), (0,) * len(kernel)
+    weight = numbers(kind, 4 if transposed else 6, (6 if transposed else 4) // groups, *kernel, seed=1)
+    geometry = (stride, padding, dilation, transposed, none, groups)
+    if transposed and shape[-1] == 1:
+        pytest.skip("nothing would be left of such an image")
+    out = cpu.convolution(image, weight, None, *geometry)
+    whole, one = numbers(kind, *out.shape, seed=2), np.ones((), kind)
+    grads = [
+        whole,
+        np.broadcast_to(one, out.shape),
+        spread_out(whole),
+        np.moveaxis(np.moveaxis(whole, 1, -1).copy(), -1, 1),
+    ]
+
+    def run() -> Any:
+        return tuple(
+            found for grad in grads for found in cpu.convolution_backward(grad, image, weight, *geometry, mask)
         )
 
     both(monkeypatch, convolution, run)
