@@ -14,7 +14,10 @@ import numpy as np
 from .._arrays import Array
 from .._arrays.backends import DENSE, ELSEWHERE, NUMPY, dense_strides
 from .._arrays.storages import strided
+from .._compiled import compiled
 from .dtypes import CATEGORY, FLOATING
+
+_fast: Any = compiled("_core.fast_checks")
 
 
 def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,6 +38,9 @@ def arranged(memory_format: str | Callable[..., Any], kernel: Callable[..., Any]
     if not memory_format:
         return kernel
     if memory_format == "contiguous":
+        if _fast:
+            quick: Callable[..., Any] = _fast.by_rows(kernel, contiguous)
+            return quick
 
         def by_rows(first: Any, *rest: Any) -> Any:
             raw = kernel(first[()] if first.__class__ is np.ndarray and not first.ndim else first, *rest)
