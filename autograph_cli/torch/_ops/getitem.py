@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 from typing import Any
 
@@ -86,9 +87,16 @@ def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
     return views.select_op(input, dim, dims.wrap(index, n))
 
 
-def _is_whole(index: Any, input: Tensor, dim: int) -> bool:
-    """Whether an index is a slice that takes a whole dimension."""
-    return isinstance(index, slice) and input.ndim > dim and index.indices(n := input._raw.shape[dim]) == (0, n, 1)
+def _is_whole(index: Any, input: Tensor) -> bool:
+    """Whether an index is a slice that takes the whole first dimension."""
+    if not isinstance(index, slice) or not input.ndim:
+        return False
+    return index.indices(n := input._raw.shape[0]) == (0, n, 1) and not _is_from_end(index)
+
+
+def _is_from_end(window: slice) -> bool:
+    """Whether a slice begins so many elements before the end, which PyTorch never takes for a whole dimension."""
+    return window.start is not None and operator.index(window.start) < 0
 
 
 def _slice(input: Tensor, dim: int, window: slice) -> Tensor:
@@ -169,7 +177,7 @@ def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tens
     for where, item in enumerate(items):
         if item.__class__ is slice:
             n = result._raw.shape[dim]
-            if (window := _window(item, n)) != (0, n, 1):
+            if (window := _window(item, n)) != (0, n, 1) or _is_from_end(item):
                 result = views.slice_op(result, dim, *window)
             dim += 1
         elif item is None:
@@ -266,7 +274,7 @@ def _by_dimension(picks: list[Any]) -> list[Any]:
 def setitem(input: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`: what the index selects is overwritten in place, and the graph follows."""
     value = _value(input, value)
-    if index is Ellipsis or _is_whole(index, input, 0):
+    if index is Ellipsis or _is_whole(index, input):
         _copy_to(input, value)
         return
     if isinstance(index, bool):

@@ -181,3 +181,23 @@ def test_a_sparse_gradient_of_gather_is_refused_by_name():
     with pytest.raises(NotImplementedError, match="sparse_grad=True is not available"):
         torch.gather(x, 0, index, sparse_grad=True)
     assert torch.gather(x.detach(), 0, index, sparse_grad=True).tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("window", "whole"),
+    [
+        (slice(None), True),
+        (slice(0, 100), True),
+        (slice(None, 3), True),
+        (slice(-3, None), False),
+        (slice(-5, 3), False),
+        (slice(np.int64(-3), None), False),
+    ],
+)
+def test_a_slice_that_begins_before_the_end_is_no_whole_dimension(window, whole):
+    x = torch.ones(3, requires_grad=True)
+    assert type(x[window,].grad_fn).__name__ == ("AliasBackward0" if whole else "SliceBackward0")
+    for index in (window, (window,)):
+        y = x * 1
+        y[index] = torch.ones(3, requires_grad=True)
+        assert type(y.grad_fn).__name__ == ("CopyBackwards" if whole else "CopySlices")
