@@ -5,7 +5,7 @@ def change(op, tuple args):
     if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO:
         return None
     facts = plain_facts(op)
-    return None if facts is None or facts.multiple or facts.view else facts.change(args)
+    return None if facts is None or facts.multiple or facts.view else facts.change(items_of(args), PyTuple_GET_SIZE(args))
 
 
 cdef object written(Forward self, Operands *x):
@@ -16,7 +16,7 @@ cdef object written(Forward self, Operands *x):
     args = self.arguments(x)
     if self.inputs and (self.followed(x) or SLOT(target, EDGE) != <PyObject *>None):
         check_allowed(target, args)
-        number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
+        number = next_of(sequence_numbers)
         if SLOT(<PyObject *>process_state, WITHOUT_GRAD) == <PyObject *>ZERO or thread_state.grad:
             edges = self.edges(x)
     if edges is not None and CATEGORY[(<object>x.raws[0]).dtype] < FLOATING:
@@ -213,7 +213,7 @@ cdef object copy_slices(object function, PyObject *base, object before, PyObject
     edges = (before, *(<tuple>SLOT(<PyObject *>function, EDGES))[1:])
     saved, dtype = (function,), raw.dtype
     like = like_of(SLOT(base, RAW), <PyObject *>before)
-    number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
+    number = next_of(sequence_numbers)
     put_slot(<PyObject *>node, SLICES_BASE, <PyObject *>whole)
     put_slot(<PyObject *>node, SLICES_VIEW, <PyObject *>window)
     put_slot(<PyObject *>node, SLICES_DTYPE, <PyObject *>dtype)
@@ -240,7 +240,7 @@ cdef object looked_up(PyObject *tensor, PyObject *view, object window):
     saved = (*window, whole.shape, strides_of(whole))
     edges = (base_edge,)
     like = like_of(SLOT(tensor, RAW), NULL)
-    number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
+    number = next_of(sequence_numbers)
     put_slot(<PyObject *>node, EDGES, <PyObject *>edges)
     put_slot(<PyObject *>node, SAVED, <PyObject *>saved)
     put_slot(<PyObject *>node, LIKE, <PyObject *>like)

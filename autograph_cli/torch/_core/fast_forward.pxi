@@ -58,55 +58,51 @@ cdef class Forward:
         # What a node saves where that is nothing but defaults: one tuple for all of them.
         self.usual = tuple([op.schema.parameters[at].default for _, _, at in saving]) if values else None
 
-    def run(self, *args):
+    cdef object result(self, PyObject **args, Py_ssize_t count):
         """The result of the operation on these arguments; None where Python's code must look at them."""
-        return self.result(args)
-
-    cdef object result(self, tuple args):
         cdef Operands x
-        cdef int i
-        if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO and not self.unwrapped():
+        if count != self.count or SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO and not self.unwrapped():
             return None
-        for i in range(MOST):
-            x.given[i] = x.raws[i] = NULL
+        self.take(args, &x)
         try:
-            return self.made(&x) if self.plain(args, &x) else None
+            return self.made(&x) if self.plain(&x) else None
         finally:
-            for i in range(MOST):
-                Py_XDECREF(x.given[i])
-                Py_XDECREF(x.raws[i])
+            self.give_back(&x)
 
-    cdef object change(self, tuple args):
+    cdef object change(self, PyObject **args, Py_ssize_t count):
         """The first argument, into which the result was written; None where Python's code must look at them."""
         cdef Operands x
-        cdef int i
-        for i in range(MOST):
-            x.given[i] = x.raws[i] = NULL
+        if count != self.count:
+            return None
+        self.take(args, &x)
         try:
-            if not self.plain(args, &x) or not may_change(x.given[0]):
-                return None
-            return written(self, &x)
+            return written(self, &x) if self.plain(&x) and may_change(x.given[0]) else None
         finally:
-            for i in range(MOST):
-                Py_XDECREF(x.given[i])
-                Py_XDECREF(x.raws[i])
+            self.give_back(&x)
+
+    cdef void take(self, PyObject **args, Operands *x) noexcept:
+        cdef int i
+        for i in range(self.count):
+            x.given[i] = x.raws[i] = args[i]
+            Py_INCREF(<object>args[i])
+            Py_INCREF(<object>args[i])
+
+    cdef void give_back(self, Operands *x) noexcept:
+        cdef int i
+        for i in range(self.count):
+            Py_XDECREF(x.given[i])
+            Py_XDECREF(x.raws[i])
 
     cdef bint unwrapped(self):
         """Whether all modes that are on are transforms that leave plain tensors alone."""
         return SLOT(<PyObject *>process_state, SPECIAL) == SLOT(<PyObject *>process_state, TRANSFORMS) and not self.random
 
-    cdef bint plain(self, tuple args, Operands *x) except -1:
-        """Whether the arguments are plain; takes them, and the arrays of the tensors."""
+    cdef bint plain(self, Operands *x) except -1:
+        """Whether the arguments are plain; takes the arrays of the tensors."""
         cdef int i, position
         cdef PyObject *given
         cdef PyObject *raw
         cdef PyObject *kind
-        if PyTuple_GET_SIZE(args) != self.count:
-            return False
-        for i in range(self.count):
-            x.given[i] = x.raws[i] = <PyObject *>PyTuple_GET_ITEM(args, i)
-            Py_XINCREF(x.given[i])
-            Py_XINCREF(x.raws[i])
         for i in range(self.tensors):
             position = self.at[i]
             given = x.given[position]
@@ -281,7 +277,7 @@ cdef class Forward:
         """Give the results their node; None where no input has an edge after all."""
         cdef int i
         # As in PyTorch before the edges: the history of a view that is worked out anew has a later number.
-        number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
+        number = next_of(sequence_numbers)
         edges = self.edges(x)
         if edges is None:
             return None
@@ -442,13 +438,23 @@ cdef Forward plain_facts(op):
 def run(op, tuple args):
     """What `forward_of(op)` gives for these arguments."""
     facts = plain_facts(op)
-    return None if facts is None else facts.result(args)
+    return None if facts is None else facts.result(items_of(args), PyTuple_GET_SIZE(args))
+
+
+cdef object run_plain(object facts, PyObject **args, Py_ssize_t count):
+    return (<Forward>facts).result(args, count)
+
+
+cdef PyMethodDef RUN = PyMethodDef("run", <PyCFunction><void *>run_plain, METH_FASTCALL, NULL)
 
 
 def forward_of(op, kernel):
-    """`Forward(...).run` of an operation, or None where its arguments are of another sort."""
+    """What runs an operation on plain arguments and gives None of others; None where it has arguments of another sort.
+
+    A function that C calls with its arguments as they lie: a tuple of them would take a twentieth of a small step.
+    """
     facts = plain_of(op, kernel)
-    return None if facts is None else facts.run
+    return None if facts is None else PyCFunction_New(&RUN, facts)
 
 
 cdef Forward plain_of(op, kernel):

@@ -71,18 +71,29 @@ cdef extern from *:
     }
     static inline PyObject *new_of(PyObject *type) { return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 0); }
     static inline PyObject *type_of(PyObject *o) { return (PyObject *)Py_TYPE(o); }
+    static inline PyObject *next_of(PyObject *iterator) { return Py_TYPE(iterator)->tp_iternext(iterator); }
+    #define items_of(tuple) (&PyTuple_GET_ITEM(tuple, 0))
     """
     Py_ssize_t slot_place(object descriptor)
     PyObject *SLOT(PyObject *o, Py_ssize_t place)
     void put_slot(PyObject *o, Py_ssize_t place, PyObject *value)
     object new_of(PyObject *type)
     PyObject *type_of(PyObject *o)
+    object next_of(object iterator)
+    PyObject **items_of(object tuple)
+    ctypedef object (*PyCFunction)(object, object)
+    ctypedef struct PyMethodDef:
+        const char *ml_name
+        PyCFunction ml_meth
+        int ml_flags
+        const char *ml_doc
+    int METH_FASTCALL
+    object PyCFunction_New(PyMethodDef *definition, object self)
     Py_ssize_t Py_REFCNT(PyObject *o)
     bint PyTuple_CheckExact(PyObject *o)
     PyObject *PyWeakref_GetObject(PyObject *reference)
     object PyWeakref_NewRef(object o, PyObject *callback)
     object PyObject_Vectorcall(PyObject *callable, PyObject **args, size_t count, PyObject *names)
-    object PyObject_CallNoArgs(PyObject *callable)
     PyObject *PyList_GET_ITEM(PyObject *o, Py_ssize_t i)
     long PyLong_AsLong(PyObject *o) except? -1
     bint PyLong_CheckExact(PyObject *o)
@@ -125,6 +136,7 @@ cdef object FLOAT32 = np.float32, FLOAT64 = np.float64
 cdef object DTYPE32 = np.dtype(np.float32), DTYPE64 = np.dtype(np.float64)
 
 cdef Py_ssize_t LARGE = threads.LARGE
+cdef object sequence_numbers = next_sequence_nr.__self__
 cdef dict UFUNCS = {"*": np.multiply, "+": np.add}
 
 cdef object add_up = np.add.reduce
@@ -206,7 +218,7 @@ cdef object accumulator(PyObject *leaf, PyObject *meta):
     """A new AccumulateGrad of a leaf that has none."""
     node = new_of(<PyObject *>AccumulateGrad)
     like = like_of(SLOT(leaf, RAW), NULL) if dtype_of(SLOT(leaf, RAW)) != NULL else output_meta(<object>SLOT(leaf, RAW))
-    number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
+    number = next_of(sequence_numbers)
     reference = PyWeakref_NewRef(node, NULL)
     put_slot(<PyObject *>node, VARIABLE, leaf)
     put_slot(<PyObject *>node, EDGES, <PyObject *>EMPTY)
