@@ -97,7 +97,27 @@ cdef class Formula:
                 item = tuple([edges[j] is not None for j in self.targets])
             held.append(item)
             args[i + 1] = <PyObject *>item
+        if facts.by_element and not recorded and are_large(args + 1, self.count) and threads.count > 1:
+            return threads.in_blocks(self.function, tuple([<object>args[i] for i in range(self.count + 1)]))
         return PyObject_Vectorcall(<PyObject *>self.function, args, self.count + 1, NULL)
+
+
+cdef bint are_large(PyObject **args, int count):
+    """Whether threads can share the elements of the arrays, and it is worth it: of one size, in one piece."""
+    cdef int i
+    cdef cnp.ndarray first = None
+    for i in range(count):
+        if type_of(args[i]) != ndarray:
+            continue
+        if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>args[i]) or not cnp.PyArray_ISFLOAT(<cnp.ndarray>args[i]):
+            return False
+        if first is None:
+            first = <cnp.ndarray>args[i]
+            if cnp.PyArray_SIZE(first) < LARGE:
+                return False
+        elif not cnp.PyArray_SAMESHAPE(<cnp.ndarray>args[i], first):
+            return False
+    return first is not None
 
 
 cdef bint unchanged(object node, Py_ssize_t index, PyObject *counter) except -1:
@@ -187,7 +207,7 @@ cdef class Facts:
     """What `walk` asks of the class of an operation's nodes; without `formulas`, Python's code computes gradients."""
 
     cdef object frees
-    cdef bint takes_none, saves, flattens
+    cdef bint takes_none, saves, flattens, by_element
     cdef Py_ssize_t inputs
     cdef tuple formulas, in_recorded_order
     cdef tuple edges, results
@@ -199,6 +219,7 @@ cdef class Facts:
         self.frees, self.takes_none, self.differentiable = cls._frees, cls._takes_none, cls._differentiable
         self.edges, self.results = cls._item_edges, cls._item_results
         self.inputs, self.saves, self.flattens = len(op.inputs), bool(op.saved_names), op.flattens
+        self.by_element = op.pointwise and op.elementwise
         self.formulas = formulas_of(op, op.derivatives)
         self.in_recorded_order = formulas_of(op, recorded_order(op))
 

@@ -197,7 +197,7 @@ cdef bint added(PyObject *have, object g) except -1:
         return False
     held = <object>raw
     if type_of(raw) == ndarray:
-        held += g
+        held = plus(held, g, True)
     else:
         held = held + g
         put_slot(have, RAW, <PyObject *>held)
@@ -207,6 +207,18 @@ cdef bint added(PyObject *have, object g) except -1:
     else:
         (<object>SLOT(have, COUNTER))[0] += 1
     return True
+
+
+cdef object plus(object a, object b, bint into_first):
+    """The sum of two gradients, written into the first one if that is told; large ones share it among threads."""
+    cdef PyObject *both[2]
+    both[0], both[1] = <PyObject *>a, <PyObject *>b
+    if are_large(both, 2) and threads.count > 1 and a.dtype == b.dtype:
+        return threads.shared(np.add, (a, b), a if into_first else np.empty_like(a))
+    if not into_first:
+        return a + b
+    a += b
+    return a
 
 
 cdef bint in_a_row(object old, object g) noexcept:
@@ -289,15 +301,13 @@ def walk(run, list order, f, bint plain, bint quick):
                 pending[target] = g
             elif target in sums.targets:
                 if g is not old:  # else a formula added to it
-                    old += g
-                    pending[target] = old
+                    pending[target] = plus(old, g, True)
             else:
                 # Held by `grads` and `g`: only the pass has it.
                 if plain and g is not old and Py_REFCNT(<PyObject *>g) <= 2 and in_a_row(old, g):
-                    g += old
-                    pending[target] = g
+                    pending[target] = plus(g, old, True)
                 else:
-                    pending[target] = old + g
+                    pending[target] = plus(old, g, False)
                 if type_of(<PyObject *>old) == ndarray:
                     sums.targets.add(target)
             if is_leaf:

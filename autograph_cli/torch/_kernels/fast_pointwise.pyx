@@ -120,7 +120,7 @@ cdef extern from *:
 
 
 cdef object exponential = np.exp
-cdef Count LARGE = threads.LARGE, BLOCK = 1 << 16
+cdef Count LARGE = threads.LARGE, BLOCK = threads.BLOCK
 
 
 cdef bint in_rows(object a) noexcept:

@@ -41,6 +41,13 @@ def a_million(kind: str = "float32") -> Any:
         "x.log()",
         "torch.atan2(x, x)",
         "torch.nn.functional.elu(x)",
+        "x.sin() * x + x",
+        "1 / x",
+        "x / 3",
+        "x**3",
+        "torch.lerp(x, x * x, 0.3)",
+        "torch.maximum(x, -x)",
+        "(x.T * x.T).T",
     ],
 )
 def test_results_and_gradients_are_those_of_one_thread(kind: str, text: str) -> None:
@@ -67,6 +74,34 @@ def test_work_is_shared_and_no_thread_stays(monkeypatch: Any) -> None:
     x, before = torch.tensor(a_million()), threading.active_count()
     x.exp(), x + x, x.sigmoid(), x[:3].exp(), x.mT.exp()
     assert (seen, threading.active_count()) == ([3, 3, 3], before)
+
+
+@pytest.mark.skipif(compiled("_core.fast_tape") is None, reason="shared by the compiled modules only")
+def test_formulas_and_sums_of_gradients_are_shared(monkeypatch: Any) -> None:
+    seen: list[str] = []
+
+    def noticed(name: str, run: Any) -> Any:
+        def spy(*given: Any) -> Any:
+            seen.append(name)
+            return run(*given)
+
+        return spy
+
+    for name in ("shared", "in_blocks"):
+        monkeypatch.setattr(threads, name, noticed(name, getattr(threads, name)))
+    x = torch.tensor(a_million(), requires_grad=True)
+    made = x.sin() + x
+    seen.clear()
+    made.backward(made.detach())
+    # Two formulas of `+` that give what they were given, that of `sin`, the sum of both.
+    assert seen == ["in_blocks", "in_blocks", "in_blocks", "shared", "shared"]
+
+
+def test_a_formula_that_works_nothing_out_gives_what_it_was_given() -> None:
+    grad = np.ones(1 << 17)
+    assert threads.in_blocks(lambda grad: grad, (grad,)) is grad
+    assert threads.in_blocks(lambda grad: None, (grad,)) is None
+    assert threads.in_blocks(lambda grad: grad > 0, (grad,)).all()
 
 
 def test_an_error_of_any_thread_is_raised() -> None:
