@@ -87,13 +87,6 @@ class ByIndices(Delegate):
         wanted = args[position] if len(args) > position else kwargs.get("return_indices", False)
         return self.with_indices if wanted is True else self.plain
 
-    def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        if "return_indices" in kwargs:
-            self._ask(args, kwargs)
-            self._chosen(args, kwargs)(args, kwargs)  # which remembers what it took
-        else:
-            super().__call__(args, kwargs)
-
     def _taken(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
         self._ask(args, kwargs)
         return self._chosen(args, kwargs)._taken(args, kwargs)

@@ -3,6 +3,7 @@ and no memory (see _arrays/backends.py)."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from .._arrays.lazy import memory_of
 from .._arrays.meta import Meta, refuses, without_memory
 from .._arrays.sparse import Sparse
 from .._compiled import compiled
+from .._kernels.half_precision import unwidened
 from .device import CPU, META, device
 from .dtype_checks import check_float8, refusing
 from .errors import is_refusal
@@ -108,8 +110,7 @@ def kernel_of(op: Operation, kernels: Any) -> Any:
     """The kernel of `op` among those of a device."""
     if isinstance(op.kernel, str):
         return getattr(kernels, op.kernel)
-    kernel = op.kernel
-    return lambda *args: kernel(kernels, *args)
+    return functools.partial(op.kernel, kernels)
 
 
 def _beside_target(raw: Any, target: Any) -> Any:
@@ -118,13 +119,15 @@ def _beside_target(raw: Any, target: Any) -> Any:
     return raw if raw.__class__ is Meta or there == META else moved(raw, there)
 
 
-def bound(op: Operation, kernels: Any) -> Callable[..., Any]:
-    """The kernel of `op` among those of a device, with what its record says of its dtypes and its layout."""
+def bound(op: Operation, kernels: Any, wide: bool = False) -> Callable[..., Any]:
+    """The kernel of `op` among those of a device, with what its record says of its dtypes and its layout; `wide`: for a
+    first array in float32 or float64, which no record refuses and no kernel widens."""
     kernel = kernel_of(op, kernels)
-    if op.refuses:
-        kernel = refusing(op.refuses, kernel)
-    if op.opmath:
-        kernel = in_float32(kernel)
+    if wide:
+        kernel = unwidened(kernel)
+    else:
+        kernel = refusing(op.refuses, kernel) if op.refuses else kernel
+        kernel = in_float32(kernel) if op.opmath else kernel
     return _or_whole(kernels.whole.get(op.kernel), arranged(op.memory_format, kernel))
 
 

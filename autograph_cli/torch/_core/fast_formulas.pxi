@@ -4,7 +4,24 @@ cdef object property_of(int kind, object raw):
     """What is saved of an array in its place."""
     if kind == OF_SIZES:
         return raw.shape
-    return strides_of(raw) if kind == OF_STRIDES else raw.dtype
+    return strides_in(raw) if kind == OF_STRIDES else raw.dtype
+
+
+cdef object strides_in(object raw):
+    """`strides_of`, whose common case is an array without a stride of 0."""
+    cdef int i
+    cdef cnp.ndarray array
+    if type_of(<PyObject *>raw) != ndarray:
+        return strides_of(raw)
+    array = <cnp.ndarray>raw
+    found = PyTuple_New(cnp.PyArray_NDIM(array))
+    for i in range(cnp.PyArray_NDIM(array)):
+        if not cnp.PyArray_STRIDE(array, i):
+            return strides_of(raw)
+        step = <Py_ssize_t>cnp.PyArray_STRIDE(array, i) // cnp.PyArray_ITEMSIZE(array)
+        Py_INCREF(step)
+        PyTuple_SET_ITEM(found, i, step)
+    return found
 
 
 cdef object saved_list(object tensors):

@@ -19,7 +19,7 @@ cdef class Forward:
     of them have a derivative. `saving`: for each saved thing (guard, kind, argument).
     """
 
-    cdef object op, node, kernel, defaults, usual, ufunc
+    cdef object op, node, kernel, wide, defaults, usual, ufunc
     cdef int count, tensors, inputs, saved
     cdef int at[MOST]
     cdef bint optional[MOST]
@@ -35,6 +35,7 @@ cdef class Forward:
 
     def __init__(self, op, kernel, tensors, inputs, saving):
         self.op, self.node, self.kernel = op, op.node if inputs else None, kernel
+        self.wide = op.wide_kernel if kernel is op.kernel_function and tensors[0][0] == 0 else kernel
         self.defaults = tuple([p.default for p in op.schema.parameters[2:]])
         self.count, self.tensors, self.inputs, self.saved = len(op.schema.parameters), len(tensors), len(inputs), len(saving)
         self.sign = ord(op.sign) if op.sign else 0
@@ -149,6 +150,7 @@ cdef class Forward:
     cdef object computed(self, Operands *x):
         """What the kernel makes of the arrays."""
         cdef int i
+        cdef PyObject *first
         cdef bint signed = self.sign != 0
         for i in range(2, self.count):
             signed = signed and x.given[i] == PyTuple_GET_ITEM(<tuple>self.defaults, i - 2)
@@ -160,7 +162,9 @@ cdef class Forward:
                 if self.sign == c'*':
                     return PyNumber_Multiply(<object>x.raws[0], <object>x.raws[1])
                 return PyNumber_Add(<object>x.raws[0], <object>x.raws[1])
-            return PyObject_Vectorcall(<PyObject *>self.kernel, x.raws, self.count, NULL)
+            first = dtype_of(x.raws[0])
+            kernel = self.wide if first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64 else self.kernel
+            return PyObject_Vectorcall(<PyObject *>kernel, x.raws, self.count, NULL)
         except Exception:
             explain(self.op, self.arguments(x), tuple([<object>x.raws[self.at[i]] for i in range(self.tensors)]))
             raise

@@ -27,6 +27,7 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
             return result
         return tuple(_back(x, a.dtype) for x in result) if isinstance(result, tuple) else _back(result, a.dtype)
 
+    run_in_float32.unwidened = run  # type: ignore[attr-defined]
     return run_in_float32
 
 
@@ -41,7 +42,14 @@ def widened_beside(run: Callable[..., Any]) -> Callable[..., Any]:
         first, *others = run(self, *map(_to_float32, (a, *rest)))
         return (_back(first, a.dtype), *others)
 
+    run_mixed.unwidened = run  # type: ignore[attr-defined]
     return run_mixed
+
+
+def unwidened(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """What such a kernel runs where its first array is in float32 or float64; any other kernel itself."""
+    run = getattr(kernel, "unwidened", None)
+    return kernel if run is None else functools.partial(run, kernel.__self__)  # type: ignore[attr-defined]
 
 
 def _to_float32(x: Any) -> Any:
