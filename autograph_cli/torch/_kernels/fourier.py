@@ -22,16 +22,17 @@ class Fourier:
     def _fft_c2c(self, a: Array, dim: Any, normalization: int, forward: bool) -> Any:
         if not dim or not a.size:
             return a.copy()
-        fft = self.xp.fft
-        return (
-            fft.fftn(a, axes=dim, norm=_FORWARD[normalization])
-            if forward
-            else fft.ifftn(a, axes=dim, norm=_INVERSE[normalization])
-        )
+        norm = _FORWARD[normalization] if forward else _INVERSE[normalization]
+        return self._along("fft" if forward else "ifft", a, dim, norm)
+
+    def _along(self, name: str, a: Array, dim: Any, norm: str) -> Any:
+        """A transform along some dimensions; of one, without what NumPy makes ready for several."""
+        if len(dim) == 1:
+            return getattr(self.xp.fft, name)(a, axis=dim[0], norm=norm)
+        return getattr(self.xp.fft, f"{name}n")(a, axes=dim, norm=norm)
 
     def _fft_r2c(self, a: Array, dim: Any, normalization: int, onesided: bool) -> Any:
-        transform = self.xp.fft.rfftn if onesided else self.xp.fft.fftn
-        return transform(a, axes=dim, norm=_FORWARD[normalization])
+        return self._along("rfft" if onesided else "fft", a, dim, _FORWARD[normalization])
 
     def _fft_c2r(self, a: Array, dim: Any, normalization: int, last_dim_size: int) -> Any:
         size = (*(a.shape[d] for d in dim[:-1]), last_dim_size)

@@ -429,6 +429,8 @@ class Pointwise:
     def relu(self, a: Array) -> Any:
         if isinstance(a, _REAL):
             return self.number(0, a) if a < 0 else a.copy()
+        if _fast and _fast.fits(a):
+            return _fast.clamp(a, p=0, q=math.inf)
         few = a.size < _MANY and a.dtype.kind == "f"
         return self.at_least(a, self.number(0, a)) if few else self.between(a, 0, math.inf)
 

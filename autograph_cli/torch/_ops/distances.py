@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core import batching, dims, dtypes
 from .._core.arg_check import hands_on
 from .._core.autocast import autocasts
 from .._core.errors import refused
+from .._core.inplace import run_inplace
 from .._core.operation import operation, operations
 from .._core.registry import composite
 from .._core.state import thread_state
 from .._core.tensor import Tensor
 from . import arithmetic, broadcasting, reductions
+from .clamping import clamp_min_scalar
 from .losses import number_minus, reduced, reduction_name
 from .nonlinear import undifferentiated
 
@@ -72,20 +74,21 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         shape = dims.broadcast(x1._raw.shape, x2._raw.shape)
         x2, x1 = broadcasting.expand(x2, shape), broadcasting.expand(x1, shape)
     d = dims.wrap_all(dim, x1.ndim)
-    length1, length2 = _length(x1, d, eps), _length(x2, d, eps)
+    length1, length2 = _lengths((x1, x2), d, eps)
     unit2, unit1 = arithmetic.true_divide(x2, length2), arithmetic.true_divide(x1, length1)
-    return reductions.sum(arithmetic.mul(unit1, unit2), dim)
+    return reductions.sum_dim(arithmetic.mul(unit1, unit2), reductions.wrapped_dims(dim, x1), False)
 
 
-def _length(x: Tensor, d: Any, eps: float) -> Tensor:
-    """The norm, raised to `eps` where it is less; the gradient passes as if it had not been."""
-    size = reductions.vector_norm(x, 2, d, True).clone()
+def _lengths(vectors: Iterable[Tensor], d: Any, eps: float) -> list[Tensor]:
+    """The norms, raised to `eps` where they are less; the gradient passes as if they had not been."""
+    sizes = [operations.clone(reductions.vector_norm(x, 2, d, True)) for x in vectors]
     before, thread_state.grad = thread_state.grad, False
     try:
-        size.clamp_min_(eps)
+        for size in sizes:
+            run_inplace(clamp_min_scalar.op, (size, eps))
     finally:
         thread_state.grad = before
-    return size
+    return sizes
 
 
 @composite(method=False)
