@@ -71,8 +71,9 @@ class Backend:
 
     def strided(self, raw: Array, shape: tuple[int, ...], strides: Sequence[int]) -> Any:
         """A window that begins at the first element of `raw`, strides in bytes."""
-        if raw.__class__ is np.ndarray and _within(raw, shape, strides):
-            return np.ndarray(shape, raw.dtype, raw, 0, strides)  # a tenth of the time of `as_strided`
+        memory = raw if raw.flags.c_contiguous else raw.T  # which may lie row by row
+        if raw.__class__ is np.ndarray and _within(memory, shape, strides):
+            return np.ndarray(shape, raw.dtype, memory, 0, strides)  # a tenth of the time of `as_strided`
         if raw.itemsize == 1:  # NumPy takes float8_e5m2 for a float that it has
             return np.lib.stride_tricks.as_strided(raw.view(np.uint8), shape, strides).view(raw.dtype)
         return np.lib.stride_tricks.as_strided(raw, shape, strides)

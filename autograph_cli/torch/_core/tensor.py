@@ -539,11 +539,11 @@ def share(tensor: Tensor, counts: bool) -> Tensor:
     if isinstance(tensor, Wrapped):
         alias = tensor._shared(counts)
     else:
-        raw = materialize(tensor)
+        raw = tensor._raw if tensor._raw.__class__ is np.ndarray else materialize(tensor)
         alias = make(raw if raw.__class__ is not Dispatched else raw.detached(tensor))
         if counts:
-            alias._counter = counter(tensor)
-        if tensor.is_inference():
+            alias._counter = counter(tensor) if tensor._counter is None else tensor._counter
+        elif tensor._counter is INFERENCE:
             alias._counter = INFERENCE
     if thread_state.levels:
         alias._born = getattr(tensor, "_born", None)

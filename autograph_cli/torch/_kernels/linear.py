@@ -50,7 +50,7 @@ class Linear:
         """Products of columns and rows, one by one: the backend's products take several times as long."""
         product = a * b
         product += self.number(0, product)  # a sum that begins with 0 has no -0
-        return product
+        return self.xp.ascontiguousarray(product)
 
     def _is_turned(self, a: Array, b: Array) -> bool:
         """Whether BLAS is sooner done with the transpose of a product: of few rows and a matrix that is transposed."""
@@ -124,9 +124,10 @@ class Linear:
         return x[..., :, None, :] - y[..., None, :, :]
 
     def _cdist_forward(self, x: Any, y: Any, p: float) -> Any:
-        size = abs(self._differences(x, y))
+        size = self._differences(x, y)
         if p == 2:
-            return self.xp.sqrt((size * size).sum(-1))
+            return self.xp.sqrt(self.xp.add.reduce(size * size, axis=-1))
+        size = abs(size)
         if p == float("inf"):
             return size.max(-1, initial=0)
         if p == 0:
@@ -136,18 +137,21 @@ class Linear:
     def _cdist_backward(self, grad: Array, x: Any, y: Any, p: float, distance: Any) -> Any:
         """The gradient of the first argument; 0 where a distance is 0."""
         xp, apart = self.xp, self._differences(x, y)
-        grad, distance, size = grad[..., None], distance[..., None], abs(apart)
+        grad, distance = grad[..., None], distance[..., None]
         if p == 0:
             slope = xp.zeros_like(apart)
         elif p == 1:
             slope = xp.sign(apart) * grad
+        elif p == 2:
+            none = distance == 0
+            slope = xp.where(none, 0, apart * grad / xp.where(none, 1, distance))
         elif p == float("inf"):
-            slope = xp.sign(apart) * grad * (size == distance)
+            slope = xp.sign(apart) * grad * (abs(apart) == distance)
         else:
             with xp.errstate(all="ignore"):
-                slope = xp.sign(apart) * size ** (p - 1) * grad / distance ** (p - 1)
+                slope = xp.sign(apart) * abs(apart) ** (p - 1) * grad / distance ** (p - 1)
             slope = xp.where((distance == 0) | ((apart == 0) & (p < 1)), 0, slope)
-        return slope.sum(-2)
+        return xp.add.reduce(slope, axis=-2)
 
     def _euclidean_dist(self, x: Any, y: Any) -> Any:
         """By one product: |x|**2 + |y|**2 - 2 x y."""

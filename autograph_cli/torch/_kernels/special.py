@@ -46,7 +46,7 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def kernel(self: Any, *arrays: Any) -> Any:
         kinds = [a.dtype for a in arrays if hasattr(a, "dtype")]
-        kind = next((k for k in kinds if k.kind not in "biu"), process_state.default_dtype)
+        kind = kinds[0] if kinds[0].kind == "f" else next((k for k in kinds if k.kind not in "biu"), process_state.default_dtype)
         if kind.kind == "c":
             name = run.__name__.removeprefix("special_")
             raise NotImplementedError(f""""{name}_cpu" not implemented for '{cpp_name(kind)}'""")

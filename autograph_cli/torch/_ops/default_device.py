@@ -67,7 +67,7 @@ def placed_by_default(make_new: Maker) -> Maker:
                 return make_new(*args, **named)
             where = process_state.default_device
         place = devices.check(where)
-        if place == devices.CPU:
+        if place is devices.CPU:
             return make_new(*args, **named)
         named.pop("device", None)
         return _made_on(place, make_new, args, named)

@@ -271,13 +271,16 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 @autocasts("lower_precision_fp")
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
-    if mat1._raw.ndim != 2 or mat2._raw.ndim != 2:
+    left, right = mat1._raw, mat2._raw
+    if left.ndim != 2 or right.ndim != 2:
         raise RuntimeError(
             f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got "
             f"{mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor"
         )
-    _fits(mat1, mat2)
-    same_for_addmm(input, mat1, mat2)
+    if left.shape[1] != right.shape[0]:
+        _fits(mat1, mat2)
+    if not input._raw.dtype is left.dtype is right.dtype:
+        same_for_addmm(input, mat1, mat2)
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
@@ -294,8 +297,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         product = matmul(input, views.t(weight))
         return arithmetic.add(product, bias) if isinstance(bias, Wrapped) else product.add_(bias)
     shape = input._raw.shape
-    rows = views.view(input, (math.prod(shape[:-1]), shape[-1]))
-    return views.view(_addmm(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))
+    rows = views.view_op(input, (math.prod(shape[:-1]), shape[-1]))
+    return views.view_op(_addmm(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))
 
 
 _mm: Callable[..., Tensor]

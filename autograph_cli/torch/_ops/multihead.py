@@ -10,10 +10,11 @@ from .._core.operation import operations
 from .._core.registry import functions
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
+from . import views
 from .activations import softmax
 from .attention import scaled_dot_product_attention
 from .dropout import dropout
-from .linear import linear
+from .linear import bmm_ as bmm, linear
 from .padding import pad
 
 
@@ -32,8 +33,11 @@ def _canonical(mask: Any, name: str, kind: Any, other: Any = None, other_name: s
 
 def _three(projected: Tensor, parts: int, size: int) -> Any:
     """One projection of `parts` things, taken apart along a new first dimension."""
-    apart = projected.unflatten(-1, (parts, size)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
-    return tuple(apart[i] for i in range(parts))
+    shape = projected._raw.shape
+    rows = views.view_op(projected, (*shape[:-1], parts, size))
+    first = views.transpose_op(views.unsqueeze_op(rows, 0), 0, len(shape))
+    apart = operations.contiguous(views.squeeze_dim(first, len(shape)))
+    return tuple([views.select_op(apart, 0, i) for i in range(parts)])
 
 
 def _project(q: Tensor, k: Tensor, v: Tensor, weight: Any, bias: Any) -> Any:
@@ -90,18 +94,18 @@ def _shaped_mask(mask: Any, targets: int, sources: int, rows: int) -> Any:
 
 def _heads(x: Tensor, rows: int, size: int) -> Any:
     """(length, N, E) as (N * heads, length, E / heads)."""
-    return x.view(x._raw.shape[0], rows, size).transpose(0, 1)
+    return views.transpose_op(views.view_op(x, (x._raw.shape[0], rows, size)), 0, 1)
 
 
 def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float) -> Any:
     """Attention with its weights: (rows, targets, features) and (rows, targets, sources)."""
     scaled = q * math.sqrt(1.0 / float(q._raw.shape[-1]))
-    keys = k.transpose(-2, -1)
-    scores = _namespace("bmm")(scaled, keys) if mask is None else _namespace("baddbmm")(mask, scaled, keys)
+    keys = views.transpose_op(k, 1, 2)
+    scores = bmm(scaled, keys) if mask is None else _namespace("baddbmm")(mask, scaled, keys)
     weights = softmax(scores, -1)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
-    return _namespace("bmm")(weights, v), weights
+    return bmm(weights, v), weights
 
 
 def _namespace(name: str) -> Any:
@@ -186,13 +190,14 @@ def multi_head_attention_forward(
     dropout_p = dropout_p if training else 0.0
     if need_weights:
         mixed, shares = _weighted(q, k, v, attn_mask, dropout_p)
-        flat = mixed.transpose(0, 1).reshape(targets * batch, size)
+        flat = views.reshaped(views.transpose_op(mixed, 0, 1), (targets * batch, size))
     else:
         mixed, shares = _unweighted(q, k, v, attn_mask, dropout_p, is_causal, (batch, num_heads)), None
         flat = mixed.permute(2, 0, 1, 3).reshape(batch * targets, size)
-    out = linear(flat, out_proj_weight, out_proj_bias).view(targets, batch, -1)
+    out = linear(flat, out_proj_weight, out_proj_bias)
+    out = views.view_op(out, (targets, batch, out._raw.shape[1]))
     if shares is not None:
-        shares = shares.view(batch, num_heads, targets, sources)
+        shares = views.view_op(shares, (batch, num_heads, targets, sources))
         shares = shares.mean(dim=1) if average_attn_weights else shares
         shares = shares if batched else shares.squeeze(0)
     return (out if batched else out.squeeze(1)), shares

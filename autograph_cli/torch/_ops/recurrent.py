@@ -15,6 +15,7 @@ from .._core.registry import composite
 from .._core.tensor import Tensor
 from .creation import full
 from .dropout import dropout
+from .joining import unbind, unbind_op
 from .linear import linear
 from .split_join import unsafe_split_op as unsafe_split
 
@@ -106,7 +107,7 @@ def _layer_backward(
     kept = []
     for t in times:
         x = input[t]
-        i, f, g, o = _quarters(_linear(x, w_ih, b_ih) + _linear(hx, w_hh, b_hh))
+        i, f, g, o = _quarters(linear(x, w_ih, b_ih) + linear(hx, w_hh, b_hh))
         i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
         cell = f * cx + i * g
         kept.append((t, hx, cx, i, f, g, o, cell))
@@ -148,10 +149,6 @@ def _added(total: Any, part: Any) -> Any:
 operations.mkldnn_rnn_layer_backward = _layer_backward
 
 
-def _linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
-    return linear(input, weight, bias)
-
-
 # ---------------------------------------------------------------- one step
 
 
@@ -168,10 +165,10 @@ class Cell(NamedTuple):
     w_hr: Any = None
 
     def inward(self, x: Any) -> Any:
-        return x if self.w_ih is None else _linear(x, self.w_ih, self.b_ih)
+        return x if self.w_ih is None else linear(x, self.w_ih, self.b_ih)
 
     def onward(self, h: Any) -> Any:
-        return _linear(h, self.w_hh, self.b_hh)
+        return linear(h, self.w_hh, self.b_hh)
 
 
 State = tuple[Any, ...]
@@ -185,8 +182,10 @@ def _quarters(gates: Any) -> Any:
 
 
 def _simple_step(squash: str) -> Step:
+    function = table[squash].function
+
     def step(x: Any, state: State, cell: Cell) -> State:
-        return (getattr(operations, squash)(cell.onward(state[0]) + cell.inward(x)),)
+        return (function(cell.onward(state[0]) + cell.inward(x)),)
 
     return step
 
@@ -263,14 +262,14 @@ class Packed(NamedTuple):
 
 def _all_inward(input: Any, cell: Cell) -> tuple[Any, Cell]:
     """All steps multiplied at once, as PyTorch does it on the CPU, and the cell that takes them."""
-    return (input, cell) if input.is_meta else (cell.inward(input), cell._replace(w_ih=None))
+    return (input, cell) if input.is_meta else (cell.inward(input), Cell(None, *cell[1:]))
 
 
 def _over_steps(step: Step, input: Any, state: State, cell: Cell, backwards: bool) -> tuple[Any, State]:
     """One layer in one direction over (steps, batch, features), or over a tuple of steps."""
     if not isinstance(input, tuple):
         input, cell = _all_inward(input, cell)
-        input = input.unbind(0)
+        input = unbind_op(input, 0)
     steps, outputs = input, []
     if not steps:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
@@ -376,7 +375,7 @@ def _dropped(input: Any, p: float) -> Any:
 
 def _states(hx: Sequence[Any]) -> list[State]:
     """One state for each layer and direction."""
-    return list(zip(*(h.unbind(0) for h in hx), strict=True))
+    return list(zip(*[unbind(h) for h in hx], strict=True))
 
 
 def _whole(last: list[State]) -> tuple[Any, ...]:

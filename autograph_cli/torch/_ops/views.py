@@ -356,7 +356,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 @composite()
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix, a view; of a tensor with fewer dimensions itself. RuntimeError for one with more."""
-    return t_op(at_most_matrix("t", input))
+    return t_op(input if input._raw.ndim < 3 else at_most_matrix("t", input))
 
 
 def at_most_matrix(name: str, input: Tensor) -> Tensor:

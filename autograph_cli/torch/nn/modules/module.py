@@ -111,8 +111,9 @@ class Module:
 
     def __getattr__(self, name: str) -> Any:
         of = self.__dict__
-        if "_parameters" in of and name in of["_parameters"]:
-            return of["_parameters"][name]
+        parameters = of.get("_parameters")
+        if parameters is not None and name in parameters:
+            return parameters[name]
         if "_modules" in of and name in of["_modules"]:
             return of["_modules"][name]
         if "_buffers" in of and name in of["_buffers"]:

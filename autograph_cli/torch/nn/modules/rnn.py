@@ -120,7 +120,8 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Any]:
-        return [getattr(self, name) for name in self._flat_weights_names]
+        own = self._parameters
+        return [own[name] if name in own else getattr(self, name) for names in self._all_weights for name in names]
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -176,12 +177,13 @@ class RNNBase(Module):
         """The outputs of all steps, and the last states."""
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
-        if input.dim() not in (2, 3):
+        ndim = input.dim()
+        if ndim not in (2, 3):
             raise ValueError(
                 f"{type(self).__name__}: Expected input to be 2D or 3D, got "
-                f"{input.dim()}D{' tensor' if self.mode.startswith('RNN') else ''} instead"
+                f"{ndim}D{' tensor' if self.mode.startswith('RNN') else ''} instead"
             )
-        batched = input.dim() == 3
+        batched = ndim == 3
         batch_dim = 0 if self.batch_first else 1
         if hx is not None:
             hx = self._given_state(hx, batched)
