@@ -99,9 +99,9 @@ META = device("meta")
 
 def check(where: Any) -> device:
     """The device, if the engine has it; an error that names it otherwise. A GPU comes with its number."""
-    if where is CPU:
-        return CPU
-    found: device = where if isinstance(where, device) else device(where)
+    found: device = where if where is CPU or isinstance(where, device) else device(where)
+    if found is CPU:
+        return found
     if found.type in ("cpu", "meta"):
         return CPU if found.type == "cpu" else META
     if found.type == "cuda":

@@ -82,6 +82,13 @@ def select(a, int dim, Count index):
     return window(<cnp.ndarray>a, ndim - 1, shape, strides, index * cnp.PyArray_STRIDE(<cnp.ndarray>a, dim))
 
 
+def unbind(a, int dim):
+    """Every a[..., index] in dimension `dim`."""
+    if not is_plain(a) or dim < 0 or dim >= cnp.PyArray_NDIM(<cnp.ndarray>a):
+        return None
+    return [select(a, dim, index) for index in range(cnp.PyArray_DIM(<cnp.ndarray>a, dim))]
+
+
 def view(a, size):
     """The elements of an array without gaps in another shape."""
     cdef int d, ndim
@@ -99,8 +106,10 @@ def view(a, size):
         strides[d] = step
         step *= shape[d]
         same = same and shape[d] == cnp.PyArray_DIM(<cnp.ndarray>a, d)
-    if same or step != cnp.PyArray_NBYTES(<cnp.ndarray>a):
+    if step != cnp.PyArray_NBYTES(<cnp.ndarray>a):
         return None
+    for d in range(ndim if same else 0):
+        strides[d] = cnp.PyArray_STRIDE(<cnp.ndarray>a, d)
     return window(<cnp.ndarray>a, ndim, shape, strides, 0)
 
 
@@ -126,4 +135,4 @@ def expand(a, size):
     return window(<cnp.ndarray>a, ndim, shape, strides, 0)
 
 
-WHOLE = {"slice": slice, "select": select, "view": view, "expand": expand}
+WHOLE = {"slice": slice, "select": select, "unbind": unbind, "view": view, "expand": expand}

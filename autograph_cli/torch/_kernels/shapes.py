@@ -253,6 +253,8 @@ class Shapes:
         count = (a.shape[dim] - size) // step + 1
         shape = (*a.shape[:dim], count, *a.shape[dim + 1 :], size)
         strides = (*a.strides[:dim], a.strides[dim] * step, *a.strides[dim + 1 :], a.strides[dim])
+        if a.__class__ is np.ndarray and a.flags.c_contiguous:
+            return np.ndarray(shape, a.dtype, a, 0, strides)
         return strided(a, shape, strides)
 
     def unfold_backward(self, grad: Array, sizes: Any, dim: int, size: int, step: int) -> Any:

@@ -46,7 +46,9 @@ def widened(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def kernel(self: Any, *arrays: Any) -> Any:
         kinds = [a.dtype for a in arrays if hasattr(a, "dtype")]
-        kind = kinds[0] if kinds[0].kind == "f" else next((k for k in kinds if k.kind not in "biu"), process_state.default_dtype)
+        kind = kinds[0]
+        if kind.kind in "biu":
+            kind = next((k for k in kinds if k.kind not in "biu"), process_state.default_dtype)
         if kind.kind == "c":
             name = run.__name__.removeprefix("special_")
             raise NotImplementedError(f""""{name}_cpu" not implemented for '{cpp_name(kind)}'""")
@@ -240,7 +242,7 @@ class Special:
     special_xlog1py_other_scalar = number_second("special_xlog1py")
 
     def _times_log(self, x: Any, y: Any, log: Any) -> Any:
-        return self.xp.where(self.xp.isnan(y), math.nan, self.xp.where(x == 0, 0.0, x * log(y)))
+        return self.xp.where((x == 0) & (y == y), 0.0, x * log(y))  # nan of nan
 
     @widened
     def special_entr(self, x: Any) -> Any:

@@ -38,9 +38,10 @@ def target_dtype(dtype: Any, otherwise: Any = None) -> np.dtype[Any]:
     """
     if dtype is None:
         return process_state.default_dtype if otherwise is None else otherwise
-    return dtypes.numpy_dtype(_WIDE.get(dtype, dtype))
+    return _SINGLE if dtype is dtypes.float32 else dtypes.numpy_dtype(_WIDE.get(dtype, dtype))
 
 
+_SINGLE: np.dtype[Any] = dtypes.float32.numpy
 _WIDE = {float: dtypes.float64, complex: dtypes.complex128}
 
 
@@ -48,11 +49,11 @@ def placed(
     name: str, dtype: Any, layout: Any, device: Any, pin_memory: Any, otherwise: Any = None, out: Any = None
 ) -> Any:
     """The dtype of a tensor to make, after the position where it is to live was checked."""
-    if device is not None:
-        if devices.check(device) != devices.CPU and not thread_state.on_meta and thread_state.place is None:
-            raise NotImplementedError(f"{name}(): a device other than the CPU has to be given by name")
-    elif process_state.default_device is not None:
-        devices.check(process_state.default_device)
+    if device is None:
+        if process_state.default_device is not None:
+            devices.check(process_state.default_device)
+    elif devices.check(device) is not devices.CPU and not thread_state.on_meta and thread_state.place is None:
+        raise NotImplementedError(f"{name}(): a device other than the CPU has to be given by name")
     if layout is not None and layout is not layouts.strided:
         raise RuntimeError(
             f"{name}(...) is not implemented for {layout} layout: autograph's engine has dense tensors only"

@@ -69,14 +69,15 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     common = x1._raw.dtype if alike else dtypes.result_dtype(x1._raw, x2._raw)
     if dtypes.CATEGORY[common] != dtypes.FLOATING:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}")
-    x1, x2 = (x if x._raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2))
+    if not alike:
+        x1, x2 = (x if x._raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2))
     if x1._raw.shape != x2._raw.shape:
         shape = dims.broadcast(x1._raw.shape, x2._raw.shape)
         x2, x1 = broadcasting.expand(x2, shape), broadcasting.expand(x1, shape)
     d = dims.wrap_all(dim, x1.ndim)
     length1, length2 = _lengths((x1, x2), d, eps)
     unit2, unit1 = arithmetic.true_divide(x2, length2), arithmetic.true_divide(x1, length1)
-    return reductions.sum_dim(arithmetic.mul(unit1, unit2), reductions.wrapped_dims(dim, x1), False)
+    return reductions.sum_dim(arithmetic.mul(unit1, unit2), d or reductions.wrapped_dims(dim, x1))
 
 
 def _lengths(vectors: Iterable[Tensor], d: Any, eps: float) -> list[Tensor]:

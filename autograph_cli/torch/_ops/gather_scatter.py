@@ -198,9 +198,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     d = dims.wrap(dim, input._raw.ndim)
     rest = dims.broadcast(_without(input, d), _without(indices, d))
     n = input._raw.shape[d]
-    if readable(indices._raw) and (indices._raw < 0).any():
-        indices = make(kernels(indices._raw).xp.where(indices._raw < 0, indices._raw + n, indices._raw))
-    ours, theirs = ((*rest[:d], x._raw.shape[d], *rest[d + 1 :]) for x in (input, indices))
+    if readable(indices._raw):
+        below, xp = indices._raw < 0, kernels(indices._raw).xp
+        if xp.count_nonzero(below):
+            indices = make(xp.where(below, indices._raw + n, indices._raw))
+    ours, theirs = (*rest[:d], n, *rest[d + 1 :]), (*rest[:d], indices._raw.shape[d], *rest[d + 1 :])
     return indexing.gather_op(broadcasting.expand_op(input, ours), d, broadcasting.expand_op(indices, theirs))
 
 

@@ -161,8 +161,9 @@ def instance_norm(
 ) -> Tensor:
     """`batch_norm` of each sample by itself."""
     if use_input_stats:
-        check_spatial(input.size())
-    if not use_input_stats and (running_mean is None or running_var is None):
+        if math.prod(input._raw.shape[2:]) == 1:
+            check_spatial(input.size())
+    elif running_mean is None or running_var is None:
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     _both_or_none(running_mean, running_var)
     n, c = input._raw.shape[:2]
@@ -170,9 +171,9 @@ def instance_norm(
     mean: Any
     var: Any
     kind = (input if weight is None else weight)._raw.dtype
-    mean, var = (None if t is None else many(_cast(t.detach(), kind)) for t in (running_mean, running_var))
+    mean, var = [None if t is None else many(_cast(t.detach(), kind)) for t in (running_mean, running_var)]
     weight, bias = many(weight), many(bias)
-    rows = views.reshape(input.contiguous(), (1, n * c, *input._raw.shape[2:]))
+    rows = views.reshaped(operations.contiguous(input), (1, n * c, *input._raw.shape[2:]))
     out = _batch_norm_any(rows, mean, var, weight, bias, use_input_stats, momentum, eps)
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None:
@@ -185,4 +186,4 @@ def instance_norm(
             each = moved._raw.reshape(n, c)
             running._raw[...] = each.mean(0, np.result_type(each.dtype, np.float32)).astype(kind)
             bump(running)
-    return views.view(out, input.shape)
+    return views.view_op(out, input._raw.shape)

@@ -46,10 +46,10 @@ def kl_div(
             "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
             "same as 'batchmean' in the next major release."
         )
-    if input.dtype.category < dtypes.FLOATING or target.dtype.category < dtypes.FLOATING:
-        raise RuntimeError("kl_div: Integral inputs not supported.")
-    if dtypes.COMPLEX in (input.dtype.category, target.dtype.category):
-        raise RuntimeError("kl_div: Complex inputs not supported.")
+    kinds = dtypes.CATEGORY[input._raw.dtype], dtypes.CATEGORY[target._raw.dtype]
+    if kinds != (dtypes.FLOATING, dtypes.FLOATING):
+        what = "Integral" if min(kinds) < dtypes.FLOATING else "Complex"
+        raise RuntimeError(f"kl_div: {what} inputs not supported.")
     losses = _divergences(input, target, log_target)
     if reduction == "batchmean":
         total = reductions.sum(losses)

@@ -206,16 +206,18 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return mv_(input, other)
     if n == 1 and m == 2:
         return views.squeeze_in_place(_mm(views.unsqueeze_op(input, 0), other), 0)
-    input, other = _without_single_batch(input, other)
-    if _should_fold(input, other):
+    if n == m == 3:
+        input, other = _without_single_batch(input, other)
+        n, m = input._raw.ndim, other._raw.ndim
+    if (n > 2) != (m > 2) and _should_fold(input, other):
         return _folded(input, other)
     return _batched(input, other)
 
 
 def _without_single_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Of two batches, one of a single matrix that needs a gradient is taken as that matrix."""
+    """Of two batches of matrices, one of a single matrix that needs a gradient is taken as that matrix."""
     left, right = a._raw.shape, b._raw.shape
-    if len(left) == len(right) == 3 and (left[0] == 1) != (right[0] == 1):
+    if (left[0] == 1) != (right[0] == 1):
         if right[0] == 1 and b.requires_grad:
             return a, views.squeeze_dim(b, 0)
         if left[0] == 1 and a.requires_grad:
@@ -224,10 +226,9 @@ def _without_single_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _should_fold(a: Tensor, b: Tensor) -> bool:
-    """Whether a batch can be folded into the rows of one product without a copy (or must, for a gradient)."""
+    """Whether a batch can be folded into the rows of one product with a matrix or a vector without a copy (or must, for
+    a gradient)."""
     n, m = a._raw.ndim, b._raw.ndim
-    if (n > 2) == (m > 2):
-        return False
     big, small = (a, b) if n > m else (b, a)
     if small.requires_grad:
         return True

@@ -479,10 +479,10 @@ def _batch_norm_any(
     _both_or_none(running_mean, running_var)
     raw = input._raw
     channels = raw.shape[1] if raw.ndim > 1 else 0
-    _check_channels(channels, "running_mean", running_mean)
-    _check_channels(channels, "running_var", running_var)
-    _check_channels(channels, "weight", weight)
-    _check_channels(channels, "bias", bias)
+    parts = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
+    for name, part in parts.items():
+        if part is not None and part._raw.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {part._raw.size}")
     refuse("batch_norm", raw, "biuc")
     parameters_fit(input, weight, bias, running_mean, running_var)
     for t in (running_mean, running_var):
@@ -494,11 +494,6 @@ def _batch_norm_any(
         batch_norm_op, input, weight, bias, running_mean, running_var, training, momentum, float(eps)
     )[0]
     return found
-
-
-def _check_channels(channels: int, name: str, part: Tensor | None) -> None:
-    if part is not None and part._raw.size != channels:
-        raise RuntimeError(f"{name} should contain {channels} elements not {part._raw.size}")
 
 
 @kept

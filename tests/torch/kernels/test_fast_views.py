@@ -66,8 +66,21 @@ def test_views_are_those_of_numpy(name: str, call: tuple[Any, ...]) -> None:
     assert np.shares_memory(found, array) or not found.size
 
 
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("dim", [0, 1, 3])
+def test_what_is_unbound_are_the_views_of_numpy(name: str, dim: int) -> None:
+    array = ARRAYS[name]
+    found = fast.unbind(array, dim)
+    if array.ndim <= dim:
+        assert found is None
+        return
+    assert list(map(told, found)) == list(map(told, cpu.unbind(array, dim)))
+    assert [x.tobytes() for x in found] == [x.tobytes() for x in cpu.unbind(array, dim)]
+
+
 def test_what_is_usual_is_not_left_to_numpy() -> None:
     assert fast.slice(BASE, 1, 0, 2, 1) is not None
     assert fast.select(BASE, 1, 2) is not None
     assert fast.view(BASE, (6, 20)) is not None
+    assert fast.view(BASE, (2, 3, 4, 5)) is not None
     assert fast.expand(BASE[:, :1], (2, 3, 4, 5)) is not None

@@ -114,6 +114,16 @@ def test_a_turned_product_is_not_turned_again(rows, inner, columns):
     np.testing.assert_array_equal(cpu.matmul(a, b), expected)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 0, 1)])
+def test_products_of_columns_and_rows_lie_row_by_row(kind: str, order: tuple[int, ...]) -> None:
+    columns = numbers(kind, 3, 4, 1).transpose(np.argsort(order)).copy().transpose(order)
+    rows = np.swapaxes(columns, 1, 2)
+    found = cpu.matmul(columns, rows)
+    assert found.flags.c_contiguous and found.shape == (3, 4, 4)
+    np.testing.assert_array_equal(found, columns * rows)
+
+
 SUMS = [(5, 3, 4), (64, 16, 512), (128, 16, 512), (33, 128, 65), (64, 200, 300)]
 
 

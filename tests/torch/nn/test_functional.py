@@ -3,6 +3,7 @@ import json
 import pytest
 
 from autograph_cli import torch
+from autograph_cli.torch._core import delegates
 from tests.torch.nn.record_functional import CASES, EXPECTED, REFUSED, refusal
 from tests.torch.ops.record_expressions import observe
 from tests.torch.ops.test_expressions import assert_same
@@ -54,3 +55,10 @@ def test_masks_of_two_dtypes_are_warned_of_as_in_pytorch():
     attention = torch.nn.MultiheadAttention(4, 2, batch_first=True)
     with pytest.warns(UserWarning, match="Support for mismatched key_padding_mask and attn_mask is deprecated"):
         attention(x, x, x, key_padding_mask=torch.zeros(1, 3, dtype=torch.bool), attn_mask=mask)
+
+
+def test_a_pooling_called_by_name_is_looked_at_once(monkeypatch):
+    x, named = torch.ones(1, 4, 4), {"stride": 1, "padding": 0, "ceil_mode": True, "return_indices": False}
+    torch.nn.functional.max_pool2d(x, kernel_size=2, **named)
+    monkeypatch.setattr(delegates.ByIndices, "_taken", lambda *given: pytest.fail("looked at again"))
+    assert torch.nn.functional.max_pool2d(x, kernel_size=2, **named).shape == (1, 3, 3)
