@@ -11,6 +11,7 @@ cdef object strides_in(object raw):
     """`strides_of`, whose common case is an array without a stride of 0."""
     cdef int i
     cdef cnp.ndarray array
+    cdef object step
     if type_of(<PyObject *>raw) != ndarray:
         return strides_of(raw)
     array = <cnp.ndarray>raw
@@ -18,7 +19,7 @@ cdef object strides_in(object raw):
     for i in range(cnp.PyArray_NDIM(array)):
         if not cnp.PyArray_STRIDE(array, i):
             return strides_of(raw)
-        step = <Py_ssize_t>cnp.PyArray_STRIDE(array, i) // cnp.PyArray_ITEMSIZE(array)
+        step = cnp.PyArray_STRIDE(array, i) // cnp.PyArray_ITEMSIZE(array)
         Py_INCREF(step)
         PyTuple_SET_ITEM(found, i, step)
     return found

@@ -10,16 +10,39 @@ import numpy as np
 
 from .._arrays import Array
 from .._compiled import compiled
-from .half_precision import widened
+from .half_precision import NARROW, widened
 
 _fast: Any = compiled("_kernels.fast_rows")
 
 
 @functools.lru_cache(maxsize=64)
-def _way(shapes: tuple[Any, ...], axes: tuple[Any, ...], kept: tuple[int, ...]) -> Any:
-    """In which order `einsum` multiplies arrays of these shapes, which it takes long to find."""
+def _way(shapes: tuple[Any, ...], axes: tuple[tuple[int, ...], ...], kept: tuple[int, ...]) -> Any:
+    """How three arrays are multiplied, two at a time: which two come first, and for both products how the factors and
+    the result are turned and shaped; None where one has a dimension for itself that is summed, or is repeated."""
+    sizes = {d: n for shape, each in zip(shapes, axes, strict=True) for d, n in zip(each, shape, strict=True)}
+    shared = all(d in kept or sum(d in each for each in axes) > 1 for d in sizes)
+    if not shared or any(tuple(sizes[d] for d in each) != shape for shape, each in zip(shapes, axes, strict=True)):
+        return None
     given = [x for shape, each in zip(shapes, axes, strict=True) for x in (np.broadcast_to(0.0, shape), each)]
-    return np.einsum_path(*given, kept, optimize=True)[0]
+    first = np.einsum_path(*given, kept, optimize=True)[0][1]
+    i, j = first if len(first) == 2 else (0, 1)
+    k = 3 - i - j
+    one, between = _product(axes[i], axes[j], {*axes[k], *kept}, sizes)
+    two, end = _product(between, axes[k], {*kept}, sizes)
+    return (i, j, k), one, two, None if end == kept else tuple(map(end.index, kept))
+
+
+def _product(a: tuple[int, ...], b: tuple[int, ...], wanted: set[int], sizes: dict[int, int]) -> Any:
+    """A sum of products of arrays with these dimensions as one of matrices, and the dimensions that it has."""
+    batch = [d for d in a if d in b and d in wanted]
+    summed = [d for d in a if d in b and d not in wanted]
+    left, right = [d for d in a if d not in b], [d for d in b if d not in a]
+    turns = (tuple(map(a.index, (*batch, *left, *summed))), tuple(map(b.index, (*batch, *summed, *right))))
+    lead = tuple(sizes[d] for d in batch)
+    rows, inner, columns = (math.prod([sizes[d] for d in each]) for each in (left, summed, right))
+    shapes = (*lead, rows, inner), (*lead, inner, columns)
+    end = (*batch, *left, *right)
+    return (*turns, *shapes, tuple(sizes[d] for d in end)), end
 
 
 class Attention:
@@ -109,14 +132,18 @@ class Attention:
 
     def _trilinear(self, a: Array, b: Array, c: Any, expand1: Any, expand2: Any, expand3: Any, summed: Any) -> Any:
         """The product of three tensors, each with dimensions left out, summed over some."""
-        ndim = a.ndim + len(expand1)
-        axes = [[d for d in range(ndim) if d not in left] for left in (expand1, expand2, expand3)]
-        lengths = {d: n for x, dims in zip((a, b, c), axes, strict=True) for d, n in zip(dims, x.shape, strict=True)}
-        kept = [d for d in range(ndim) if d not in summed and d in lengths]
-        kind = a.dtype
-        if kind.kind == "V":  # bfloat16: NumPy has no products of it
-            a, b, c = (x.astype(self.xp.float32) for x in (a, b, c))
-        factors = (a, b, c)
-        way = _way(tuple([x.shape for x in factors]), tuple(map(tuple, axes)), tuple(kept))
-        given = [x for pair in zip(factors, axes, strict=True) for x in pair]
-        return self.xp.einsum(*given, kept, optimize=list(way)).astype(kind, copy=False)
+        ndim, kind = a.ndim + len(expand1), a.dtype
+        axes = tuple([tuple([d for d in range(ndim) if d not in left]) for left in (expand1, expand2, expand3)])
+        kept = tuple([d for d in range(ndim) if d not in summed and (d in axes[0] or d in axes[1] or d in axes[2])])
+        factors = [x.astype(self.xp.float32) if kind in NARROW else x for x in (a, b, c)]
+        way = _way((a.shape, b.shape, c.shape), axes, kept)
+        if way is None:
+            given = [x for pair in zip(factors, axes, strict=True) for x in pair]
+            return self.xp.einsum(*given, kept).astype(kind, copy=False)
+        (i, j, k), one, two, turn = way
+        found = self._multiplied(self._multiplied(factors[i], factors[j], *one), factors[k], *two)
+        found = found if turn is None else found.transpose(turn).copy()
+        return found.astype(kind, copy=False)
+
+    def _multiplied(self, a: Array, b: Array, turn: Any, turn_b: Any, shape: Any, shape_b: Any, end: Any) -> Any:
+        return self.xp.matmul(a.transpose(turn).reshape(shape), b.transpose(turn_b).reshape(shape_b)).reshape(end)

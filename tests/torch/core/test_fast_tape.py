@@ -123,3 +123,13 @@ def test_it_keeps_nothing() -> None:
         _turn(x, w, y)
     gc.collect()
     assert sys.getallocatedblocks() - before < 100
+
+
+def test_strides_that_nodes_keep_are_their_own():
+    wide = [torch.ones(n, n + 7, requires_grad=True) for n in range(300, 340)]
+    nodes = [(torch.ones(2, len(w)) @ w).grad_fn for w in wide]
+    gc.collect()
+    others = [n + 1000 for n in range(4000)]
+    assert [node._saved_mat2_sym_sizes for node in nodes] == [(n, n + 7) for n in range(300, 340)]
+    assert [node._saved_mat2_sym_strides for node in nodes] == [(n + 7, 1) for n in range(300, 340)]
+    assert others == [*range(1000, 5000)]

@@ -124,6 +124,32 @@ def test_products_of_columns_and_rows_lie_row_by_row(kind: str, order: tuple[int
     np.testing.assert_array_equal(found, columns * rows)
 
 
+# The shapes of three factors, the dimensions that each lacks, and those that are summed.
+THREE = [
+    ((3, 4), (6, 4, 5), (3, 5), ((1, 3), (0,), (1, 2)), (2, 3)),
+    ((3, 6), (6, 4, 5), (3, 5), ((2, 3), (0,), (1, 2)), (1, 3)),
+    ((3, 4), (3, 6), (3, 5), ((1, 3), (2, 3), (1, 2)), (0,)),
+    ((0, 4), (6, 4, 5), (0, 5), ((1, 3), (0,), (1, 2)), (2, 3)),
+    ((3, 4), (6, 4, 1), (3, 5), ((1, 3), (0,), (1, 2)), (2, 3)),
+    ((3, 4), (6,), (5,), ((1, 3), (0, 2, 3), (0, 1, 2)), (2, 3)),
+]
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64", "int64"])
+@pytest.mark.parametrize("a, b, c, without, summed", THREE)
+def test_three_tensors_are_multiplied_two_at_a_time(
+    a: Any, b: Any, c: Any, without: Any, summed: Any, kind: str
+) -> None:
+    factors = [np.round(numbers("float64", *shape, seed=i) * 3).astype(kind) for i, shape in enumerate((a, b, c))]
+    found = cpu._trilinear(*factors, *without, summed)
+    axes = [[d for d in range(4) if d not in each] for each in without]
+    given = [x for pair in zip(factors, axes, strict=True) for x in pair]
+    wanted = np.einsum(*given, [d for d in range(4) if d not in summed], dtype="float64", casting="unsafe")
+    np.testing.assert_allclose(found, wanted, rtol=1e-3 if kind == "float16" else 0)
+    assert found.dtype == kind
+    assert found.strides == np.empty(found.shape, kind).strides or found.flags.c_contiguous
+
+
 SUMS = [(5, 3, 4), (64, 16, 512), (128, 16, 512), (33, 128, 65), (64, 200, 300)]
 
 
