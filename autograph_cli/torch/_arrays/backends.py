@@ -160,6 +160,8 @@ def backend_of(raw: Array) -> Backend:
 
 def device_of(raw: Array) -> device:
     """The device that a raw array is on."""
+    if raw.__class__ is np.ndarray:
+        return CPU
     return backend_of(raw).device(memory_of(raw))
 
 

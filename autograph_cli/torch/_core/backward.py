@@ -104,9 +104,9 @@ def grad(
     roots, targets = sequence(outputs), sequence(inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    wrong = next((x for x in targets if not isinstance(x, (Tensor, GradientEdge))), None)
-    if wrong is not None:
-        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(wrong).__name__}")
+    for x in targets:
+        if not isinstance(x, (Tensor, GradientEdge)):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
     if is_grads_batched:
         return _grad_batched(
             roots,

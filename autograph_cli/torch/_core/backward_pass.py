@@ -49,7 +49,7 @@ def run(call: BackwardCall, grads: list[Tensor]) -> list[Tensor | None]:
         observer.begins(call)
     try:
         edges = [edge for edge in map(root_edge, call.roots) if edge is not None]
-        call.found = Pass(call, any(isinstance(g, Wrapped) for g in grads)).run(edges, grads)
+        call.found = Pass(call, bool([g for g in grads if isinstance(g, Wrapped)])).run(edges, grads)
         return call.found
     finally:
         if observer is not None:
@@ -160,7 +160,7 @@ class Pass:
         plain = not (self.recorded or thread_state.anomaly or _all_by_operations())
         # Whether nodes without hooks run in the straight way.
         quick = (
-            not thread_state.anomaly if self.recorded else plain and not any(g.__class__ in _ASKING for g in self.given)
+            not thread_state.anomaly if self.recorded else plain and _ASKING.isdisjoint([g.__class__ for g in self.given])
         )
         walk(self, order, operations if self.recorded else self.kernels, plain, quick)
 

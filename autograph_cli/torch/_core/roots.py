@@ -82,9 +82,9 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
             f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
             f"{Size(shape)}."
         )
-    if g.device != device_of_like(like):
-        expected = device_of_like(like)
-        raise RuntimeError(f"invalid gradient at index {i} - expected device {expected} but got {g.device}")
+    given, expected = g.device, device_of_like(like)
+    if given is not expected and given != expected:
+        raise RuntimeError(f"invalid gradient at index {i} - expected device {expected} but got {given}")
     if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
         raise RuntimeError(
             f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
