@@ -58,7 +58,7 @@ def _alpha(alpha: Any, b: Array) -> Any:
 
 @functools.lru_cache(maxsize=512, typed=True)
 def _held(x: Any, dtype: Any) -> Any:
-    """`held`; not kept for 0, which equals another one."""
+    """`held`; not kept for 0.0, which equals another one."""
     check_held(x, dtype)
     return cast_number(x, dtype)
 
@@ -174,7 +174,8 @@ class Pointwise:
 
     def held(self, x: Any, like: Any) -> Any:
         """A Python number in the dtype of an array; RuntimeError where that cannot hold it."""
-        return _held(x, like.dtype) if x and x.__class__ in _REAL_NUMBERS else _held.__wrapped__(x, like.dtype)
+        kept = x.__class__ in _REAL_NUMBERS and (x or x.__class__ is int)
+        return _held(x, like.dtype) if kept else _held.__wrapped__(x, like.dtype)
 
     def div(self, a: Array, b: Array) -> Any:
         if a.dtype.kind in "biu":

@@ -13,6 +13,7 @@ from .._core.autocast import autocasts
 from .._core.dtype_checks import refuse, same_scalar
 from .._core.dtypes import cpp_name
 from .._core.errors import refused
+from .._core.inplace import run_inplace
 from .._core.operation import operation, operations
 from .._core.registry import composite, functions
 from .._core.tensor import Tensor
@@ -256,14 +257,15 @@ def _smoothed(
     sharp = _nll_any(scores, target, weight, code, ignore_index)
     weighted = scores if weight is None else arithmetic.mul(scores, _weight_beside(weight, scores, d))
     ignored = target == ignore_index
-    even = operations.neg(reductions.sum(weighted, (d,))).masked_fill_(ignored, 0.0)
+    even = operations.neg(reductions.sum_dim(weighted, (d,)))
+    run_inplace(operations.masked_fill_Scalar.op, (even, ignored, 0.0))
     if code == SUM:
-        even = reductions.sum(even)
+        even = reductions.sum_all(even)
     elif code == MEAN and weight is None:
-        even = arithmetic.true_divide(reductions.sum(even), reductions.sum(~ignored))
+        even = arithmetic.true_divide(reductions.sum_all(even), reductions.sum_all(~ignored))
     elif code == MEAN and weight is not None:
         kept = weight.gather(0, target.masked_select(~ignored).flatten())
-        even = arithmetic.true_divide(reductions.sum(even), reductions.sum(kept))
+        even = arithmetic.true_divide(reductions.sum_all(even), reductions.sum_all(kept))
     classes = scores._raw.shape[d]
     return operations.mul_Scalar(sharp, 1 - smoothing) + operations.mul_Scalar(even, smoothing / classes)
 
