@@ -20,6 +20,10 @@ def is_ours(cls: type) -> bool:
     return module.startswith(_HOUSE) or module.partition(".")[0] in ("torch", "torchvision", "safetensors", "functorch")
 
 
+_CHANGEABLE = 1 << 9
+"""The flag of classes that Python made: those of compiled modules keep their names."""
+
+
 class PublicNames:
     """Lets classes and public modules carry the names under which a script imports them, and takes them back."""
 
@@ -40,7 +44,7 @@ class PublicNames:
         """Rename a module, unless it is private, and the classes that it defines."""
         own = module.__spec__.name if module.__spec__ else module.__name__
         for cls in list(vars(module).values()):
-            if isinstance(cls, type) and cls.__module__ == own:
+            if isinstance(cls, type) and cls.__module__ == own and cls.__flags__ & _CHANGEABLE:
                 self._taken[cls] = own
                 cls.__module__ = _home(cls).removeprefix(_HOUSE)
         if "._" not in own:

@@ -131,7 +131,7 @@ def bound(op: Operation, kernels: Any, wide: bool = False) -> Callable[..., Any]
     return _or_whole(kernels.whole.get(op.kernel), arranged(op.memory_format, kernel))
 
 
-_fast: Any = compiled("_core.fast_checks")
+_fast: Any = compiled("_core.fast_kernels")
 
 
 def _or_whole(whole: Callable[..., Any] | None, kernel: Callable[..., Any]) -> Callable[..., Any]:

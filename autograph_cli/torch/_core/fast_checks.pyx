@@ -1,8 +1,6 @@
 # cython: language_level=3, binding=False
-"""Arguments that are as they mostly are: the types of a call before (`arg_check.py`), dimensions and sizes (`dims.py`); and kernels
-that look for themselves whether they are (`device_dispatch.py`)."""
+"""Arguments that are as they mostly are: the types of a call before (`arg_check.py`), dimensions and sizes (`dims.py`)."""
 
-cimport numpy as cnp
 from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
@@ -13,9 +11,6 @@ cdef extern from "Python.h":
     bint PyLong_CheckExact(object o)
     bint PyTuple_CheckExact(object o)
     PyObject *PyDict_GetItemWithError(object d, object key) except? NULL
-
-
-cnp.import_array()
 
 
 cdef inline object type_in_key(object x):
@@ -90,43 +85,3 @@ def reading_sizes(other):
         return given
 
     return sizes
-
-
-def either(first, other):
-    """What `first` gives, or `other` where that is None."""
-
-    def run(*args):
-        found = first(*args)
-        return other(*args) if found is None else found
-
-    return run
-
-
-cdef inline bint in_rows(object raw) noexcept:
-    """Whether this array lies row by row, with no dimension of size 1, whose stride may be any."""
-    cdef int d
-    if not cnp.PyArray_CheckExact(raw) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>raw):
-        return False
-    for d in range(cnp.PyArray_NDIM(<cnp.ndarray>raw)):
-        if cnp.PyArray_DIM(<cnp.ndarray>raw, d) == 1:
-            return False
-    return True
-
-
-def by_rows(kernel, laid):
-    """A kernel whose results are `laid` where they do not lie row by row; it is given a number for an array of one."""
-
-    def run(first, *rest):
-        if cnp.PyArray_CheckExact(first) and not cnp.PyArray_NDIM(<cnp.ndarray>first):
-            first = first[()]
-        raw = kernel(first, *rest)
-        if in_rows(raw) or cnp.PyArray_CheckScalar(raw):
-            return raw
-        if PyTuple_CheckExact(raw):
-            for each in <tuple>raw:
-                if not in_rows(each):
-                    return laid(raw)
-            return raw
-        return laid(raw)
-
-    return run

@@ -20,6 +20,7 @@ cdef class Forward:
     """
 
     cdef object op, node, kernel, wide, defaults, usual, ufunc
+    cdef Kernel looking, wide_looking
     cdef int count, tensors, inputs, saved
     cdef int at[MOST]
     cdef bint optional[MOST]
@@ -36,6 +37,8 @@ cdef class Forward:
     def __init__(self, op, kernel, tensors, inputs, saving):
         self.op, self.node, self.kernel = op, op.node if inputs else None, kernel
         self.wide = op.wide_kernel if kernel is op.kernel_function and tensors[0][0] == 0 else kernel
+        self.looking = kernel if isinstance(kernel, Kernel) else None
+        self.wide_looking = self.wide if isinstance(self.wide, Kernel) else None
         self.defaults = tuple([p.default for p in op.schema.parameters[2:]])
         self.count, self.tensors, self.inputs, self.saved = len(op.schema.parameters), len(tensors), len(inputs), len(saving)
         self.sign = ord(op.sign) if op.sign else 0
@@ -151,6 +154,7 @@ cdef class Forward:
         """What the kernel makes of the arrays."""
         cdef int i
         cdef PyObject *first
+        cdef Kernel looking
         cdef bint signed = self.sign != 0
         for i in range(2, self.count):
             signed = signed and x.given[i] == PyTuple_GET_ITEM(<tuple>self.defaults, i - 2)
@@ -163,7 +167,11 @@ cdef class Forward:
                     return PyNumber_Multiply(<object>x.raws[0], <object>x.raws[1])
                 return PyNumber_Add(<object>x.raws[0], <object>x.raws[1])
             first = dtype_of(x.raws[0])
-            kernel = self.wide if first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64 else self.kernel
+            kernel, looking = self.kernel, self.looking
+            if first == <PyObject *>DTYPE32 or first == <PyObject *>DTYPE64:
+                kernel, looking = self.wide, self.wide_looking
+            if looking is not None:
+                return looking.of(x.raws, self.count)
             return PyObject_Vectorcall(<PyObject *>kernel, x.raws, self.count, NULL)
         except Exception:
             explain(self.op, self.arguments(x), tuple([<object>x.raws[self.at[i]] for i in range(self.tensors)]))

@@ -17,6 +17,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 
+from autograph_cli.torch._core.fast_kernels cimport Kernel
+
 # What is imported below, as variables of C.
 cdef object AccumulateGrad, CATEGORY, FLOATING, INFERENCE, LEAF, MULTIPLE, NO_GRAD, Node, SavedList, SavedResult, Tensor
 cdef object TensorMeta
@@ -73,6 +75,9 @@ cdef extern from *:
     static inline PyObject *type_of(PyObject *o) { return (PyObject *)Py_TYPE(o); }
     static inline PyObject *next_of(PyObject *iterator) { return Py_TYPE(iterator)->tp_iternext(iterator); }
     #define items_of(tuple) (&PyTuple_GET_ITEM(tuple, 0))
+    static inline int is_kind_of(PyObject *type, PyObject *base) {
+        return PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)base);
+    }
     """
     Py_ssize_t slot_place(object descriptor)
     PyObject *SLOT(PyObject *o, Py_ssize_t place)
@@ -89,6 +94,7 @@ cdef extern from *:
         const char *ml_doc
     int METH_FASTCALL
     object PyCFunction_New(PyMethodDef *definition, object self)
+    bint is_kind_of(PyObject *type, PyObject *base)
     Py_ssize_t Py_REFCNT(PyObject *o)
     bint PyTuple_CheckExact(PyObject *o)
     PyObject *PyWeakref_GetObject(PyObject *reference)
@@ -149,10 +155,10 @@ cdef bint is_tensor(PyObject *x):
     if type_of(x) == <PyObject *>Tensor:
         return True
     cdef object cls = <object>type_of(x)
+    if not is_kind_of(<PyObject *>cls, <PyObject *>Tensor):
+        return False
     if cls in seen_as_tensors:
         return True
-    if not issubclass(cls, Tensor):
-        return False
     if all(inspect.getattr_static(cls, name) is vars(Tensor)[name] for name in ("_raw", "_edge", "_counter", "_meta")):
         seen_as_tensors.add(cls)
         return True

@@ -17,7 +17,7 @@ from .._arrays.storages import strided
 from .._compiled import compiled
 from .dtypes import CATEGORY, FLOATING
 
-_fast: Any = compiled("_core.fast_checks")
+_fast: Any = compiled("_core.fast_kernels")
 
 
 def in_float32(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,26 +37,17 @@ def arranged(memory_format: str | Callable[..., Any], kernel: Callable[..., Any]
     """A kernel whose result is laid out as PyTorch's does, in memory of its own."""
     if not memory_format:
         return kernel
-    if memory_format == "contiguous":
-        if _fast:
-            quick: Callable[..., Any] = _fast.by_rows(kernel, contiguous)
-            return quick
+    lay = _LAYS.get(memory_format, memory_format)
 
-        def by_rows(first: Any, *rest: Any) -> Any:
-            raw = kernel(first[()] if first.__class__ is np.ndarray and not first.ndim else first, *rest)
-            if raw.__class__ is np.ndarray and raw.flags.c_contiguous and 1 not in raw.shape:
-                return raw
-            return raw if isinstance(raw, np.generic) else contiguous(raw)
+    def run(first: Any, *rest: Any) -> Any:
+        given = first if memory_format == "channels_last" else _number(first)
+        return lay(kernel(given, *rest), first, *rest)
 
-        return by_rows
-    if memory_format == "preserve":
-        return lambda first, *rest: _like(kernel(_number(first), *rest), first)
-    if memory_format == "channels_last":
-        return lambda first, *rest: channels_last(kernel(first, *rest), first)
-    if memory_format == "own":
-        return lambda first, *rest: kernel(_number(first), *rest)
-    lay: Any = memory_format
-    return lambda first, *rest: lay(kernel(_number(first), *rest), first, *rest)
+    if not _fast:
+        return run
+    layout = "images" if memory_format in (joined, stacked) else memory_format
+    quick: Callable[..., Any] = _fast.arranged(kernel, run, lay, layout)
+    return quick
 
 
 def _number(raw: Array) -> Any:
@@ -340,3 +331,12 @@ def _swaps(shape: tuple[int, ...], operands: Sequence[tuple[int, ...]], fast: in
         if shape[fast] > shape[slow]:
             return True
     return None
+
+
+_LAYS: dict[Any, Any] = {
+    "own": lambda raw, *_: raw,
+    "contiguous": lambda raw, *_: contiguous(raw),
+    "preserve": lambda raw, first, *_: _like(raw, first),
+    "channels_last": lambda raw, first, *_: channels_last(raw, first),
+}
+"""Functions of a result and what it was made of, by their names in the records of operations."""
