@@ -110,9 +110,11 @@ class Kernels(
         return bool(total != total)
 
 
-_WITH_WHOLE = ("fast_convolution", "fast_padding", "fast_pooling", "fast_rows", "fast_views")
+_WITH_WHOLE = ("convolution", "joining", "padding", "pooling", "products", "rows", "views")
 cpu = Kernels(np)
 cpu.rules = compiled("_kernels.fast_optimizers")
 cpu.whole = {
-    name: run for module in _WITH_WHOLE for name, run in getattr(compiled(f"_kernels.{module}"), "WHOLE", {}).items()
+    name: run
+    for module in _WITH_WHOLE
+    for name, run in getattr(compiled(f"_kernels.fast_{module}"), "WHOLE", {}).items()
 }

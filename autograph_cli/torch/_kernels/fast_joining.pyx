@@ -125,9 +125,73 @@ def parts(array, Count size, int dim):
     return found
 
 
+cdef int around(object array, object dims, Count *before, Count *n, Count *run) except -2:
+    """The one dimension of `dims`, and the numbers of (before, n, run) around it; -1 where it is not simple."""
+    cdef cnp.ndarray a
+    cdef int dim
+    if not isinstance(dims, tuple) or len(<tuple>dims) != 1 or not in_one_piece(array):
+        return -1
+    a, dim = array, (<tuple>dims)[0]
+    if not 0 <= dim < cnp.PyArray_NDIM(a) or not cnp.PyArray_SIZE(a):
+        return -1
+    n[0], before[0] = cnp.PyArray_DIM(a, dim), product(cnp.PyArray_DIMS(a), 0, dim)
+    run[0] = cnp.PyArray_NBYTES(a) // (before[0] * n[0])
+    return dim
+
+
+def roll(a, shifts, dims):
+    """The elements moved on along one dimension, those from the end in front; None where it is not simple."""
+    cdef Count before, n, run, by
+    if around(a, dims, &before, &n, &run) < 0:
+        return None
+    shift = shifts[0]
+    by = shift % n * run  # of Python's integers, which are not too large
+    cdef cnp.ndarray out = empty_like(a, cnp.PyArray_NDIM(<cnp.ndarray>a), cnp.PyArray_DIMS(<cnp.ndarray>a))
+    cdef Count whole = n * run
+    cdef char *source = <char *>cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef char *to = <char *>cnp.PyArray_DATA(out)
+    move(to, whole, source + whole - by, whole, by, before)
+    move(to + by, whole, source, whole, whole - by, before)
+    return out
+
+
 ctypedef fused Word:
     cnp.uint32_t
     cnp.uint64_t
+
+
+cdef void turn(const Word *a, Word *to, Count n, Count times) noexcept nogil:
+    """Rows of `n` elements, each from its end on."""
+    cdef Count i, j
+    for i in range(times):
+        for j in range(n):
+            to[j] = a[n - 1 - j]
+        a, to = a + n, to + n
+
+
+def flip(a, dims):
+    """The elements in reverse along one dimension; None where it is not simple."""
+    cdef Count before, n, run, i
+    if around(a, dims, &before, &n, &run) < 0:
+        return None
+    cdef Count item = cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)
+    if run == item and item != 4 and item != 8:
+        return None
+    cdef cnp.ndarray out = empty_like(a, cnp.PyArray_NDIM(<cnp.ndarray>a), cnp.PyArray_DIMS(<cnp.ndarray>a))
+    cdef char *source = <char *>cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef char *to = <char *>cnp.PyArray_DATA(out)
+    if run == 4:
+        turn(<cnp.uint32_t *>source, <cnp.uint32_t *>to, n, before)
+    elif run == 8:
+        turn(<cnp.uint64_t *>source, <cnp.uint64_t *>to, n, before)
+    else:
+        for i in range(before):
+            move(to + (n - 1) * run, -run, source, run, run, n)
+            source, to = source + n * run, to + n * run
+    return out
+
+
+WHOLE = {"flip": flip, "roll": roll}
 
 
 cdef void lay(Word kind, const char *a, Word *to, cnp.npy_intp *size, cnp.npy_intp *step, int ndim) noexcept nogil:

@@ -11,6 +11,20 @@ from . import lapack
 
 cnp.import_array()
 
+cdef extern from *:
+    """
+    #include "numpy/ndarrayobject.h"
+    /* The inner product of two vectors, as numpy.dot has it. */
+    static void inner(PyArrayObject *a, PyArrayObject *b, void *out) {
+        PyDataType_GetArrFuncs(PyArray_DESCR(a))->dotfunc(
+            PyArray_DATA(a), PyArray_STRIDE(a, 0), PyArray_DATA(b), PyArray_STRIDE(b, 0), out, PyArray_DIM(a, 0), a);
+    }
+    """
+    void inner(cnp.ndarray a, cnp.ndarray b, void *out)
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_Scalar(void *data, cnp.dtype kind, object base)
+
 ctypedef void (*Narrow)(
     int, int, int, int64_t, int64_t, int64_t, float, const void *, int64_t, const void *, int64_t, float, void *, int64_t
 ) noexcept nogil
@@ -275,3 +289,25 @@ cdef void add_row(real *table, real *row, Count rows, Count columns) noexcept no
     for i in range(rows):
         for j in range(columns):
             table[i * columns + j] += row[j]
+
+
+cdef inline bint is_vector(object a, int kind) noexcept:
+    """Whether this is a vector of `kind` whose elements lie one after the other."""
+    if not cnp.PyArray_CheckExact(a) or cnp.PyArray_NDIM(<cnp.ndarray>a) != 1 or cnp.PyArray_TYPE(<cnp.ndarray>a) != kind:
+        return False
+    return cnp.PyArray_ISBEHAVED_RO(<cnp.ndarray>a) and cnp.PyArray_STRIDE(<cnp.ndarray>a, 0) == cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)
+
+
+def dot(a, b):
+    """The inner product of two vectors; None of what has to be looked at."""
+    cdef int kind = cnp.PyArray_TYPE(<cnp.ndarray>a) if cnp.PyArray_CheckExact(a) else -1
+    cdef double found = 0  # or a float in its place
+    if kind != cnp.NPY_FLOAT and kind != cnp.NPY_DOUBLE or not is_vector(a, kind) or not is_vector(b, kind):
+        return None
+    if cnp.PyArray_DIM(<cnp.ndarray>a, 0) != cnp.PyArray_DIM(<cnp.ndarray>b, 0):
+        return None
+    inner(<cnp.ndarray>a, <cnp.ndarray>b, &found)
+    return PyArray_Scalar(&found, <cnp.dtype>cnp.PyArray_DESCR(<cnp.ndarray>a), None)
+
+
+WHOLE = {"dot": dot}

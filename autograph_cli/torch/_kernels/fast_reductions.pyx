@@ -230,10 +230,10 @@ cdef Pairs LESS32 = pairs_of(np.minimum, cnp.NPY_FLOAT), LESS64 = pairs_of(np.mi
 
 
 def extreme(a, dims, bint keepdim, bint largest):
-    """`maximum.reduce`, or `minimum.reduce`, of columns: NumPy's own loop, row by row."""
+    """`maximum.reduce`, or `minimum.reduce`: NumPy's own loop, along each row or of columns row by row."""
     cdef int kind = kind_of(a)
     cdef Count before, n, behind, i, j, row
-    if kind < 0 or not around(a, dims, &before, &n, &behind) or behind < 2 or not 0 < before * n * behind <= MOST:
+    if kind < 0 or not around(a, dims, &before, &n, &behind) or not 0 < before * n * behind <= MOST:
         return None
     cdef Pairs pairs
     if kind == cnp.NPY_FLOAT:
@@ -249,12 +249,14 @@ def extreme(a, dims, bint keepdim, bint largest):
     cdef char *source = <char *>cnp.PyArray_DATA(<cnp.ndarray>a)
     cdef char *to = <char *>cnp.PyArray_DATA(out)
     row = behind * size
+    if behind == 1:
+        many, steps[0], steps[2] = n - 1, 0, 0
     with nogil:
         for i in range(before):
             memcpy(to, source, row)
-            for j in range(1, n):
+            for j in range(1, n if behind > 1 or n == 1 else 2):
                 args[0], args[1], args[2] = to, source + j * row, to
                 pairs(args, &many, steps, NULL)
             source += n * row
             to += row
-    return out
+    return out if cnp.PyArray_NDIM(out) else out[()]

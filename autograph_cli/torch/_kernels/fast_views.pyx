@@ -135,4 +135,28 @@ def expand(a, size):
     return window(<cnp.ndarray>a, ndim, shape, strides, 0)
 
 
-WHOLE = {"slice": slice, "select": select, "unbind": unbind, "view": view, "expand": expand}
+def diagonal(a, Count offset, int dim1, int dim2):
+    """The diagonals of the matrices in two dimensions, which become the last one."""
+    cdef int d, ndim, left = 0
+    cdef Count size
+    cdef cnp.npy_intp[MOST] shape
+    cdef cnp.npy_intp[MOST] strides
+    if not is_plain(a):
+        return None
+    ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
+    if not 0 <= dim1 < ndim or not 0 <= dim2 < ndim or dim1 == dim2:
+        return None
+    cdef Count rows = cnp.PyArray_DIM(<cnp.ndarray>a, dim1), columns = cnp.PyArray_DIM(<cnp.ndarray>a, dim2)
+    cdef Count down = cnp.PyArray_STRIDE(<cnp.ndarray>a, dim1), across = cnp.PyArray_STRIDE(<cnp.ndarray>a, dim2)
+    size = min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns)
+    if size < 1:
+        return None
+    for d in range(ndim):
+        if d != dim1 and d != dim2:
+            shape[left], strides[left] = cnp.PyArray_DIM(<cnp.ndarray>a, d), cnp.PyArray_STRIDE(<cnp.ndarray>a, d)
+            left += 1
+    shape[left], strides[left] = size, down + across
+    return window(<cnp.ndarray>a, left + 1, shape, strides, offset * across if offset >= 0 else -offset * down)
+
+
+WHOLE = {"slice": slice, "select": select, "unbind": unbind, "view": view, "expand": expand, "diagonal": diagonal}

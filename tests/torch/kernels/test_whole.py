@@ -110,6 +110,25 @@ def padded_gradients(make: Made) -> Iterator[tuple[Any, ...]]:
             yield make(*whole), a, pad
 
 
+def turns(make: Made) -> Iterator[tuple[Any, ...]]:
+    yield from ((make(*shape), (dim,)) for shape in [*SHAPES, (9,)] for dim in range(len(shape)))
+    others = [numbers("float32", 3, 4).astype(kind) for kind in ("int64", "float16", "complex128", "?")]
+    yield from ((a, (d,)) for a in others for d in (0, 1))
+    yield make(3, 4), (0, 1)
+    yield spread_out(make(3, 4)), (0,)
+
+
+def moves(make: Made) -> Iterator[tuple[Any, ...]]:
+    for a, dims in turns(make):
+        yield from ((a, (by, 2)[: len(dims)], dims) for by in (0, 1, -1, 12345678901234567890))
+
+
+def vectors(make: Made) -> Iterator[tuple[Any, ...]]:
+    for n in (1, 2, 4, 33, 20000):
+        a, b = make(n), make(n)[::-1].copy()
+        yield from ((a, b), (b, a), (a, a), (spread_out(a), b), (a, b[::-1]), (np.broadcast_to(a[:1], (n,)), b))
+
+
 CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "softmax": each_dim,
     "log_softmax": each_dim,
@@ -125,11 +144,16 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "convolution": convolutions,
     **{f"{name}_pad{n}d": pads for name in ("reflection", "replication") for n in (1, 2)},
     **{f"{name}_pad{n}d_backward": padded_gradients for name in ("reflection", "replication") for n in (1, 2)},
+    "flip": turns,
+    "roll": moves,
+    "dot": vectors,
     "constant_pad_nd": lambda make: ((*call, value) for call in pads(make) for value in (0, 1.5, -3, float("inf"))),
 }
-MAY_BE_LEFT = {"convolution", "logsumexp", *(name for name in CALLS if "_pad" in name)}
+MAY_BE_LEFT = {"convolution", "logsumexp", "flip", "roll", "dot", *(name for name in CALLS if "_pad" in name)}
 """Kernels that leave some of these calls to their steps."""
-VIEWS = {"slice", "select", "view", "expand"}
+ANY_KIND = {"flip", "roll"}
+"""Kernels that move elements of any kind."""
+VIEWS = {"slice", "select", "view", "expand", "diagonal"}
 """Those that look at no elements (see test_fast_views.py)."""
 
 
@@ -169,8 +193,11 @@ def test_it_gives_what_the_steps_give(monkeypatch: Any, name: str, kind: str, fi
 def test_it_leaves_other_arguments_to_the_steps(name: str) -> None:
     args = next(CALLS[name](lambda *shape: numbers("float32", *shape)))
     first, rest = args[0], args[1:]
-    for other in (first.astype("float16"), first.astype("int64"), first.astype(">f4"), np.float32(1), None, [1.0]):
+    kinds = () if name in ANY_KIND else ("float16", "int64", ">f4")
+    for other in (*map(first.astype, kinds), np.float32(1), None, [1.0]):
         assert cpu.whole[name](other, *rest) is None
+    if name in ANY_KIND:
+        return
     if first.ndim > 3 and name != "_scaled_dot_product_flash_attention_for_cpu":
         turned = np.moveaxis(np.ones((2, 6, 6, 2), "float32"), -1, 1)
         assert cpu.whole[name](turned, *rest) is None
