@@ -72,6 +72,10 @@ cdef extern from *:
         Py_XDECREF(old);
     }
     static inline PyObject *new_of(PyObject *type) { return ((PyTypeObject *)type)->tp_alloc((PyTypeObject *)type, 0); }
+    /* `object.__new__(type)`; `nothing` is an empty tuple. */
+    static inline PyObject *object_of(PyObject *type, PyObject *nothing) {
+        return PyBaseObject_Type.tp_new((PyTypeObject *)type, nothing, NULL);
+    }
     static inline PyObject *type_of(PyObject *o) { return (PyObject *)Py_TYPE(o); }
     static inline PyObject *next_of(PyObject *iterator) { return Py_TYPE(iterator)->tp_iternext(iterator); }
     #define items_of(tuple) (&PyTuple_GET_ITEM(tuple, 0))
@@ -83,6 +87,7 @@ cdef extern from *:
     PyObject *SLOT(PyObject *o, Py_ssize_t place)
     void put_slot(PyObject *o, Py_ssize_t place, PyObject *value)
     object new_of(PyObject *type)
+    object object_of(PyObject *type, object nothing)
     PyObject *type_of(PyObject *o)
     object next_of(object iterator)
     PyObject **items_of(object tuple)
@@ -101,6 +106,7 @@ cdef extern from *:
     object PyWeakref_NewRef(object o, PyObject *callback)
     object PyObject_Vectorcall(PyObject *callable, PyObject **args, size_t count, PyObject *names)
     PyObject *PyList_GET_ITEM(PyObject *o, Py_ssize_t i)
+    bint PyList_CheckExact(PyObject *o)
     long PyLong_AsLong(PyObject *o) except? -1
     bint PyLong_CheckExact(PyObject *o)
     bint PyFloat_CheckExact(PyObject *o)
@@ -136,7 +142,7 @@ cdef Py_ssize_t SLICES_DTYPE = place(CopySlices, "dtype"), SLICES_PATH = place(C
 cdef Py_ssize_t SLICES_VIEW = place(CopySlices, "view"), DISORDERED = place(type(process_state), "disordered")
 cdef Py_ssize_t VIEW_VERSION = place(View, "version"), VIEW_CREATION = place(View, "creation")
 
-cdef object ZERO = 0, EMPTY = (), NO_REASON = "", NEVER = -1, NO_BITS = (False, False), YES = True
+cdef object ZERO = 0, EMPTY = (), NO_REASON = "", NEVER = -1, NO_BITS = (False, False), YES = True, NO = False
 cdef PyObject *ndarray = <PyObject *>cnp.ndarray
 cdef object FLOAT32 = np.float32, FLOAT64 = np.float64
 cdef object DTYPE32 = np.dtype(np.float32), DTYPE64 = np.dtype(np.float64)
@@ -261,4 +267,5 @@ cdef object like_of(PyObject *raw, PyObject *edge):
 include "fast_forward.pxi"
 include "fast_changes.pxi"
 include "fast_formulas.pxi"
+include "fast_custom.pxi"
 include "fast_walk.pxi"

@@ -102,6 +102,8 @@ cdef object gradients(run, object node, Facts facts, object f, object g, tuple e
     targets = <tuple>SLOT(<PyObject *>node, EDGES)
     if facts is not None:
         grads = facts.gradients(node, f, g, edges, recorded, sums)
+    elif CUSTOM != NULL and is_kind_of(type_of(<PyObject *>node), CUSTOM):
+        grads = gradients_of_custom(node, f, g, recorded)
     else:
         compute = node._run_recorded if recorded else node._run_raw
         grads = compute(f, g) if edges is targets else compute(f, g, edges)

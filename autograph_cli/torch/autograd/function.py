@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._arrays.lazy import resolved
+from .._compiled import compiled
 from .._core import dtypes
 from .._core.device_dispatch import filled
 from .._core.gradients import output_meta_at
@@ -23,6 +24,8 @@ from .function_once import once_differentiable as once_differentiable
 from .function_outputs import among, finish, tensors_of, wants_grad
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "once_differentiable"]
+
+_fast: Any = compiled("_core.fast_tape")
 
 
 class FunctionCtx:
@@ -85,8 +88,7 @@ class BackwardCFunction(FunctionCtx, Node):
     _takes_grad: tuple[bool, ...]
     """For each argument, whether it is a tensor, and so has an edge."""
 
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def _all_unpacked(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept, with its history; RuntimeError when it was freed or changed in place."""
         if self._in_jvp:
             return self.saved_for_forward or ()
@@ -95,11 +97,13 @@ class BackwardCFunction(FunctionCtx, Node):
             raise freed()
         return tuple(unpack(self, i) for i in range(len(saved)))
 
+    saved_tensors = property(_fast.saved_tensors if _fast else _all_unpacked, doc=_all_unpacked.__doc__)
+
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The former name of `saved_tensors`; it warns."""
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
-        return self.saved_tensors
+        return self._all_unpacked()
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
@@ -115,7 +119,10 @@ class BackwardCFunction(FunctionCtx, Node):
         return self._forward_cls._user_backward()(self, *grads)
 
     def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        grads = self._run([g if g is None else make(g) for g in self._incoming(grad)])
+        return self._raws(self._run([g if g is None else make(g) for g in self._incoming(grad)]))
+
+    @staticmethod
+    def _raws(grads: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(g if g is None else resolved(g._raw) for g in grads)
 
     def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
@@ -261,7 +268,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if (apart := cls._is_apart()) or kwargs:
             args = _positional(cls.forward, args, kwargs, apart)
         if not thread_state.levels:
-            return cls._applied(args)[1]
+            return _fast.applied(cls, args) if _fast else cls._applied(args)[1]
         if in_function() and not apart:
             raise RuntimeError(
                 "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
@@ -425,6 +432,8 @@ def _check_ctx(node: Any) -> None:
         raise AttributeError(f"ctx.{name}: autograph's engine uses this name on its nodes; please give it another name")
 
 
+if _fast:
+    _fast.know_functions(Function, BackwardCFunction, _UNSET, _check_ctx, finish)
 NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
 

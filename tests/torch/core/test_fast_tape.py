@@ -15,6 +15,7 @@ import pytest
 from autograph_cli import torch
 from autograph_cli.torch._core.codegen import fast_tape
 from autograph_cli.torch._core.operation import table
+from tests.torch.core import plain_functions
 from tests.torch.core.plain_programs import observed
 
 ROOT = Path(__file__).parents[3]
@@ -32,6 +33,13 @@ def test_programs_print_and_record_the_same_without_it() -> None:
     assert here.keys() == pure.keys()
     for name, seen in here.items():
         assert seen == pure[name], name
+
+
+def test_custom_functions_do_the_same_without_it() -> None:
+    asked = [sys.executable, "-W", "ignore", "-m", "tests.torch.core.plain_functions"]
+    done = subprocess.run(asked, cwd=ROOT, env=os.environ | {"AUTOGRAPH_PURE": "1"}, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    assert plain_functions.printed() == json.loads(done.stdout)
 
 
 @pytest.mark.parametrize(
