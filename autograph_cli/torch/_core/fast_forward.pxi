@@ -163,6 +163,9 @@ cdef class Forward:
                 arrays = tuple([<object>x.raws[self.at[i]] for i in range(self.tensors)])
                 return threads.shared(self.ufunc, arrays, np.empty_like(arrays[0]))
             if signed:
+                found = by_columns(self.sign, x.raws[0], x.raws[1])
+                if found is not None:
+                    return found
                 if self.sign == c'*':
                     return PyNumber_Multiply(<object>x.raws[0], <object>x.raws[1])
                 return PyNumber_Add(<object>x.raws[0], <object>x.raws[1])

@@ -173,6 +173,25 @@ def normal(twister, shape, dtype, double mean, double std):
     return out
 
 
+cdef void around(real *out, const real *mean, double std, Count n) noexcept nogil:
+    cdef Count i
+    for i in range(n):
+        out[i] = (out[i] if std == 1 else out[i] * <real>std) + mean[i]
+
+
+def normal_around(twister, mean, double std):
+    """Normal numbers, each around one of `mean`; None where `normal` gives none, and for arrays that are not in one piece."""
+    cdef int kind = kind_of(mean)
+    if kind < 0 or not std >= 0 or cnp.PyArray_SIZE(<cnp.ndarray>mean) < 16:
+        return None
+    cdef cnp.ndarray out = normal(twister, mean.shape, mean.dtype, 0, 1)
+    if kind == cnp.NPY_FLOAT:
+        around(<float *>cnp.PyArray_DATA(out), <float *>cnp.PyArray_DATA(<cnp.ndarray>mean), std, cnp.PyArray_SIZE(out))
+    else:
+        around(<double *>cnp.PyArray_DATA(out), <double *>cnp.PyArray_DATA(<cnp.ndarray>mean), std, cnp.PyArray_SIZE(out))
+    return out
+
+
 def bernoulli(twister, shape, dtype, double p):
     """Ones with probability `p`, zeros else; None for other dtypes than float32, float64 and bool."""
     cdef int kind = (<cnp.dtype>dtype).num if isinstance(dtype, cnp.dtype) else -1

@@ -252,6 +252,21 @@ cdef object tensor_of(object raw):
     return made
 
 
+def detached(x):
+    """`Tensor.detach` of a plain tensor of an array; None of any other."""
+    cdef PyObject *tensor = <PyObject *>x
+    if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO or SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
+        return None
+    if not is_tensor(tensor) or type_of(SLOT(tensor, RAW)) != ndarray:
+        return None
+    if SLOT(tensor, COUNTER) == <PyObject *>None:
+        counter = [0]
+        put_slot(tensor, COUNTER, <PyObject *>counter)
+    made = tensor_of(<object>SLOT(tensor, RAW))
+    put_slot(<PyObject *>made, COUNTER, SLOT(tensor, COUNTER))
+    return made
+
+
 cdef object like_of(PyObject *raw, PyObject *edge):
     """`output_meta` of a result: that of an operand, where it is the same."""
     cdef PyObject *like
@@ -264,6 +279,7 @@ cdef object like_of(PyObject *raw, PyObject *edge):
     return ((<object>raw).shape, (<object>raw).dtype)
 
 
+include "fast_columns.pxi"
 include "fast_forward.pxi"
 include "fast_changes.pxi"
 include "fast_formulas.pxi"

@@ -160,6 +160,14 @@ def normal(
     return _normal_blocks(stream, size, dtype, mean, std).reshape(shape)
 
 
+def normal_around(stream: Stream, mean: Array, std: float) -> Array | None:
+    """Normal numbers around an array, as `normal(...) * std + mean`; None where that is to be worked out so."""
+    if not _fast or stream.__class__ is not Stream:
+        return None
+    found: Array | None = _fast.normal_around(stream.twister, mean, std)
+    return found
+
+
 def random(stream: Stream, shape: Shape, dtype: npt.DTypeLike) -> Array:
     """`empty(shape, dtype).random_()`: the non-negative integers that the dtype holds exactly."""
     dtype, size = np.dtype(dtype), math.prod(shape)

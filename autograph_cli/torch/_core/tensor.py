@@ -292,7 +292,8 @@ class Tensor(Methods, metaclass=Named):
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
-
+        if quick_detach is not None and (plain := quick_detach(self)) is not None:
+            return plain
         if process_state.special and thread_state.watcher is not None:
             found: Tensor | None = thread_state.watcher.detached(self)
             if found is not None:
@@ -437,6 +438,8 @@ _DETACH = (
 
 new: Callable[[type[Tensor]], Any] = object.__new__
 """What `make` allocates tensors with; another while transforms run (see interpreter_stack.py)."""
+quick_detach: Callable[[Tensor], Tensor | None] | None = None
+"""The compiled tape's `detach` of plain tensors, if it is there."""
 
 
 def make(raw: Array, edge: Any = None) -> Tensor:

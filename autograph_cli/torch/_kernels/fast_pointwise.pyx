@@ -246,6 +246,15 @@ def fits(*arrays):
     return True
 
 
+def lerp_scalar(a, end, weight):
+    """From `a` towards `end`, from the nearer one; None of what has to be looked at."""
+    if type(weight) is not float or not -65504 <= weight <= 65504 or not fits(a, end):
+        return None
+    if -0.5 < weight < 0.5:
+        return LERP(a, end, None, weight)
+    return LERP_BACK(a, end, None, <float>1 - <float>weight if cnp.PyArray_TYPE(<cnp.ndarray>a) == cnp.NPY_FLOAT else 1 - weight)
+
+
 def chosen(mask, a, b):
     """`a` where `mask` holds, `b` elsewhere, one of which may be a number of NumPy's; None where they are not simple."""
     cdef int kind = kind_of(b)
@@ -293,4 +302,6 @@ def _made():
 
 
 globals().update(_made())
+cdef object LERP = globals()["lerp"], LERP_BACK = globals()["lerp_back"]
+WHOLE = {"lerp_Scalar": lerp_scalar}
 del globals()["Each"]  # the recorder renames classes that a module shows, which a compiled one does not allow

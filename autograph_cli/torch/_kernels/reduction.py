@@ -192,9 +192,13 @@ class Reduction:
         return int(a.size - self.xp.count_nonzero(a))
 
     def any(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
+        if _passes and (found := _passes.truth(a, dim, keepdim, False)) is not None:
+            return found
         return self._as_bytes(a, a.any(dim if a.ndim else None, keepdims=keepdim))
 
     def all(self, a: Array, dim: Any = None, keepdim: bool = False) -> Any:
+        if _passes and (found := _passes.truth(a, dim, keepdim, True)) is not None:
+            return found
         return self._as_bytes(a, a.all(dim if a.ndim else None, keepdims=keepdim))
 
     @staticmethod

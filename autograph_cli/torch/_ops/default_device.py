@@ -51,7 +51,7 @@ def placed_by_default(make_new: Maker) -> Maker:
 
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
-        if thread_state.watcher is not None:
+        if process_state.special and thread_state.watcher is not None:
             found = dispatched.made(make_new.__name__, run, args, named)
             if found is not None:
                 return found

@@ -380,6 +380,8 @@ _normal_both = operation(
     mean=_zeros,
     std=_zeros,
 )
+_AROUND = {(True, False): _normal_mean, (False, True): _normal_std, (True, True): _normal_both}
+"""By whether the mean and the standard deviation are tensors."""
 
 
 @composite(method=False)
@@ -401,9 +403,7 @@ def normal(
         wanted = placed("normal", dtype, layout, device, pin_memory, out=out)
         draw = lambda shape: samplers.normal(stream_of(generator), shape, wanted, float(mean), float(std))  # noqa: E731
         return _new("normal", lengths("normal", (tuple(size),)), draw, requires_grad, out)
-    run = {(True, False): _normal_mean, (False, True): _normal_std, (True, True): _normal_both}.get(
-        (isinstance(mean, Tensor), isinstance(std, Tensor))
-    )
+    run = _AROUND.get((isinstance(mean, Tensor), isinstance(std, Tensor)))
     if run is None:
         raise refused(
             TypeError,

@@ -43,6 +43,12 @@ STATEMENTS = (
     "  for t in [(1,), (4,), (1, 1), (3, 1), (1, 4), (2, 1, 4), ()]:\n"
     "    try: b = torch.randn(t, requires_grad=True); (torch.randn(s) * b).exp().sum().backward(); print(s, t, b.grad)\n"
     "    except RuntimeError as e: print(e)",
+    "for t in (torch.float32, torch.float64, torch.float16, torch.int64, torch.bool):\n"
+    "  c, r = torch.tensor([[-0.0], [3], [1e30], [torch.inf], [torch.nan]]).nan_to_num(-7.5).to(t), torch.arange(-4, 5).to(t)\n"
+    "  for x in (r, r[None], r.expand(5, 9), r.expand(5, 9) * 1, r[::2], r[:1], c, r[:0]):\n"
+    "    for y in (c, c.T.clone().T, c[::2][:1], c.expand(5, 1)):\n"
+    "      try: print(*((z.sum().item(), z.stride(), z.dtype) for z in (x * y, y * x, x + y, y + x)))\n"
+    "      except RuntimeError as e: print(e)",
     "b = torch.zeros(5, 1, requires_grad=True); (torch.randn(5, 4) * b).sum().backward(); print(b.grad)",
     "b = torch.zeros(4, dtype=torch.float64, requires_grad=True); (torch.randn(5, 4) * b).sum().backward(); print(b.grad)",
     # Numbers, dtypes, layouts

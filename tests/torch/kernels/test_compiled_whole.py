@@ -81,6 +81,21 @@ def test_extremes(monkeypatch: Any, kind: str, shape: Any) -> None:
     both(monkeypatch, reduction, run)
 
 
+def around(stream: Stream, mean: Any, std: float) -> Any:
+    """Normal numbers around an array, whichever way they are worked out."""
+    found = generator.normal_around(stream, mean, std)
+    return generator.normal(stream, mean.shape, mean.dtype) * std + mean if found is None else found
+
+
+@pytest.mark.parametrize("shape", [(1,), (5,), (0,), (4, 4), (64, 64), (3, 0, 2), (2, 3, 40), (2, 5, 3, 33)])
+@pytest.mark.parametrize("of", [lambda a: a > 0, lambda a: a == a, lambda a: a != a, lambda a: spread_out(a > 1)])
+def test_truths(monkeypatch: Any, shape: Any, of: Any) -> None:
+    a = of(numbers("float32", *shape))
+    cases = [(dim, keep) for dim in (None, (0,), (-1,), (-2,)[: len(shape) - 1], (0, 1), ()) for keep in (False, True)]
+    cases = [case for case in cases if case[0] != (0, 1) or len(shape) > 1]
+    both(monkeypatch, reduction, lambda: tuple(np.asarray(f(a, *case)) for case in cases for f in (cpu.any, cpu.all)))
+
+
 def with_zeros(kind: str, *shape: int) -> Any:
     """Few numbers, many times, with zeros of both signs among them."""
     made = np.random.default_rng(5).integers(-2, 3, shape).astype(kind)
@@ -192,6 +207,11 @@ def test_random_numbers(monkeypatch: Any, kind: str, shape: Any) -> None:
             *(generator.uniform(stream, shape, dtype, low, high) for low, high in bounds),
             *(generator.normal(stream, shape, dtype, mean, std) for mean, std in spreads),
             generator.normal(stream, shape, dtype, 0.5, 2.0, serially=True),
+            *(
+                around(stream, mean, std)
+                for mean in (chance, chance[..., ::2] if shape else chance)
+                for std in (1.0, 2.5)
+            ),
             generator.bernoulli(stream, shape, dtype, 0.3),
             generator.bernoulli(stream, shape, np.bool_, 0.3),
             generator.bernoulli_each(stream, chance, dtype),

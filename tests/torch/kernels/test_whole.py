@@ -129,6 +129,12 @@ def vectors(make: Made) -> Iterator[tuple[Any, ...]]:
         yield from ((a, b), (b, a), (a, a), (spread_out(a), b), (a, b[::-1]), (np.broadcast_to(a[:1], (n,)), b))
 
 
+def between(make: Made) -> Iterator[tuple[Any, ...]]:
+    weights = (0.3, 0.5, -0.5, 0.7, 0.1 + 0.2, 3.5, 0.0)
+    yield from ((make(*shape), make(*shape)[::-1].copy(), weight) for shape in [*SHAPES, (9,)] for weight in weights)
+    yield from ((make(4), other, weight) for other in (make(3, 4), spread_out(make(4))) for weight in (0.3, 1, True))
+
+
 CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "softmax": each_dim,
     "log_softmax": each_dim,
@@ -145,11 +151,20 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     **{f"{name}_pad{n}d": pads for name in ("reflection", "replication") for n in (1, 2)},
     **{f"{name}_pad{n}d_backward": padded_gradients for name in ("reflection", "replication") for n in (1, 2)},
     "flip": turns,
+    "lerp_Scalar": between,
     "roll": moves,
     "dot": vectors,
     "constant_pad_nd": lambda make: ((*call, value) for call in pads(make) for value in (0, 1.5, -3, float("inf"))),
 }
-MAY_BE_LEFT = {"convolution", "logsumexp", "flip", "roll", "dot", *(name for name in CALLS if "_pad" in name)}
+MAY_BE_LEFT = {
+    "convolution",
+    "logsumexp",
+    "flip",
+    "roll",
+    "dot",
+    "lerp_Scalar",
+    *(name for name in CALLS if "_pad" in name),
+}
 """Kernels that leave some of these calls to their steps."""
 ANY_KIND = {"flip", "roll"}
 """Kernels that move elements of any kind."""
