@@ -85,3 +85,18 @@ def reading_sizes(other):
         return given
 
     return sizes
+
+
+cdef inline bint is_bound(object x) noexcept:
+    return x is None or PyLong_CheckExact(x)
+
+
+def reading_windows(cut, other):
+    """`getitem._window`, which leaves to `cut` a slice with integers and None for bounds, all else to `other`."""
+
+    def window(slice item, n):
+        if is_bound(item.start) and is_bound(item.stop) and is_bound(item.step):
+            return cut(item.start, item.stop, item.step, n)
+        return other(item, n)
+
+    return window

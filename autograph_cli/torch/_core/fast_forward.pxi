@@ -232,8 +232,9 @@ cdef class Forward:
         return outputs if self.multiple else outputs[0]
 
     cdef bint in_rows(self, object found, Operands *x):
-        """Whether a result lies row by row as its operands do, slices perhaps: as PyTorch lays it out."""
+        """Whether a result lies row by row as its operands do, slices or expanded ones perhaps: as PyTorch lays it out."""
         cdef int i, d
+        cdef Py_ssize_t before
         cdef cnp.ndarray operand
         if not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>found):
             return False
@@ -241,11 +242,14 @@ cdef class Forward:
             if type_of(x.raws[self.at[i]]) != ndarray:
                 continue
             operand = <cnp.ndarray>x.raws[self.at[i]]
+            before = 0  # the last stride that moves
             for d in range(cnp.PyArray_NDIM(operand)):
-                if cnp.PyArray_DIM(operand, d) < 2 or cnp.PyArray_STRIDE(operand, d) < 1:
+                if cnp.PyArray_DIM(operand, d) < 2 or cnp.PyArray_STRIDE(operand, d) < 0:
                     return False
-                if d and cnp.PyArray_STRIDE(operand, d) >= cnp.PyArray_STRIDE(operand, d - 1):
-                    return False
+                if cnp.PyArray_STRIDE(operand, d):
+                    if before and cnp.PyArray_STRIDE(operand, d) >= before:
+                        return False
+                    before = cnp.PyArray_STRIDE(operand, d)
         return True
 
     cdef bint followed(self, Operands *x) except -1:

@@ -110,7 +110,7 @@ class Kernels(
         return bool(total != total)
 
 
-_WITH_WHOLE = ("convolution", "joining", "padding", "pointwise", "pooling", "products", "rows", "views")
+_WITH_WHOLE = ("convolution", "indexing", "joining", "padding", "pointwise", "pooling", "products", "rows", "views")
 cpu = Kernels(np)
 cpu.rules = compiled("_kernels.fast_optimizers")
 cpu.whole = {

@@ -148,6 +148,17 @@ def scatter_add(out, int dim, index, values):
     return True
 
 
+def scattered(a, int dim, index, values):
+    """A copy of an array with values added to it; None where the arrays are not simple."""
+    if kind_of(a) < 0 or kind_of(values) != kind_of(a) or not is_index(index):
+        return None
+    out = cnp.PyArray_NewCopy(<cnp.ndarray>a, cnp.NPY_CORDER)
+    return out if scatter_add(out, dim, index, values) else None
+
+
+WHOLE = {"scatter_add": scattered}
+
+
 cdef void write(
     real *out, const Index *index, const real *values, Count step, Count before, Count n, Count many, Count behind
 ) noexcept nogil:

@@ -159,4 +159,29 @@ def diagonal(a, Count offset, int dim1, int dim2):
     return window(<cnp.ndarray>a, left + 1, shape, strides, offset * across if offset >= 0 else -offset * down)
 
 
-WHOLE = {"slice": slice, "select": select, "unbind": unbind, "view": view, "expand": expand, "diagonal": diagonal}
+def windows(a, int dim, Count size, Count step):
+    """Windows along a dimension, as a new last one."""
+    cdef int d, ndim
+    cdef cnp.npy_intp[MOST + 1] shape
+    cdef cnp.npy_intp[MOST + 1] strides
+    if not is_plain(a):
+        return None
+    ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
+    if dim < 0 or dim >= ndim or step < 1 or not 0 < size <= cnp.PyArray_DIM(<cnp.ndarray>a, dim):
+        return None
+    for d in range(ndim):
+        shape[d], strides[d] = cnp.PyArray_DIM(<cnp.ndarray>a, d), cnp.PyArray_STRIDE(<cnp.ndarray>a, d)
+    shape[ndim], strides[ndim] = size, strides[dim]
+    shape[dim], strides[dim] = (shape[dim] - size) // step + 1, strides[dim] * step
+    return window(<cnp.ndarray>a, ndim + 1, shape, strides, 0)
+
+
+WHOLE = {
+    "slice": slice,
+    "select": select,
+    "unbind": unbind,
+    "view": view,
+    "expand": expand,
+    "diagonal": diagonal,
+    "windows": windows,
+}

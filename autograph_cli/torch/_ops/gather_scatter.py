@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.tensor import Tensor, make
 from .._core.vmap_fallback import per_sample
+from .._kernels.indexing import all_below
 from .._kernels.selection import ordered
 from . import broadcasting, indexing, unary, views
 from ._index_checks import along, check_index, slices
@@ -196,14 +198,18 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     d = dims.wrap(dim, input._raw.ndim)
-    rest = dims.broadcast(_without(input, d), _without(indices, d))
-    n = input._raw.shape[d]
-    if readable(indices._raw):
-        below, xp = indices._raw < 0, kernels(indices._raw).xp
-        if xp.count_nonzero(below):
-            indices = make(xp.where(below, indices._raw + n, indices._raw))
-    ours, theirs = (*rest[:d], n, *rest[d + 1 :]), (*rest[:d], indices._raw.shape[d], *rest[d + 1 :])
+    ours, theirs, n = _without(input, d), _without(indices, d), input._raw.shape[d]
+    rest = ours if ours == theirs else dims.broadcast(ours, theirs)
+    if readable(indices._raw) and not _counts_up(indices._raw):
+        indices = make(kernels(indices._raw).xp.where(indices._raw < 0, indices._raw + n, indices._raw))
+    before, behind = rest[:d], rest[d + 1 :]
+    ours, theirs = (*before, n, *behind), (*before, indices._raw.shape[d], *behind)
     return indexing.gather_op(broadcasting.expand_op(input, ours), d, broadcasting.expand_op(indices, theirs))
+
+
+def _counts_up(raw: Any) -> bool:
+    """Whether no position is counted from the end."""
+    return all_below(raw, sys.maxsize) if raw.__class__ is np.ndarray else not (raw < 0).any()
 
 
 def _without(x: Tensor, dim: int) -> tuple[int, ...]:

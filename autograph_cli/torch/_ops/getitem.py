@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays.backends import ELSEWHERE
+from .._compiled import compiled
 from .._core import dims, dtypes
 from .._core.class_names import type_name
 from .._core.errors import refused
@@ -123,6 +124,11 @@ def _cut(start: int | None, end: int | None, step: int | None, n: int) -> tuple[
     return views.window(0 if start is None else start, sys.maxsize if end is None else end, step or 1, n)
 
 
+_fast: Any = compiled("_core.fast_checks")
+if _fast:
+    _window = _fast.reading_windows(_cut, _window)
+
+
 def _items(index: Any) -> tuple[Any, ...]:
     if _is_read_as_tuple(index):
         if not isinstance(index, tuple):
@@ -152,6 +158,10 @@ def _is_sequence(x: Any) -> bool:
     return hasattr(x, "__getitem__") and hasattr(x, "__len__") and not isinstance(x, (dict, np.generic))
 
 
+_ONE_EACH = frozenset((slice, int))
+"""The commonest indices, each of which takes one dimension."""
+
+
 def _consumes(item: Any) -> int:
     """How many dimensions of the tensor an index takes."""
     if item.__class__ is slice or item.__class__ is int:
@@ -170,7 +180,8 @@ def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tens
 
     `writes`: how many rows are to be written where a mask without memory holds (0: they are to be read).
     """
-    taken, ndim = sum(map(_consumes, items)), input._raw.ndim
+    ndim = input._raw.ndim
+    taken = len(items) if _ONE_EACH.issuperset(map(type, items)) else sum(map(_consumes, items))
     if taken > ndim:
         raise refused(IndexError, f"too many indices for tensor of dimension {ndim}")
     result, dim, picks = input, 0, []

@@ -62,6 +62,10 @@ STATEMENTS = (
     "  for z in (y, y.T if y.ndim == 2 else y.mT, torch.ones(y.shape), y[..., :1], torch.ones(y.shape[-1])):\n"
     "    try: print((y * z).stride(), (y + z).exp().stride(), y.sigmoid().stride(), (y.sigmoid() * z).sum().item())\n"
     "    except RuntimeError as e: print(e)",
+    "x, y = torch.randn(4), torch.randn(3, 4); z = torch.randn(2, 3, 4)\n"
+    "for a in (x.expand(3, 4), x.expand(2, 3, -1), y.expand(2, -1, -1), z[:, :1].expand(-1, 3, -1), z[..., :1].expand(-1, -1, 4)):\n"
+    "  for b in (y, y.T.clone().T, z, z.mT.clone().mT, z.transpose(0, 1).clone().transpose(0, 1), a):\n"
+    "    print((a * b).stride(), (b * a).stride(), a.exp().stride(), (a + b).sum().item())",
     "x = torch.ones(3, requires_grad=True); print(torch.add(x, x, alpha=3), torch.add(x, 1, alpha=2), torch.sub(x, x, alpha=2))",
     "x = torch.ones(2, 2, requires_grad=True)\nout = torch.empty(0)\nwith torch.no_grad(): print(torch.exp(x, out=out) is out, out)",
     # Grad mode, leaves, inference

@@ -38,6 +38,7 @@ CALLS = [
     *(("view", size) for size in ((120,), (6, 20), (2, 3, 4, 5), (1, 120), (120, 1, 1), (7,), ())),
     *(("expand", size) for size in ((2, 3, 4, 5), (6, 2, 3, 4, 5), (3, 120), (2, 3, 4, 7), (2,))),
     *(("diagonal", offset, *dims) for offset in (-2, 0, 1, 5) for dims in ((0, 1), (3, 1), (1, 2))),
+    *(("windows", d, size, step) for d in (0, 1, 3) for size, step in ((1, 1), (2, 1), (2, 3), (4, 1))),
 ]
 
 
@@ -86,3 +87,4 @@ def test_what_is_usual_is_not_left_to_numpy() -> None:
     assert fast.view(BASE, (2, 3, 4, 5)) is not None
     assert fast.expand(BASE[:, :1], (2, 3, 4, 5)) is not None
     assert fast.diagonal(BASE, 1, 0, 1) is not None
+    assert fast.windows(BASE, 1, 2, 1) is not None

@@ -135,6 +135,13 @@ def between(make: Made) -> Iterator[tuple[Any, ...]]:
     yield from ((make(4), other, weight) for other in (make(3, 4), spread_out(make(4))) for weight in (0.3, 1, True))
 
 
+def additions(make: Made) -> Iterator[tuple[Any, ...]]:
+    for shape in SHAPES:
+        for d in range(len(shape)):
+            index = np.random.default_rng(2).integers(0, shape[d], shape)
+            yield from ((make(*shape), d, at, make(*shape)) for at in (index, index[:1], index.astype("int32")))
+
+
 CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "softmax": each_dim,
     "log_softmax": each_dim,
@@ -150,6 +157,7 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "convolution": convolutions,
     **{f"{name}_pad{n}d": pads for name in ("reflection", "replication") for n in (1, 2)},
     **{f"{name}_pad{n}d_backward": padded_gradients for name in ("reflection", "replication") for n in (1, 2)},
+    "scatter_add": additions,
     "flip": turns,
     "lerp_Scalar": between,
     "roll": moves,
@@ -162,13 +170,14 @@ MAY_BE_LEFT = {
     "flip",
     "roll",
     "dot",
+    "scatter_add",
     "lerp_Scalar",
     *(name for name in CALLS if "_pad" in name),
 }
 """Kernels that leave some of these calls to their steps."""
 ANY_KIND = {"flip", "roll"}
 """Kernels that move elements of any kind."""
-VIEWS = {"slice", "select", "view", "expand", "diagonal"}
+VIEWS = {"slice", "select", "view", "expand", "diagonal", "windows"}
 """Those that look at no elements (see test_fast_views.py)."""
 
 
