@@ -87,7 +87,7 @@ def applied(cls, tuple args):
             if is_tensor(<PyObject *>x):
                 found.append(edge_to(<PyObject *>x, SLOT(<PyObject *>x, EDGE)))
         edges = tuple(found)
-    number = PyObject_CallNoArgs(<PyObject *>next_sequence_nr)
+    number = next_of(sequence_numbers)
     set_grad(False)
     try:
         if cls.setup_context is Function.setup_context:

@@ -434,6 +434,40 @@ cdef bint keyed(object a, Keyed *room, Count n):
     return True
 
 
+cdef object unique_by_value(cnp.ndarray a, Count n):
+    """`unique` of int64 that lie close together, by a place for each number between; None of others."""
+    cdef Index *given = <Index *>cnp.PyArray_DATA(a)
+    cdef Index low = given[0], high = given[0]
+    cdef Count i, different = 0
+    cdef cnp.npy_intp span
+    for i in range(1, n):
+        low, high = min(low, given[i]), max(high, given[i])
+    if <cnp.uint64_t>high - <cnp.uint64_t>low >= <cnp.uint64_t>(2 * n):
+        return None
+    span = high - low + 1
+    cdef cnp.ndarray table = cnp.PyArray_ZEROS(1, &span, cnp.NPY_INT64, 0)
+    cdef Index *place = <Index *>cnp.PyArray_DATA(table)
+    for i in range(n):
+        place[given[i] - low] += 1
+    for i in range(span):
+        different += place[i] != 0
+    span = different
+    cdef cnp.ndarray values = cnp.PyArray_EMPTY(1, &span, cnp.NPY_INT64, 0)
+    cdef cnp.ndarray counts = cnp.PyArray_EMPTY(1, &span, cnp.NPY_INT64, 0)
+    cdef cnp.ndarray inverse = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), cnp.NPY_INT64, 0)
+    cdef Index *which = <Index *>cnp.PyArray_DATA(inverse)
+    different = 0
+    for i in range(high - low + 1):
+        if place[i]:
+            (<Index *>cnp.PyArray_DATA(values))[different] = low + i
+            (<Index *>cnp.PyArray_DATA(counts))[different] = place[i]
+            place[i] = different
+            different += 1
+    for i in range(n):
+        which[i] = place[given[i] - low]
+    return values, inverse, counts
+
+
 def unique(a):
     """The different elements in order, which of them each is, and how many there are of each; None for other arrays than
     of float32, float64 and int64 in one piece, and where one is no number or -0."""
@@ -441,6 +475,10 @@ def unique(a):
         return None
     if cnp.PyArray_TYPE(<cnp.ndarray>a) not in (cnp.NPY_FLOAT, cnp.NPY_DOUBLE, cnp.NPY_INT64):
         return None
+    if cnp.PyArray_TYPE(<cnp.ndarray>a) == cnp.NPY_INT64 and cnp.PyArray_SIZE(<cnp.ndarray>a):
+        close = unique_by_value(<cnp.ndarray>a, cnp.PyArray_SIZE(<cnp.ndarray>a))
+        if close is not None:
+            return close
     if cnp.PyArray_SIZE(<cnp.ndarray>a) > MANY:
         return None
     cdef cnp.npy_intp n = cnp.PyArray_SIZE(<cnp.ndarray>a), many = 4 * n, different = 0

@@ -108,9 +108,7 @@ def view(a, size):
         same = same and shape[d] == cnp.PyArray_DIM(<cnp.ndarray>a, d)
     if step != cnp.PyArray_NBYTES(<cnp.ndarray>a):
         return None
-    for d in range(ndim if same else 0):
-        strides[d] = cnp.PyArray_STRIDE(<cnp.ndarray>a, d)
-    return window(<cnp.ndarray>a, ndim, shape, strides, 0)
+    return window(<cnp.ndarray>a, ndim, shape, cnp.PyArray_STRIDES(<cnp.ndarray>a) if same else strides, 0)
 
 
 def expand(a, size):
@@ -176,6 +174,68 @@ def windows(a, int dim, Count size, Count step):
     return window(<cnp.ndarray>a, ndim + 1, shape, strides, 0)
 
 
+def permute(a, dims):
+    """The dimensions in another order."""
+    cdef int d, ndim
+    cdef unsigned int seen = 0
+    cdef cnp.npy_intp[MOST] order
+    cdef cnp.npy_intp[MOST] shape
+    cdef cnp.npy_intp[MOST] strides
+    if not is_plain(a):
+        return None
+    ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
+    if sizes(dims, order) != ndim:
+        return None
+    for d in range(ndim):
+        if order[d] >= ndim or seen & (<unsigned int>1 << order[d]):
+            return None
+        seen |= <unsigned int>1 << order[d]
+        shape[d], strides[d] = cnp.PyArray_DIM(<cnp.ndarray>a, order[d]), cnp.PyArray_STRIDE(<cnp.ndarray>a, order[d])
+    return window(<cnp.ndarray>a, ndim, shape, strides, 0)
+
+
+def transpose(a, int dim0, int dim1):
+    """Two dimensions in each other's place."""
+    cdef int d, ndim
+    cdef cnp.npy_intp[MOST] shape
+    cdef cnp.npy_intp[MOST] strides
+    if not is_plain(a):
+        return None
+    ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
+    if not 0 <= dim0 < ndim or not 0 <= dim1 < ndim:
+        return None
+    for d in range(ndim):
+        shape[d], strides[d] = cnp.PyArray_DIM(<cnp.ndarray>a, d), cnp.PyArray_STRIDE(<cnp.ndarray>a, d)
+    shape[dim0], shape[dim1] = shape[dim1], shape[dim0]
+    strides[dim0], strides[dim1] = strides[dim1], strides[dim0]
+    return window(<cnp.ndarray>a, ndim, shape, strides, 0)
+
+
+def t(a):
+    """A matrix with its dimensions in each other's place."""
+    return transpose(a, 0, 1) if is_plain(a) and cnp.PyArray_NDIM(<cnp.ndarray>a) == 2 else None
+
+
+def unsqueeze(a, int dim):
+    """An array without gaps that has a dimension of size 1 more; None too where it has such already."""
+    cdef int d, ndim
+    cdef cnp.npy_intp[MOST + 1] shape
+    cdef cnp.npy_intp[MOST + 1] strides
+    if not is_plain(a) or not cnp.PyArray_IS_C_CONTIGUOUS(<cnp.ndarray>a):
+        return None
+    ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
+    if not 0 <= dim <= ndim:
+        return None
+    for d in range(ndim):
+        if cnp.PyArray_DIM(<cnp.ndarray>a, d) < 2:
+            return None
+        shape[d + (d >= dim)], strides[d + (d >= dim)] = cnp.PyArray_DIM(<cnp.ndarray>a, d), cnp.PyArray_STRIDE(<cnp.ndarray>a, d)
+    shape[dim], strides[dim] = 1, cnp.PyArray_ITEMSIZE(<cnp.ndarray>a)
+    if dim < ndim:
+        strides[dim] = shape[dim + 1] * strides[dim + 1]
+    return window(<cnp.ndarray>a, ndim + 1, shape, strides, 0)
+
+
 WHOLE = {
     "slice": slice,
     "select": select,
@@ -184,4 +244,8 @@ WHOLE = {
     "expand": expand,
     "diagonal": diagonal,
     "windows": windows,
+    "permute": permute,
+    "transpose": transpose,
+    "t": t,
+    "unsqueeze": unsqueeze,
 }

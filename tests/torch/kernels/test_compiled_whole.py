@@ -129,7 +129,7 @@ def test_elements_by_their_order(monkeypatch: Any, kind: str, make: Any, shape: 
 
 @pytest.mark.parametrize("kind", [*KINDS, "int64", "int32"])
 @pytest.mark.parametrize("make", [odd, with_zeros, lambda kind, *of: spread_out(with_zeros(kind, *of))])
-@pytest.mark.parametrize("shape", [(), (1,), (5,), (30, 40), (2, 3, 700), (0, 3)])
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (30, 40), (2, 3, 700), (9, 9000), (0, 3)])
 def test_different_elements(monkeypatch: Any, kind: str, make: Any, shape: Any) -> None:
     a = make("float64", *shape) if shape else np.float64(3)
     a = np.asarray((np.nan_to_num(a) + 0.0).clip(-1e6, 1e6).astype(kind))

@@ -25,6 +25,9 @@ ARRAYS = {
     "bytes swapped": BASE.astype(">f4"),
     "booleans": BASE > 3,
     "a vector": BASE.reshape(-1),
+    "a matrix": BASE.reshape(6, 20),
+    "a turned matrix": BASE.reshape(6, 20).T,
+    "without gaps": np.lib.stride_tricks.as_strided(BASE, (2, 1, 3, 1), (12, 99, 4, 7)),
     "a number": np.array(1.0),
     "a scalar": np.float32(1),
 }
@@ -38,6 +41,10 @@ CALLS = [
     *(("view", size) for size in ((120,), (6, 20), (2, 3, 4, 5), (1, 120), (120, 1, 1), (7,), ())),
     *(("expand", size) for size in ((2, 3, 4, 5), (6, 2, 3, 4, 5), (3, 120), (2, 3, 4, 7), (2,))),
     *(("diagonal", offset, *dims) for offset in (-2, 0, 1, 5) for dims in ((0, 1), (3, 1), (1, 2))),
+    *(("permute", dims) for dims in ((3, 1, 0, 2), (0, 1, 2, 3), (1, 0), (0, 0, 1, 2), (-1, 0, 1, 2))),
+    *(("transpose", *dims) for dims in ((0, 1), (3, 1), (2, 2))),
+    *(("unsqueeze", d) for d in range(5)),
+    ("t",),
     *(("windows", d, size, step) for d in (0, 1, 3) for size, step in ((1, 1), (2, 1), (2, 3), (4, 1))),
 ]
 
@@ -88,3 +95,7 @@ def test_what_is_usual_is_not_left_to_numpy() -> None:
     assert fast.expand(BASE[:, :1], (2, 3, 4, 5)) is not None
     assert fast.diagonal(BASE, 1, 0, 1) is not None
     assert fast.windows(BASE, 1, 2, 1) is not None
+    assert fast.permute(BASE, (1, 0, 3, 2)) is not None
+    assert fast.transpose(BASE, 1, 2) is not None
+    assert fast.unsqueeze(BASE, 4) is not None
+    assert fast.t(BASE[0, 0]) is not None
