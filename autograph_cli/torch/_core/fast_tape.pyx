@@ -153,7 +153,7 @@ cdef dict UFUNCS = {"*": np.multiply, "+": np.add}
 
 cdef object add_up = np.add.reduce
 
-cdef set seen_as_tensors = {Tensor}
+cdef dict seen_classes = {Tensor: True}
 
 
 cdef bint is_tensor(PyObject *x):
@@ -163,12 +163,11 @@ cdef bint is_tensor(PyObject *x):
     cdef object cls = <object>type_of(x)
     if not is_kind_of(<PyObject *>cls, <PyObject *>Tensor):
         return False
-    if cls in seen_as_tensors:
-        return True
-    if all(inspect.getattr_static(cls, name) is vars(Tensor)[name] for name in ("_raw", "_edge", "_counter", "_meta")):
-        seen_as_tensors.add(cls)
-        return True
-    return False
+    found = seen_classes.get(cls)
+    if found is None:
+        slots = [inspect.getattr_static(cls, name) is vars(Tensor)[name] for name in ("_raw", "_edge", "_counter", "_meta")]
+        found = seen_classes[cls] = all(slots)
+    return found is YES
 
 
 cdef inline PyObject *dtype_of(PyObject *raw):

@@ -23,6 +23,28 @@ def collect(list stack, dict pending, dict leaves):
     return order
 
 
+def leaves_behind(node):
+    """The leaves that a node leads to."""
+    cdef list reached = [node], leaves = []
+    cdef set seen = {node}
+    cdef tuple edges
+    cdef PyObject *edge
+    cdef Py_ssize_t i
+    for node in reached:  # which grows
+        if type_of(<PyObject *>node) == <PyObject *>AccumulateGrad:
+            leaves.append(node)
+        edges = <tuple>SLOT(<PyObject *>node, EDGES)
+        for i in range(PyTuple_GET_SIZE(edges)):
+            edge = <PyObject *>PyTuple_GET_ITEM(edges, i)
+            if edge == <PyObject *>None:
+                continue
+            target = <object>PyTuple_GET_ITEM(<tuple>edge, 0)
+            if target not in seen:
+                seen.add(target)
+                reached.append(target)
+    return leaves
+
+
 def leading(list order, captures):
     """The nodes that lead to one of those of `captures`, out of all in the order in which they run."""
     cdef set found = set()

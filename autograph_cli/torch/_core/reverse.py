@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
+from .._compiled import compiled
 from . import dtypes
 from .backward_pass import run
 from .device_dispatch import kernels
@@ -241,16 +242,22 @@ def reaches_other(x: Tensor, own: set[Any]) -> bool:
     return edge is not None and any(leaf not in own for leaf in leaves_behind(edge[0]))
 
 
-def leaves_behind(node: Node) -> Iterator[AccumulateGrad]:
+def _leaves_behind(node: Node) -> list[AccumulateGrad]:
     """The leaves that a node leads to."""
-    stack, seen = [node], {node}
-    while stack:
-        node = stack.pop()
+    reached, seen = [node], {node}
+    leaves: list[AccumulateGrad] = []
+    for node in reached:  # which grows
         if isinstance(node, AccumulateGrad):
-            yield node
-        targets = {e[0] for e in node._edges if e is not None} - seen
-        seen |= targets
-        stack += targets
+            leaves.append(node)
+        for edge in node._edges:
+            if edge is not None and edge[0] not in seen:
+                seen.add(edge[0])
+                reached.append(edge[0])
+    return leaves
+
+
+_fast: Any = compiled("_core.fast_tape")
+leaves_behind: Callable[[Node], list[AccumulateGrad]] = _fast.leaves_behind if _fast else _leaves_behind
 
 
 def outer_history(x: Tensor) -> tuple[bool, str | None]:

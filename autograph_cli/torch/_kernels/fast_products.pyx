@@ -144,18 +144,25 @@ cdef bint begins(object a, object b) except -1:
     return cnp.PyArray_ISBEHAVED_RO(left) and cnp.PyArray_ISBEHAVED_RO(right) and known()
 
 
-cdef object outer_product(cnp.ndarray a, cnp.ndarray b):
-    """A column by a row: each element is the sum of one product, which begins with 0 and so is no -0."""
-    cdef cnp.npy_intp[2] shape
-    shape[0], shape[1] = cnp.PyArray_DIM(a, 0), cnp.PyArray_DIM(b, 1)
-    cdef cnp.ndarray made = cnp.PyArray_EMPTY(2, shape, cnp.PyArray_TYPE(a), 0)
+cdef object outer_product(cnp.ndarray a, cnp.ndarray b, Count batch):
+    """A column by a row, or each of a batch: each element is the sum of one product, which begins with 0 and so is no -0."""
+    cdef int last = cnp.PyArray_NDIM(a) - 1
+    cdef cnp.npy_intp[3] shape
+    shape[0], shape[last - 1], shape[last] = batch, cnp.PyArray_DIM(a, last - 1), cnp.PyArray_DIM(b, last)
+    cdef cnp.ndarray made = cnp.PyArray_EMPTY(last + 1, shape, cnp.PyArray_TYPE(a), 0)
     cdef char *left = <char *>cnp.PyArray_DATA(a)
     cdef char *right = <char *>cnp.PyArray_DATA(b)
-    cdef Count down = cnp.PyArray_STRIDE(a, 0), across = cnp.PyArray_STRIDE(b, 1)
-    if cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT:
-        fill_outer[float](left, down, right, across, <float *>cnp.PyArray_DATA(made), shape[0], shape[1])
-    else:
-        fill_outer[double](left, down, right, across, <double *>cnp.PyArray_DATA(made), shape[0], shape[1])
+    cdef char *to = <char *>cnp.PyArray_DATA(made)
+    cdef Count down = cnp.PyArray_STRIDE(a, last - 1), across = cnp.PyArray_STRIDE(b, last), i
+    cdef Count rows = shape[last - 1], columns = shape[last]
+    with nogil:
+        for i in range(batch):
+            if cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT:
+                fill_outer[float](left, down, right, across, <float *>to, rows, columns)
+            else:
+                fill_outer[double](left, down, right, across, <double *>to, rows, columns)
+            left, right = left + cnp.PyArray_STRIDE(a, 0), right + cnp.PyArray_STRIDE(b, 0)
+            to += rows * columns * cnp.PyArray_ITEMSIZE(made)
     return made
 
 
@@ -163,9 +170,16 @@ cdef void fill_outer(
     char *left, Count down, char *right, Count across, real *out, Count rows, Count columns
 ) noexcept nogil:
     cdef Count i, j
+    cdef real x
     for i in range(rows):
-        for j in range(columns):
-            out[i * columns + j] = 0 + (<real *>(left + i * down))[0] * (<real *>(right + j * across))[0]
+        x = (<real *>(left + i * down))[0]
+        if across == <Count>sizeof(real):
+            for j in range(columns):
+                out[j] = 0 + x * (<real *>right)[j]
+        else:
+            for j in range(columns):
+                out[j] = 0 + x * (<real *>(right + j * across))[0]
+        out += columns
 
 
 cdef object thin_product(object a, object b):
@@ -185,8 +199,8 @@ cdef object thin_product(object a, object b):
     cdef char *vector
     if inner != cnp.PyArray_DIM(right, 0 if flat else last - 1):
         return None
-    if inner == 1 and last == 1 and not flat:
-        return outer_product(left, right)
+    if inner == 1 and not flat:
+        return outer_product(left, right, batch)
     if rows == 1 and cnp.PyArray_STRIDE(left, last) == item and read(b, &matrix) == kind:
         order, vector = ROWS if matrix.order == PLAIN else COLUMNS, <char *>cnp.PyArray_DATA(left)
     elif columns == 1 and down == item and read(a, &matrix) == kind and (flat or last == 2 or not is_turned(left, right)):

@@ -241,6 +241,7 @@ WHOLE = {
     "select": select,
     "unbind": unbind,
     "view": view,
+    "reshape": view,
     "expand": expand,
     "diagonal": diagonal,
     "windows": windows,

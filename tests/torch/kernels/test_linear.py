@@ -73,6 +73,12 @@ def test_products_of_matrices(monkeypatch: Any, kind: str, rows: int, inner: int
             cpu.bmm(batch, batch[:, :, 1:2]),
             cpu.bmm(batch, batch[:, :1].swapaxes(1, 2)),
         ]
+        columns_by_rows = (batch[..., :1], spread_out(batch)[..., :1], -0.0 * batch[..., :1])
+        found += [
+            cpu.bmm(x, y)
+            for x in columns_by_rows
+            for y in (batch[:, :1], batch.swapaxes(1, 2)[:, -1:], batch[::-1, :1])
+        ]
         found += [cpu.mv(left, right[:, 0]), cpu.mv(turned(left), right[:, 0].copy()), cpu.mm(-0.0 * left, right)]
         return (*found, cpu.addmm(row, left, right, 2, 0.5))
 

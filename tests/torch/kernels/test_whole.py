@@ -177,7 +177,19 @@ MAY_BE_LEFT = {
 """Kernels that leave some of these calls to their steps."""
 ANY_KIND = {"flip", "roll"}
 """Kernels that move elements of any kind."""
-VIEWS = {"slice", "select", "view", "expand", "diagonal", "windows", "permute", "transpose", "t", "unsqueeze"}
+VIEWS = {
+    "slice",
+    "select",
+    "view",
+    "expand",
+    "diagonal",
+    "windows",
+    "permute",
+    "transpose",
+    "t",
+    "unsqueeze",
+    "reshape",
+}
 """Those that look at no elements (see test_fast_views.py)."""
 
 
