@@ -159,9 +159,9 @@ class Pass:
     def _walk(self, order: list[Node]) -> None:
         plain = not (self.recorded or thread_state.anomaly or _all_by_operations())
         # Whether nodes without hooks run in the straight way.
-        quick = (
-            not thread_state.anomaly if self.recorded else plain and _ASKING.isdisjoint([g.__class__ for g in self.given])
-        )
+        quick = not thread_state.anomaly
+        if not self.recorded:
+            quick = plain and _ASKING.isdisjoint([g.__class__ for g in self.given])
         walk(self, order, operations if self.recorded else self.kernels, plain, quick)
 
     def passed(self, node: Node, g: Any) -> tuple[bool, Any]:

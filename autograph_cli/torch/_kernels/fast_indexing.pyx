@@ -148,7 +148,7 @@ def scatter_add(out, int dim, index, values):
     return True
 
 
-def scattered(a, int dim, index, values):
+def scattered(a, Count dim, index, values):
     """A copy of an array with values added to it; None where the arrays are not simple."""
     if kind_of(a) < 0 or kind_of(values) != kind_of(a) or not is_index(index):
         return None

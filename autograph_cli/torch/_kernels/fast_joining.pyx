@@ -128,7 +128,7 @@ def parts(array, Count size, int dim):
 cdef int around(object array, object dims, Count *before, Count *n, Count *run) except -2:
     """The one dimension of `dims`, and the numbers of (before, n, run) around it; -1 where it is not simple."""
     cdef cnp.ndarray a
-    cdef int dim
+    cdef Count dim
     if not isinstance(dims, tuple) or len(<tuple>dims) != 1 or not in_one_piece(array):
         return -1
     a, dim = array, (<tuple>dims)[0]

@@ -133,7 +133,7 @@ def expand(a, size):
     return window(<cnp.ndarray>a, ndim, shape, strides, 0)
 
 
-def diagonal(a, Count offset, int dim1, int dim2):
+def diagonal(a, Count offset, Count dim1, Count dim2):
     """The diagonals of the matrices in two dimensions, which become the last one."""
     cdef int d, ndim, left = 0
     cdef Count size
@@ -157,7 +157,7 @@ def diagonal(a, Count offset, int dim1, int dim2):
     return window(<cnp.ndarray>a, left + 1, shape, strides, offset * across if offset >= 0 else -offset * down)
 
 
-def windows(a, int dim, Count size, Count step):
+def windows(a, Count dim, Count size, Count step):
     """Windows along a dimension, as a new last one."""
     cdef int d, ndim
     cdef cnp.npy_intp[MOST + 1] shape
@@ -194,7 +194,7 @@ def permute(a, dims):
     return window(<cnp.ndarray>a, ndim, shape, strides, 0)
 
 
-def transpose(a, int dim0, int dim1):
+def transpose(a, Count dim0, Count dim1):
     """Two dimensions in each other's place."""
     cdef int d, ndim
     cdef cnp.npy_intp[MOST] shape
@@ -216,7 +216,7 @@ def t(a):
     return transpose(a, 0, 1) if is_plain(a) and cnp.PyArray_NDIM(<cnp.ndarray>a) == 2 else None
 
 
-def unsqueeze(a, int dim):
+def unsqueeze(a, Count dim):
     """An array without gaps that has a dimension of size 1 more; None too where it has such already."""
     cdef int d, ndim
     cdef cnp.npy_intp[MOST + 1] shape

@@ -505,9 +505,7 @@ def _check_positive(what: str, name: str, sizes: Sizes) -> None:
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Every window of the images as a column: (N, C * kernel elements, window numbers)."""
     given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
-    kernel, dilation, padding, stride = [
-        (x, x) if x.__class__ is int else _pair(name, x) for name, x in given.items()
-    ]
+    kernel, dilation, padding, stride = [(x, x) if x.__class__ is int else _pair(name, x) for name, x in given.items()]
     for what, letters, sizes in (("kernel size", "kernel", kernel), ("dilation", "dilation", dilation)):
         _check_positive(what, letters, sizes)
     if min(padding) < 0:

@@ -180,6 +180,7 @@ ANY_KIND = {"flip", "roll"}
 VIEWS = {
     "slice",
     "select",
+    "unbind",
     "view",
     "expand",
     "diagonal",
