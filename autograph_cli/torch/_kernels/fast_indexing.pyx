@@ -164,6 +164,13 @@ cdef void write(
 ) noexcept nogil:
     cdef Count i, j, k
     for i in range(before):
+        if behind == 1:
+            for j in range(many):
+                out[index[j]] = values[j * step]
+            values += many * step
+            index += many
+            out += n
+            continue
         for j in range(many):
             for k in range(behind):
                 out[index[k] * behind + k] = values[k * step]

@@ -12,7 +12,7 @@ cimport numpy as cnp
 from libc.string cimport strcmp
 
 from autograph_cli.torch._kernels import threads
-from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of
+from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_in_rows, kind_of
 
 cnp.import_array()
 
@@ -91,6 +91,11 @@ cdef extern from *:
     ARTANH_ERF(float, artanh_erf_f)
     ARTANH_ERF(double, artanh_erf_d)
 
+    #define CAST(name, from, real) CLONED static void name(const from *a, real *out, ptrdiff_t n) { ptrdiff_t i; \
+        ELEMENTS for (i = 0; i < n; i++) out[i] = (real)a[i]; }
+    CAST(widen, float, double)
+    CAST(narrow, double, float)
+
     /* `step`: 1, or 0 for one number in the place of `a` */
     #define CHOOSE(name, real) CLONED static void name(const unsigned char *mask, const real *a, ptrdiff_t step, \
         const real *b, real *out, ptrdiff_t n) { ptrdiff_t i; const real x = a[0]; \
@@ -109,6 +114,8 @@ cdef extern from *:
         ROW(hardsigmoid), ROW(hardswish), ROW(lerp), ROW(lerp_back), ROW(addcmul), ROW(minus_size),
         ROW(logits_loss), ROW(smooth_l1), ROW(huber), {"hypot", hypot_f, NULL}, {NULL}};
     """
+    void widen(const float *, double *, Count) noexcept nogil
+    void narrow(const double *, float *, Count) noexcept nogil
     void choose_f(const cnp.npy_bool *, const float *, Count, const float *, float *, Count) noexcept nogil
     void choose_d(const cnp.npy_bool *, const double *, Count, const double *, double *, Count) noexcept nogil
     ctypedef struct Pass:
@@ -255,6 +262,24 @@ def lerp_scalar(a, end, weight):
     return LERP_BACK(a, end, None, <float>1 - <float>weight if cnp.PyArray_TYPE(<cnp.ndarray>a) == cnp.NPY_FLOAT else 1 - weight)
 
 
+def cast_in_format(a, dtype, memory_format):
+    """An array of float32 in float64, or the other way round; None of what has to be looked at."""
+    cdef int kind = kind_in_rows(a), wanted = (<cnp.dtype>dtype).num if isinstance(dtype, cnp.dtype) else -1
+    if kind < 0 or memory_format is not None or not cnp.PyArray_NDIM(<cnp.ndarray>a):
+        return None
+    if kind == wanted or wanted != cnp.NPY_FLOAT and wanted != cnp.NPY_DOUBLE:
+        return None
+    cdef cnp.ndarray out = cnp.PyArray_SimpleNew(cnp.PyArray_NDIM(<cnp.ndarray>a), cnp.PyArray_DIMS(<cnp.ndarray>a), wanted)
+    cdef void *source = cnp.PyArray_DATA(<cnp.ndarray>a)
+    cdef void *to = cnp.PyArray_DATA(out)
+    with nogil:
+        if kind == cnp.NPY_FLOAT:
+            widen(<float *>source, <double *>to, cnp.PyArray_SIZE(out))
+        else:
+            narrow(<double *>source, <float *>to, cnp.PyArray_SIZE(out))
+    return out
+
+
 def chosen(mask, a, b):
     """`a` where `mask` holds, `b` elsewhere, one of which may be a number of NumPy's; None where they are not simple."""
     cdef int kind = kind_of(b)
@@ -303,5 +328,5 @@ def _made():
 
 globals().update(_made())
 cdef object LERP = globals()["lerp"], LERP_BACK = globals()["lerp_back"]
-WHOLE = {"lerp_Scalar": lerp_scalar}
+WHOLE = {"lerp_Scalar": lerp_scalar, "cast_in_format": cast_in_format}
 del globals()["Each"]  # the recorder renames classes that a module shows, which a compiled one does not allow

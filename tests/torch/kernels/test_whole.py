@@ -142,6 +142,11 @@ def additions(make: Made) -> Iterator[tuple[Any, ...]]:
             yield from ((make(*shape), d, at, make(*shape)) for at in (index, index[:1], index.astype("int32")))
 
 
+def casts(make: Made) -> Iterator[tuple[Any, ...]]:
+    for a in (make(4, 4), make(3, 1, 5), make(9) * 1e30, make(3, 4).T, spread_out(make(4)), make(2, 0)):
+        yield from ((a, np.dtype(kind), None) for kind in ("float32", "float64", "float16", "bool"))
+
+
 CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     "softmax": each_dim,
     "log_softmax": each_dim,
@@ -158,6 +163,7 @@ CALLS: dict[str, Callable[[Made], Iterator[tuple[Any, ...]]]] = {
     **{f"{name}_pad{n}d": pads for name in ("reflection", "replication") for n in (1, 2)},
     **{f"{name}_pad{n}d_backward": padded_gradients for name in ("reflection", "replication") for n in (1, 2)},
     "scatter_add": additions,
+    "cast_in_format": casts,
     "flip": turns,
     "lerp_Scalar": between,
     "roll": moves,
@@ -171,10 +177,13 @@ MAY_BE_LEFT = {
     "roll",
     "dot",
     "scatter_add",
+    "cast_in_format",
     "lerp_Scalar",
     *(name for name in CALLS if "_pad" in name),
 }
 """Kernels that leave some of these calls to their steps."""
+OPERATIONS = {"cast_in_format": "_to_copy"}
+"""The operations of kernels that are named otherwise."""
 ANY_KIND = {"flip", "roll"}
 """Kernels that move elements of any kind."""
 VIEWS = {
@@ -211,7 +220,7 @@ def in_steps(monkeypatch: Any) -> None:
 @pytest.mark.parametrize("filled", [numbers, odd])
 def test_it_gives_what_the_steps_give(monkeypatch: Any, name: str, kind: str, filled: Any) -> None:
     calls = list(CALLS[name](lambda *shape: filled(kind, *shape)))
-    op = table[name]
+    op = table[OPERATIONS.get(name, name)]
     with np.errstate(all="ignore"):
         whole = [cpu.whole[name](*args) for args in calls]
         found = [device_dispatch.bound(op, cpu)(*args) for args in calls]
