@@ -24,7 +24,6 @@ from autograph_cli.engines.builtin_saved import (
     plain_arguments,
     saved,
     saved_constants,
-    saved_type,
     storages,
     traits,
     types,
@@ -75,7 +74,6 @@ class Builtin:
     look = staticmethod(look)
     saved = staticmethod(saved)
     saved_constants = staticmethod(saved_constants)
-    saved_type = staticmethod(saved_type)
     types = staticmethod(types)
     kept = staticmethod(kept)
     kept_outputs = staticmethod(kept_outputs)
@@ -424,14 +422,35 @@ class Builtin:
 
     def _meet(self, node: Node) -> None:
         """Tell of a node that was made before there was a listener, and of all behind it."""
-        known, unseen, met = self.known, {node._seq}, [node]
+        known, unseen, met, late = self.known, {node._seq}, [node], False
         for there in met:  # grows while it is walked
+            number = there._seq
             for edge in there._edges:
-                if edge is not None and (number := (behind := edge[0])._seq) not in unseen and number not in known:
-                    unseen.add(number)
-                    met.append(behind)
-        earlier, ref = self.listener.earlier, weakref.ref
+                if edge is not None:
+                    behind = edge[0]
+                    late |= (before := behind._seq) > number
+                    if before not in unseen and before not in known:
+                        unseen.add(before)
+                        met.append(behind)
         met.sort(key=attrgetter("_seq"))
+        if self.listener.living:
+            self._know(met, late)
+        else:
+            self._tell_earlier(met)
+
+    def _know(self, nodes: Iterable[Node], late: bool) -> None:
+        """Have these nodes known as they are; `late` if one was made after a node that leads to it."""
+        for node in nodes:
+            if node.__class__ is AccumulateGrad:
+                self.number(node)
+                continue
+            for edge in node._edges if late else ():
+                if edge is not None:
+                    self.number(edge[0])
+            self.known[node._seq] = node
+
+    def _tell_earlier(self, met: Iterable[Node]) -> None:
+        known, earlier, ref = self.known, self.listener.earlier, weakref.ref
         for there in met:
             cls = there.__class__
             if cls is AccumulateGrad:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autograph_cli.engines.protocol import Output, Saved, Text, places, shown
-from autograph_cli.graph import TensorType
+from autograph_cli.engines.protocol import Output, Text, places, saved_value, shown
+from autograph_cli.graph import Saved, TensorType
 from autograph_cli.torch._arrays import storages as memory
 from autograph_cli.torch._arrays.backends import ELSEWHERE, device_of
 from autograph_cli.torch._arrays.meta import Meta
@@ -24,11 +24,11 @@ from autograph_cli.torch._core.wrapped_numbers import number_of
 
 _PLAIN = frozenset((bool, int, float, complex, str, type(None), Given))
 """Classes of what can be kept without keeping anything else."""
-_BRIEF = _PLAIN | {tuple}
+BRIEF = _PLAIN | {tuple}
 """The same, and sizes and the like, of which `saved_constants` looks at each number."""
 _TENSORS = frozenset((Tensor, SavedResult))
 _array = np.ndarray
-_ARRAYS = frozenset((_array, *np.sctypeDict.values()))
+ARRAYS = frozenset((_array, *np.sctypeDict.values()))
 """NumPy's arrays, and its scalars, which single numbers are in."""
 Positions = tuple[tuple[int | tuple[int, int] | None, ...], tuple[int | None, ...]]
 """For each thing that a node keeps, the edge of the input or the output that it is; of a copy from before a change in
@@ -46,25 +46,25 @@ def look(nodes: Iterable[Node | None]) -> Iterator[Any]:
             yield None
             continue
         cls = node.__class__
-        if not (items := node._saved) or not (_kinds.get(cls) or _kind(cls)).simple:
+        if not (items := node._saved) or not (_kinds.get(cls) or kind_of(cls)).simple:
             yield _look_into(node)
             continue
         kept: list[Any] = []
         for item in items:  # a comprehension for each node takes longer
             kind = item.__class__
-            if kind in _TENSORS and (raw := item._raw).__class__ in _ARRAYS:
+            if kind in _TENSORS and (raw := item._raw).__class__ in ARRAYS:
                 kept.append([raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes])
             else:
-                kept.append(item if kind in _BRIEF else _seen(item))
+                kept.append(item if kind in BRIEF else noted_of(item))
         extra = node._extra
         yield None if extra is None else extra.versions, kept
 
 
 def _look_into(node: Node) -> Any:
     """What a node keeps of which not each is under a name of its own; None if it keeps nothing or was freed."""
-    if node._saved is None or not (node._saved or hasattr(node, "__dict__")) or _kind(node.__class__).simple:
+    if node._saved is None or not (node._saved or hasattr(node, "__dict__")) or kind_of(node.__class__).simple:
         return None
-    seen = [(name, _seen(item), version) for name, item, version in _items(node)]
+    seen = [(name, noted_of(item), version) for name, item, version in _items(node)]
     return (
         (None, seen, None if node._operation is not None else (node._item_edges, node._item_results)) if seen else None
     )
@@ -73,7 +73,7 @@ def _look_into(node: Node) -> Any:
 def constants(taken: Sequence[Any]) -> tuple[Any, ...]:
     """What a node keeps that is no tensor, `taken` by its class's `Traits`, as `saved_constants` reads it."""
     return (
-        tuple(taken) if _BRIEF.issuperset(map(type, taken)) else tuple([x if _is_constant(x) else None for x in taken])
+        tuple(taken) if BRIEF.issuperset(map(type, taken)) else tuple([x if _is_constant(x) else None for x in taken])
     )
 
 
@@ -130,15 +130,15 @@ def _is_constant(item: Any) -> bool:
 def saved_constants(cls: type[Node], noted: Any) -> tuple[Saved, ...]:
     """What a node keeps that is no tensor, where no more was noted."""
     pairs = () if noted is None else zip(traits(cls).labels, noted, strict=False)
-    found = [(name, None, as_given(item), 0, 0, 0) for name, item in pairs if item is not None and _is_constant(item)]
-    return (*found, *_kind(cls).always)
+    found = [saved_value(name, as_given(item)) for name, item in pairs if item is not None and _is_constant(item)]
+    return (*found, *kind_of(cls).always)
 
 
 def _always(cls: type[Node]) -> tuple[Saved, ...]:
     """What PyTorch's nodes of this class keep, and here is the same for all of them."""
     given = {} if cls._operation is None else cls._operation.saved
     made = {name: show() for name, show in given.items() if callable(show) and not needs(show)}
-    return tuple([(f"_saved_{name}", None, value, 0, 0, 0) for name, value in made.items() if value is not None])
+    return tuple([saved_value(f"_saved_{name}", value) for name, value in made.items() if value is not None])
 
 
 def as_given(item: Any) -> Any:
@@ -148,7 +148,7 @@ def as_given(item: Any) -> Any:
     return tuple(map(as_given, item)) if item.__class__ is tuple else item
 
 
-def _seen(item: Any) -> Any:
+def noted_of(item: Any) -> Any:
     """What is noted of one thing that a node keeps: a list for a tensor, else what it is or how it is shown."""
     kept = without_hooks(item)
     kind = kept.__class__
@@ -169,7 +169,7 @@ def saved(
 
     `storages` numbers the memory that was met, by id, the first one `start`.
     """
-    _, labels, always, _ = _kinds.get(cls) or _kind(cls)
+    _, labels, always, _ = _kinds.get(cls) or kind_of(cls)
     if len(looked) == 2:
         versions, items = looked
         positions = None
@@ -185,9 +185,9 @@ def saved(
                 copies = True
             number = storages.setdefault(item[2], start + len(storages))
             version = versions.get(place, 0) if versions else 0
-            found.append((labels[place], item[0], item[1], number, item[3], version))
+            found.append(Saved(labels[place], saved_type(item[0], item[1]), "", item[3], number, version))
         elif item is not None and (cls._operation is None or hasattr(cls, labels[place])):
-            found.append((labels[place], None, as_given(item), 0, 0, 0))
+            found.append(saved_value(labels[place], as_given(item)))
     if copies and len(looked) == 2:
         edges = list(cls._item_edges)
         for position, item in enumerate(looked[1][: len(edges)]):
@@ -214,7 +214,7 @@ class _Kind(NamedTuple):
 _kinds: dict[type[Node], _Kind] = {}
 
 
-def _kind(cls: type[Node]) -> _Kind:
+def kind_of(cls: type[Node]) -> _Kind:
     if cls not in _kinds:
         operation = cls._operation
         simple = operation is not None and not any(parameter.is_list for parameter in operation.schema.parameters)
@@ -276,10 +276,10 @@ def kept_outputs(
     number: int, cls: type[Node], following: Sequence[Output | None], kept: Iterable[Saved], positions: Positions | None
 ) -> list[tuple[Output, int]]:
     """The outputs that a node keeps, those of other nodes and its own, and the memory in which they are."""
-    ends = (_kinds.get(cls) or _kind(cls)).ends if positions is None else _ends(cls, *positions)
+    ends = (_kinds.get(cls) or kind_of(cls)).ends if positions is None else _ends(cls, *positions)
     found: list[tuple[Output, int]] = []
-    for name, dtype, _, storage, _, _ in kept:
-        if dtype is None or (end := ends.get(name)) is None:
+    for saved in kept:
+        if saved.storage is None or (end := ends.get(saved.name)) is None:
             continue
         edge, result = end
         output: Output | None = None
@@ -290,7 +290,7 @@ def kept_outputs(
         elif edge is not None and edge < len(following):
             output = following[edge]
         if output is not None:
-            found.append((output, storage))
+            found.append((output, saved.storage))
     return found
 
 
@@ -316,14 +316,14 @@ def _type(like: Any) -> TensorType:
 def storages(tensors: Iterable[Tensor]) -> list[int]:
     """The ids of the memory in which tensors are."""
     return [
-        id(raw) if (raw := tensor._raw).__class__ in _ARRAYS and raw.base is None else id(owner(raw))
+        id(raw) if (raw := tensor._raw).__class__ in ARRAYS and raw.base is None else id(owner(raw))
         for tensor in tensors
     ]
 
 
 def owner(raw: Any) -> Any:
     """The array whose memory this is, or what stands for it where there is none."""
-    if raw.__class__ in _ARRAYS:
+    if raw.__class__ in ARRAYS:
         base = raw.base
         if base is None:
             return raw

@@ -10,20 +10,18 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 
-from autograph_cli.graph import Graph, TensorType
+from autograph_cli.graph import Graph, Saved, TensorType
 from autograph_cli.graph.quick import quickly_made
 
 _LONGEST = 60
 
 Output = int | tuple[int, int]
 """An output of a node: the node's number where it is output 0, else (number, output)."""
-Saved = tuple[str, Any, Any, int, int, int]
-"""Something that a node keeps for backward: a name, dtype, shape, storage, bytes and version; or a name, None and the
-value."""
 ModuleCall = tuple[int, Any, tuple[Any, ...], dict[str, Any]]
 """A call of a module that is going on: its number, the module and the arguments."""
 
@@ -75,6 +73,16 @@ def shown(item: Any) -> str:
     else:
         text = type(item).__name__
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def saved_value(name: str, item: Any) -> Saved:
+    """The record of something that a node keeps and that is no tensor."""
+    return _saved_text(name, shown(item))
+
+
+@lru_cache(1 << 10)
+def _saved_text(name: str, text: str) -> Saved:
+    return Saved(name, None, text)
 
 
 class BackwardCall(Protocol):
@@ -179,6 +187,9 @@ class Listener(Protocol):
         args: tuple[Output, ...],
     ) -> None:
         """There is a node that was made before the engine was listened to."""
+
+    living: bool
+    """Whether such nodes are put among what is `known` as they are, and not told of; leaves are."""
 
     def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:
         """A node of this number adds up the gradient of a leaf; the answer is the number by which the leaf is known."""
@@ -364,14 +375,11 @@ class Engine(Protocol):
     def saved(self, cls: Any, looked: Any, storages: dict[int, int], start: int) -> tuple[tuple[Saved, ...], Any]:
         """What a node of this class keeps, and which inputs and outputs of it that is, where its class does not tell.
 
-        `storages` numbers the memory that was met, by id, the first one `start`.
+        `storages` numbers the memory that was met, by id, the first one `start`; versions are those of the engine.
         """
 
     def saved_constants(self, cls: Any, constants: Any) -> tuple[Saved, ...]:
         """What a node of this class keeps that is no tensor, as the listener was told of it."""
-
-    def saved_type(self, dtype: Any, shape: Any) -> TensorType:
-        """The type of a tensor that is kept."""
 
     def kept_outputs(
         self, number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], positions: Any

@@ -56,7 +56,6 @@ from autograph_cli.engines.pytorch_saved import (
     look,
     saved,
     saved_constants,
-    saved_type,
     shape_of,
     storages,
 )
@@ -101,7 +100,6 @@ class PyTorch:
     saved = staticmethod(saved)
     saved_constants = staticmethod(saved_constants)
     arguments = staticmethod(arguments)
-    saved_type = staticmethod(saved_type)
     kept_outputs = staticmethod(kept_outputs)
     storages = staticmethod(storages)
     leaf_bytes = staticmethod(leaf_bytes)

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from autograph_cli.engines.protocol import Output, Saved, Text
+from autograph_cli.engines.protocol import Output, Text, saved_value
 from autograph_cli.engines.pytorch_private import packing
-from autograph_cli.graph import TensorType
+from autograph_cli.graph import Saved, TensorType
 
 _PREFIX, _RAW = "_saved_", "_raw_saved_"
 _UNSIGNED = 1 << 63
@@ -117,9 +117,10 @@ def saved(
     outputs: dict[str, Output] = {}
     for name, dtype, what, storage, size, version, output in looked:
         if dtype is None:
-            found.append((name, None, what, 0, 0, 0))
+            found.append(saved_value(name, what))
             continue
-        found.append((name, dtype, what, storages.setdefault(storage, start + len(storages)), size, version))
+        number = storages.setdefault(storage, start + len(storages))
+        found.append(Saved(name, _saved_type(dtype, what), "", size, number, version))
         if output is not None:
             outputs[name] = output
     return tuple(found), outputs
@@ -129,18 +130,18 @@ def kept_outputs(
     number: int, cls: Any, following: Sequence[Output | None], kept: Iterable[Saved], outputs: dict[str, Output] | None
 ) -> Iterator[tuple[Output, int]]:
     """The outputs that a node keeps, and the memory in which they are."""
-    for name, dtype, _, storage, _, _ in kept:
-        if dtype is not None and outputs and name in outputs:
-            yield outputs[name], storage
+    for saved in kept:
+        if saved.storage is not None and outputs and saved.name in outputs:
+            yield outputs[saved.name], saved.storage
 
 
 def saved_constants(cls: Any, looked: Looked) -> tuple[Saved, ...]:
     """What of it is no tensor, as `constants` has it."""
-    return tuple([(name, None, what, 0, 0, 0) for name, _, what, *_ in looked])
+    return tuple([saved_value(name, what) for name, _, what, *_ in looked])
 
 
 @functools.lru_cache(1024)
-def saved_type(dtype: tuple[str, str], shape: tuple[int, ...]) -> TensorType:
+def _saved_type(dtype: tuple[str, str], shape: tuple[int, ...]) -> TensorType:
     """The type of a tensor that is kept."""
     return TensorType(dtype[0], sides(shape), dtype[1])
 

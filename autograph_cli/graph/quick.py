@@ -12,21 +12,21 @@ from dataclasses import MISSING, FrozenInstanceError, fields
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-__all__ = ["changed", "quickly_made"]
+__all__ = ["changed", "compiled", "quickly_made"]
 
 Record = TypeVar("Record")
 
 
-def _compiled() -> ModuleType | None:
-    """What makes records without Python's code, in a third of the time again; None where it was not built, or with
+def compiled(name: str) -> ModuleType | None:
+    """A compiled module beside Python's code, which does the same; None where it was not built, or with
     AUTOGRAPH_PURE=1."""
     try:
-        return None if os.environ.get("AUTOGRAPH_PURE") else importlib.import_module(f"{__package__}.fast_records")
+        return None if os.environ.get("AUTOGRAPH_PURE") else importlib.import_module(name)
     except ModuleNotFoundError:
         return None
 
 
-_fast = _compiled()
+_fast = compiled(f"{__package__}.fast_records")
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as quickly_made

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
-from autograph_cli.engines.protocol import Engine, Output, Saved as Kept, key_of, number_of
+from autograph_cli.engines.protocol import Engine, Output, key_of, number_of
 from autograph_cli.graph import (
     Edge,
     Graph,
@@ -20,6 +20,7 @@ from autograph_cli.graph import (
     Output as OutputRecord,
     Pass,
     Root,
+    Saved,
     TensorType,
 )
 from autograph_cli.graph.collector import resting
@@ -87,7 +88,7 @@ class _Builder:
     def __init__(self, log: EventLog, sources: Sources, span: Span, at_last: bool) -> None:
         self.log, self.sources, self.span, self.step = log, sources, span, span.step
         self.at_last = at_last
-        self.saved, self.types, self.saved_type = log.saved, log.engine.types, log.engine.saved_type
+        self.saved, self.types = log.saved, log.engine.types
         known = log.known
         self.storage_of = settle(log, span.step)
         """The storage, among those that its nodes keep, in which a leaf or an input is, by the event's number."""
@@ -157,7 +158,7 @@ class _Builder:
         args = self._edges(given)
         same = (following is given or following == given) and len(args) == len(given)  # mostly: kept once
         noted = self.saved.pop(key, None) if self.at_last else self.saved.get(key)
-        kept: Iterable[Kept] = ()
+        kept: tuple[Saved, ...] = ()
         if noted is not None:
             kept = noted[0]
         elif constants is not None:
@@ -175,7 +176,7 @@ class _Builder:
             None if made_by is None else self.pass_ids[made_by.number],
             None if site is None else self.sources.source(site),
             (not of_operation and self._owner(event)) or ("" if call is None else call.about.path),
-            records(kept, self.saved_type, self.versions, self.given) if kept else (),
+            records(kept, self.versions, self.given) if kept else (),
             None if self.span.found is None else self._measured(event, len(outputs)),
             None if call is None else self.call_ids[call.serial],
             () if plain is None else self._constants(event, kept),
@@ -247,9 +248,9 @@ class _Builder:
             parent = None if call.parent is None else self.call_ids[call.parent.serial]
             yield ModuleCall(position, about.path, about.cls, parent, met[key], turns[key], about.parameters)
 
-    def _constants(self, event: Event, kept: Iterable[Kept]) -> tuple[tuple[str, str], ...]:
+    def _constants(self, event: Event, kept: Iterable[Saved]) -> tuple[tuple[str, str], ...]:
         """The plain arguments that are not among what the node keeps for its backward."""
-        known = {name for name, dtype, *_ in kept if dtype is None}
+        known = {saved.name for saved in kept if saved.type is None}
         given = self.log.engine.arguments(event.cls, event.plain)
         return tuple([(name, value) for name, value in given if f"_saved_{name}" not in known])
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from autograph_cli.graph import Edge, Graph, GraphError
 from autograph_cli.graph.collector import resting
-from autograph_cli.record import names, pytorch
+from autograph_cli.record import living, names, pytorch
 from autograph_cli.record.build import Span, build
 from autograph_cli.record.events import LEAF
 from autograph_cli.record.recorder import Recorder
@@ -131,17 +131,13 @@ def _of_tensors(frames: list[FrameType], tensors: Any, parameters: dict[str, Any
     spaces = [parameters, *_spaces(frames)]
     if pytorch.is_tensor(roots[0][1]):
         return pytorch.graph_of(roots, spaces)
-    recorder = _recorder(frames)
-    for _, root in roots:
-        recorder.log.engine.output(root)
-    names.scan(recorder.log, spaces)
-    return _snapshot(recorder, roots, at_last=True)
+    return living.graph_of(_recorder(frames).log, roots, spaces)
 
 
-def _snapshot(recorder: Recorder, roots: Pairs, *, at_last: bool = False) -> Graph:
+def _snapshot(recorder: Recorder, roots: Pairs) -> Graph:
     """The graph of these tensors with what its nodes keep, as far as no backward pass has freed it."""
-    look(recorder.log, recorder.log.step, at_last=at_last)
-    return recorder.snapshot(dict(roots), at_last=at_last)
+    look(recorder.log, recorder.log.step)
+    return recorder.snapshot(dict(roots))
 
 
 def _recorder(frames: list[FrameType]) -> Recorder:

@@ -21,10 +21,10 @@ from autograph_cli.engines.protocol import (
     Listener,
     ModuleCall,
     Output,
-    Saved,
     key_of,
     number_of,
 )
+from autograph_cli.graph import Saved
 from autograph_cli.record import forgetting
 from autograph_cli.record.changes import current, last, latest, mark_changed, output_of
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Earlier, Event, Look, StepLog
@@ -98,6 +98,8 @@ class EventLog:
         """The last steps that are wanted no more, and on which others may hang."""
         self.looks: list[list[Look]] = []
         """What was noted of what nodes keep in steps before those, as far as it may be asked for still."""
+        self.living = False
+        """Whether nodes of earlier times are known as they are, as nothing runs until their graph is made."""
         self.changed = False
         """Whether a step that is going on has changed a tensor with a gradient outside of autograd."""
         self.freed: deque[list[int]] = deque(maxlen=2)

@@ -54,6 +54,11 @@ def variables_of(frame: FrameType) -> dict[str, Any]:
     return found
 
 
+def is_hidden(name: str) -> bool:
+    """Whether a variable does not name what it holds; `@` is where pytest keeps the parts of an assertion."""
+    return name[0] in "_.@"
+
+
 Settled = set[tuple[str, int]]
 """Variables, by name and the id of their value, in which there was nothing but leaves when they were looked through."""
 
@@ -73,7 +78,7 @@ def scan(
     for space in spaces:
         for name, value in list(space.items()):
             kind = type(value)
-            if kind in OPAQUE or name[0] in "_.@":  # `@` is where pytest keeps the parts of an assertion
+            if kind in OPAQUE or is_hidden(name):
                 continue
             if issubclass(kind, tensor):
                 output = note(value, name)

@@ -200,11 +200,8 @@ class Recorder:
                 collectives=self.collectives.found(),
             )
 
-    def snapshot(self, scope: Mapping[str, Any], *, at_last: bool = False) -> Graph:
-        """The graph that these variables hang on now, of whichever steps; each one with a grad_fn is a root.
-
-        `at_last`: nothing else is asked of the recorder.
-        """
+    def snapshot(self, scope: Mapping[str, Any]) -> Graph:
+        """The graph that these variables hang on now, of whichever steps; each one with a grad_fn is a root."""
         log = self.log
         with log.engine.listening():
             for value in scope.values():
@@ -214,9 +211,7 @@ class Recorder:
         nothing = StepLog()
         nothing.looked = log.step.looked
         span = Span(nothing, [known for known in variables if self._operation(known[1])])
-        if at_last:
-            log.thread.begin()
-        return build(log, self.sources, span, at_last=at_last)
+        return build(log, self.sources, span)
 
     def failed(self, error: Exception) -> None:
         """An error of the recorder's own ends the recording, and the script goes on; one of a signal's handler is the

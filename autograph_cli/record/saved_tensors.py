@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from autograph_cli.engines.protocol import Saved as Kept, shown
-from autograph_cli.graph import Saved, TensorType
+from autograph_cli.graph import Saved
+from autograph_cli.graph.quick import changed
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import LEAF, OPERATION, Event, Look, StepLog
 
 
-def look(log: EventLog, step: StepLog, *, at_last: bool = False) -> None:
-    """Note what the living nodes of a step keep, before a backward pass frees it, as far as it was not noted yet.
-
-    `at_last`: nothing runs any more until the graph is built, so each is noted only when it is settled.
-    """
+def look(log: EventLog, step: StepLog) -> None:
+    """Note what the living nodes of a step keep, before a backward pass frees it, as far as it was not noted yet."""
     known = log.known
     events = [event for event in step.events if event[2] is OPERATION]
-    if at_last:
-        outer = {event[1] for event in step.events if event[2] is not OPERATION}
-    else:
-        outer = _outer(events)
-        step.outer |= outer
-        step.seen = len(step.events)
+    outer = _outer(events)
+    step.outer |= outer
+    step.seen = len(step.events)
     if step.looked:
         before = {event[1] for looked, *_ in step.looked for event in looked}
         events = [event for event in events if event[1] not in before]
-    found: Iterable[Any] = log.engine.look(event[3]() for event in events)
-    if not at_last:
-        found = list(found)
+    found = list(log.engine.look(event[3]() for event in events))
     others, tensors = [], []
     for event in map(known.get, outer):
         if event is not None and event[2] is not OPERATION and (tensor := event[3]()) is not None:
@@ -80,18 +71,19 @@ Versions = dict[int, list[int] | int]
 """The versions that are kept of each storage, in order of first use: a number where there is only one, as mostly."""
 
 
-def records(
-    kept: Iterable[Kept], type_of: Callable[[Any, Any], TensorType], versions: Versions, given: Collection[int] = ()
-) -> tuple[Saved, ...]:
-    """What was noted, as records of the graph; `given` are the storages of leaves and inputs."""
-    found: list[Saved] = []
-    for name, dtype, what, storage, size, version in kept:
-        if dtype is None:
-            found.append(_value(name, shown(what)))
+def records(kept: tuple[Saved, ...], versions: Versions, given: Collection[int] = ()) -> tuple[Saved, ...]:
+    """What was noted, with versions by number; `given` are the storages of leaves and inputs."""
+    found: list[Saved] | None = None
+    for place, saved in enumerate(kept):
+        storage = saved.storage
+        if storage is None:
             continue
+        version = saved.version
         number = 0 if versions.setdefault(storage, version) == version else _number(versions, storage, version)
-        found.append(Saved(name, type_of(dtype, what), "", size, storage, number, storage in given))
-    return tuple(found)
+        if number != version or storage in given:
+            found = found or list(kept)
+            found[place] = changed(saved, version=number, given=storage in given)
+    return kept if found is None else tuple(found)
 
 
 def _number(versions: Versions, storage: int, version: int) -> int:
@@ -102,8 +94,3 @@ def _number(versions: Versions, storage: int, version: int) -> int:
     if version not in known:
         known.append(version)
     return known.index(version)
-
-
-@lru_cache(1 << 10)
-def _value(name: str, text: str) -> Saved:
-    return Saved(name, None, text)

@@ -12,6 +12,7 @@ from autograph_cli import assert_same_graph, capture, torch
 from autograph_cli.graph import Graph, GraphError
 from autograph_cli.record.capture import capture_derivatives
 from autograph_cli.record.imports import serve
+from autograph_cli.record.living import graph_of
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.saved_tensors import look
 from autograph_cli.torch._core.state import process_state
@@ -95,16 +96,14 @@ LOOKED_AT = RECORDED_UNDER | {
 
 
 @pytest.mark.parametrize("made", LOOKED_AT.values(), ids=LOOKED_AT)
-def test_what_is_noted_at_last_is_what_was_noted_before(made: Callable[[Any], Any]) -> None:
+def test_living_nodes_make_the_graph_that_is_noted_of_them(made: Callable[[Any], Any]) -> None:
     result = made(torch.arange(12.0).reshape(3, 4).requires_grad_())
-    graphs = []
-    for at_last in (False, True):
-        recorder = Recorder("last")
-        recorder.log.engine.output(result)
-        look(recorder.log, recorder.log.step, at_last=at_last)
-        graphs.append(recorder.snapshot({"result": result}, at_last=at_last))
-    assert graphs[0] == graphs[1]
-    assert any(node.saved for node in graphs[1])
+    recorder = Recorder("last")
+    recorder.log.engine.output(result)
+    look(recorder.log, recorder.log.step)
+    graph = graph_of(Recorder("last").log, [("result", result)], [])
+    assert graph == recorder.snapshot({"result": result})
+    assert any(node.saved for node in graph)
 
 
 def test_a_model_of_the_module_names_what_a_function_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
