@@ -15,6 +15,7 @@ import numpy as np
 from autograph_cli.engines.builtin_derive import gradients as derive, unseen
 from autograph_cli.engines.builtin_formulas import formula_of
 from autograph_cli.engines.builtin_inside import Inside
+from autograph_cli.engines.builtin_living import behind, fast
 from autograph_cli.engines.builtin_saved import (
     bytes_of,
     constants,
@@ -422,24 +423,18 @@ class Builtin:
 
     def _meet(self, node: Node) -> None:
         """Tell of a node that was made before there was a listener, and of all behind it."""
-        known, unseen, met, late = self.known, {node._seq}, [node], False
-        for there in met:  # grows while it is walked
-            number = there._seq
-            for edge in there._edges:
-                if edge is not None:
-                    behind = edge[0]
-                    late |= (before := behind._seq) > number
-                    if before not in unseen and before not in known:
-                        unseen.add(before)
-                        met.append(behind)
+        met, late = behind(node, self.known)
         met.sort(key=attrgetter("_seq"))
         if self.listener.living:
             self._know(met, late)
         else:
             self._tell_earlier(met)
 
-    def _know(self, nodes: Iterable[Node], late: bool) -> None:
+    def _know(self, nodes: list[Node], late: bool) -> None:
         """Have these nodes known as they are; `late` if one was made after a node that leads to it."""
+        if fast is not None and not late:
+            fast.know(nodes, self.known, self.number)
+            return
         for node in nodes:
             if node.__class__ is AccumulateGrad:
                 self.number(node)
@@ -449,7 +444,7 @@ class Builtin:
                     self.number(edge[0])
             self.known[node._seq] = node
 
-    def _tell_earlier(self, met: Iterable[Node]) -> None:
+    def _tell_earlier(self, met: list[Node]) -> None:
         known, earlier, ref = self.known, self.listener.earlier, weakref.ref
         for there in met:
             cls = there.__class__
@@ -461,10 +456,10 @@ class Builtin:
                 if edge is None:
                     outputs.append(None)
                 else:
-                    behind, nr = edge
-                    key = behind._seq
+                    before, nr = edge
+                    key = before._seq
                     if key not in known:
-                        key = self.number(behind)
+                        key = self.number(before)
                     outputs.append((key, nr) if nr else key)
             following: Any = tuple(outputs)
             args = tuple([output for output in outputs if output is not None]) if None in outputs else following

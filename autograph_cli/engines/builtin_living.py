@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from autograph_cli.engines.builtin_saved import kept_outputs, look, saved
@@ -15,7 +15,24 @@ Row = tuple[type[Node], Any, tuple[Edge | None, ...], tuple[Saved, ...]]
 """The class of a node, what tells the types of its outputs, where its gradients go, and what it keeps."""
 
 
-_fast: Any = compiled("autograph_cli.engines.fast_living")
+fast: Any = compiled("autograph_cli.engines.fast_living")
+
+
+def behind(node: Node, known: Container[int]) -> tuple[list[Node], bool]:
+    """A node and all that it leads to which is not known; and whether one was made after a node that leads to it."""
+    if fast is not None:
+        return fast.behind(node, known)  # type: ignore[no-any-return]
+    unseen, met, late = {node._seq}, [node], False
+    for there in met:  # grows while it is walked
+        number = there._seq
+        for edge in there._edges:
+            if edge is not None:
+                before = edge[0]._seq
+                late |= before > number
+                if before not in unseen and before not in known:
+                    unseen.add(before)
+                    met.append(edge[0])
+    return met, late
 
 
 class Living:
@@ -35,7 +52,7 @@ class Living:
 
     def rows(self, nodes: list[Node]) -> list[Row]:
         """What there is to tell of these nodes."""
-        return _fast.rows(self, nodes) if _fast is not None else list(map(self._row, nodes))
+        return fast.rows(self, nodes) if fast is not None else list(map(self._row, nodes))
 
     def _row(self, node: Node) -> Row:
         following = tuple([None if edge is None else self.edge(*edge) for edge in node._edges])

@@ -7,8 +7,8 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTu
 
 from autograph_cli.engines.builtin_saved import ARRAYS, BRIEF, as_given, kind_of, noted_of, owner, saved_type
 from autograph_cli.engines.protocol import saved_value
-from autograph_cli.graph import Saved
-from autograph_cli.torch._core.node import Node
+from autograph_cli.graph import Node, Output, Saved
+from autograph_cli.torch._core.node import AccumulateGrad, Node as Step
 from autograph_cli.torch._core.saved_tensors import SavedResult
 from autograph_cli.torch._core.tensor import Tensor
 
@@ -16,17 +16,57 @@ cdef extern from *:
     """
     #include "structmember.h"
     static Py_ssize_t slot_of(PyObject *member) { return ((PyMemberDescrObject *)member)->d_member->offset; }
-    #define SLOT(o, place) (*(PyObject **)((char *)(o) + (place)))
     """
     Py_ssize_t slot_of(object)
-    PyObject *SLOT(PyObject *, Py_ssize_t)
     PyObject *PyDict_GetItem(object, PyObject *)
 
-cdef Py_ssize_t EDGES = slot_of(vars(Node)["_edges"]), EXTRA = slot_of(vars(Node)["_extra"])
-cdef Py_ssize_t LIKE = slot_of(vars(Node)["_output_meta"]), SAVED = slot_of(vars(Node)["_saved"])
-cdef Py_ssize_t SEQ = slot_of(vars(Node)["_seq"])
+cdef Py_ssize_t EDGES = slot_of(vars(Step)["_edges"]), EXTRA = slot_of(vars(Step)["_extra"])
+cdef Py_ssize_t LIKE = slot_of(vars(Step)["_output_meta"]), SAVED = slot_of(vars(Step)["_saved"])
+cdef Py_ssize_t SEQ = slot_of(vars(Step)["_seq"])
 cdef Py_ssize_t RAW = slot_of(vars(Tensor)["_raw"]), RESULT_RAW = slot_of(vars(SavedResult)["_raw"])
-cdef object NO_TEXT = "", ZERO = 0
+cdef object EMPTY = (), NO_TEXT = "", ZERO = 0
+
+
+cdef inline object slot(PyObject *of, Py_ssize_t place):
+    cdef PyObject *found = (<PyObject **>(<char *>of + place))[0]
+    if found is NULL:
+        raise AttributeError("a slot is empty")
+    return <object>found
+
+
+def behind(node, dict known):
+    """`behind` of `builtin_living.py`."""
+    cdef list met = [node]
+    cdef set unseen = {node._seq}
+    cdef object number, before
+    cdef tuple edges
+    cdef PyObject *edge
+    cdef bint late = False
+    cdef Py_ssize_t walked = 0, place
+    while walked < len(met):
+        there = met[walked]
+        walked += 1
+        number = slot(<PyObject *>there, SEQ)
+        edges = <tuple>slot(<PyObject *>there, EDGES)
+        for place in range(PyTuple_GET_SIZE(edges)):
+            edge = PyTuple_GET_ITEM(edges, place)
+            if <object>edge is not None:
+                before = slot(PyTuple_GET_ITEM(<object>edge, 0), SEQ)
+                if not late and before > number:
+                    late = True
+                if before not in unseen and before not in known:
+                    unseen.add(before)
+                    met.append(<object>PyTuple_GET_ITEM(<object>edge, 0))
+    return met, late
+
+
+def know(list nodes, dict known, number):
+    """Have these nodes known as they are; `number` makes leaves known."""
+    for node in nodes:
+        if node.__class__ is AccumulateGrad:
+            number(node)
+        else:
+            known[slot(<PyObject *>node, SEQ)] = node
 
 
 cdef class _Reader:
@@ -52,8 +92,8 @@ def rows(living, list nodes):
 cdef tuple row(_Reader reader, object node):
     cdef PyObject *at = <PyObject *>node
     cdef object cls = node.__class__
-    cdef tuple following = leads_to(reader, <tuple>SLOT(at, EDGES))
-    cdef object items = <object>SLOT(at, SAVED)
+    cdef tuple following = leads_to(reader, <tuple>slot(at, EDGES))
+    cdef object items = slot(at, SAVED)
     cdef tuple kept = None
     cdef PyObject *known = PyDict_GetItem(reader.kinds, <PyObject *>cls)
     cdef tuple kind
@@ -65,19 +105,20 @@ cdef tuple row(_Reader reader, object node):
         kept = keeps(reader, node, kind, <tuple>items, following) if items else ()
     if kept is None:
         kept = reader.living.kept(node, following)
-    return cls, <object>SLOT(at, LIKE), following, kept
+    return cls, slot(at, LIKE), following, kept
 
 
 cdef tuple leads_to(_Reader reader, tuple edges):
     cdef Py_ssize_t count = PyTuple_GET_SIZE(<object>edges), place
     cdef tuple found = PyTuple_New(count)
-    cdef object edge, there
+    cdef object edge, there, number
     cdef PyObject *position
     for place in range(count):
         edge = <object>PyTuple_GET_ITEM(edges, place)
         there = None
         if edge is not None:
-            position = PyDict_GetItem(reader.positions, SLOT(PyTuple_GET_ITEM(edge, 0), SEQ))
+            number = slot(PyTuple_GET_ITEM(edge, 0), SEQ)
+            position = PyDict_GetItem(reader.positions, <PyObject *>number)
             if position is NULL or <object>PyTuple_GET_ITEM(edge, 1) != ZERO:
                 there = reader.living.edge(*edge)
             else:
@@ -92,7 +133,7 @@ cdef tuple keeps(_Reader reader, object node, tuple kind, tuple items, tuple fol
     cdef tuple labels = <tuple>kind[1], always = <tuple>kind[2], end
     cdef dict ends = <dict>kind[3], versions = None
     cdef list found = []
-    cdef object item, raw, name, storage, version, where, there, extra = <object>SLOT(<PyObject *>node, EXTRA)
+    cdef object item, raw, name, storage, version, where, there, extra = slot(<PyObject *>node, EXTRA)
     cdef Py_ssize_t place
     if extra is not None:
         versions = extra.versions
@@ -101,9 +142,9 @@ cdef tuple keeps(_Reader reader, object node, tuple kind, tuple items, tuple fol
         name = labels[place]
         raw = None
         if item.__class__ is Tensor:
-            raw = <object>SLOT(<PyObject *>item, RAW)
+            raw = slot(<PyObject *>item, RAW)
         elif item.__class__ is SavedResult:
-            raw = <object>SLOT(<PyObject *>item, RESULT_RAW)
+            raw = slot(<PyObject *>item, RESULT_RAW)
         if raw is None or raw.__class__ not in ARRAYS:
             if item.__class__ not in BRIEF:
                 item = noted_of(item)
@@ -120,7 +161,7 @@ cdef tuple keeps(_Reader reader, object node, tuple kind, tuple items, tuple fol
         if end is None:
             continue
         if end[1] is not None:
-            put(reader, reader.positions[<object>SLOT(<PyObject *>node, SEQ)], end[1], storage)
+            put(reader, reader.positions[slot(<PyObject *>node, SEQ)], end[1], storage)
         elif end[0] is not None and <Py_ssize_t>end[0] < len(following) and following[<Py_ssize_t>end[0]] is not None:
             there = following[<Py_ssize_t>end[0]]
             put(reader, there.node, there.nr, storage)
@@ -129,3 +170,51 @@ cdef tuple keeps(_Reader reader, object node, tuple kind, tuple items, tuple fol
 
 cdef void put(_Reader reader, object position, object nr, object storage) except *:
     reader.kept_in[(position, nr) if nr else position] = storage
+
+
+def nodes(builder, leaf):
+    """The records of all that a builder of `living.py` has met: of a `leaf` it makes them itself, and what has names."""
+    cdef dict kept_in = builder.living.kept_in, versions = builder.versions, types = {}, titles = {}
+    cdef list rows = builder.rows, found = []
+    cdef object key, node, cls, like, outputs, storage, made, zero = ZERO, given = builder.given, named = builder.named
+    cdef tuple following, kept, title
+    cdef Py_ssize_t place, position = 0
+    cdef PyObject *known
+    for key, node in builder.met.items():
+        if node.__class__ is leaf:
+            found.append(builder.leaf(position, node))
+            position += 1
+            continue
+        cls, like, following, kept = rows.pop()
+        known = PyDict_GetItem(titles, <PyObject *>cls)
+        if known is NULL:
+            title = titles[cls] = (*builder.title(cls), cls._multiple)
+        else:
+            title = <tuple>known
+        if title[2] or key in named:
+            outputs = builder.outputs(position, key, builder.engine.types(cls, like))
+        else:
+            known = PyDict_GetItem(types, <PyObject *>like)
+            if known is NULL:
+                (made,) = types[like] = builder.engine.types(cls, like)
+            else:
+                made = (<list>known)[0]
+            storage = kept_in.get(position)
+            outputs = builder.outputs(position, key, (made,)) if storage is None else (Output(made, EMPTY, storage),)
+        args = following
+        for place in range(PyTuple_GET_SIZE(following)):
+            if <object>PyTuple_GET_ITEM(following, place) is None:
+                args = tuple([edge for edge in following if edge is not None])
+                break
+        for saved in kept:
+            storage = saved.storage
+            if storage is None:
+                continue
+            if saved.version != zero or versions.setdefault(storage, zero) != zero or storage in given:
+                kept = builder.settled(kept, versions, given)
+                break
+        found.append(
+            Node(position, "operation", title[0], title[1], outputs, following, args, zero, None, None, None, NO_TEXT, kept)
+        )
+        position += 1
+    return found

@@ -177,27 +177,24 @@ class Labels:
             head = self._heads[node.name] = visible(node.name) or "not recorded by autograd"
         if self.brief:
             return f"%{node.id} {head}"
-        lines = [f"%{node.id} {head}\n{told}" if told else f"%{node.id} {head}"]
-        if len(node.outputs) > 1:
-            lines += [self.told(node, nr)[0] for nr in range(1, len(node.outputs))]
+        text = f"%{node.id} {head}\n{told}" if told else f"%{node.id} {head}"
+        for nr in range(1, len(node.outputs)):
+            text += f"\n{self.told(node, nr)[0]}"
         if node.source:
-            lines.append(_line_of(node.source.file, node.source.line, node.source.text))
+            text += f"\n{_line_of(node.source.file, node.source.line, node.source.text)}"
         if node.module:
-            lines.append(visible(f"in {node.module}"))
+            text += f"\nin {visible(node.module)}"
         if node.parent is not None:
             parent = visible(self.graph.nodes[node.parent].name)
-            lines.append(f"made by the backward of {self.names[node.parent][0]} ({parent})")
+            text += f"\nmade by the backward of {self.names[node.parent][0]} ({parent})"
         if node.pass_id is not None:
-            lines.append(f"order {node.order}, pass {node.pass_id}")
+            text += f"\norder {node.order}, pass {node.pass_id}"
         for saved in node.saved:
             key = saved.name, id(saved.type), saved.bytes, saved.value
-            line = self._saved.get(key)
-            if line is None:
-                line = self._saved[key] = f"saved {saved_text(saved)}"
-            lines.append(line)
+            text += self._saved.get(key) or self._saved.setdefault(key, f"\nsaved {saved_text(saved)}")
         if node.measured is not None:
-            lines += facts_of(node, RECORDED)
-        return "\n".join(lines)
+            text = "\n".join([text, *facts_of(node, RECORDED)])
+        return text
 
 
 def _most_common(every: Sequence[TensorType]) -> tuple[str, str]:

@@ -233,12 +233,16 @@ class _Builder:
     def scene(self, title: str) -> Scene:
         rooted = {number for number, _ in self.rooted}
         gone = self.repeated.union(self.detached)
-        for number, node in enumerate(self.graph):
-            told, label = self.labels.told(node, 0) if node.outputs else ("", "")
-            self.ends.append(self._end(number, 0, label, told))
+        labels, ends, boxes = self.labels, self.ends, self.boxes
+        for number, (node, key, band) in enumerate(zip(self.graph.nodes, self.keys, self.band, strict=True)):
+            told, label = labels.told(node, 0) if node.outputs else ("", "")
+            if self.data:
+                ends.append(self._end(number, 0, label, told))
+            else:
+                ends.append((key, label, f"gradient of {told}"))
             if number not in gone:
-                style, name, subtitle, lines, tooltip = self.labels.of(node, self.rooted, told)
-                self.boxes.append(Box(self.keys[number], style, name, subtitle, lines, tooltip, self.band[number]))
+                style, name, subtitle, lines, tooltip = labels.of(node, self.rooted, told)
+                boxes.append(Box(key, style, name, subtitle, lines, tooltip, band))
             for nr in range(len(node.outputs)) if number in rooted else ():
                 if (number, nr) in self.rooted:
                     self._pill(node, nr)

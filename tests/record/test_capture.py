@@ -106,6 +106,15 @@ def test_living_nodes_make_the_graph_that_is_noted_of_them(made: Callable[[Any],
     assert any(node.saved for node in graph)
 
 
+def test_a_node_that_was_given_a_late_number_stands_before_what_leads_to_it() -> None:
+    doubled = torch.ones(3, requires_grad=True) * 2
+    result = doubled.sin().exp()
+    doubled.grad_fn._set_sequence_nr(result.grad_fn._sequence_nr() + 5)
+    graph = capture(result)
+    assert [node.name for node in graph] == ["AccumulateGrad", "MulBackward0", "SinBackward0", "ExpBackward0"]
+    assert all(edge.node < node.id for node in graph for edge in node.next if edge is not None)
+
+
 def test_a_model_of_the_module_names_what_a_function_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "net", torch.nn.Linear(2, 1))
     monkeypatch.setitem(globals(), "unused", torch.ones(2, requires_grad=True))
