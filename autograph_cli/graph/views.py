@@ -157,7 +157,11 @@ def _differentiated(graph: Graph, node: Node) -> Sequence[Edge]:
 
 
 def _gradient_part(graph: Graph, kept: Sequence[int], roots: tuple[Root, ...]) -> Graph:
-    return take(graph, kept, roots, args_of=lambda node: ())
+    return take(graph, kept, roots, args_of=_none)
+
+
+def _none(node: Node) -> tuple[()]:
+    return ()
 
 
 def walk(graph: Graph, starts: Iterable[int], targets: Targets) -> list[int]:
@@ -187,8 +191,8 @@ def take(
     kept: Sequence[int],
     roots: Iterable[Root],
     nodes: Sequence[Node] | None = None,
-    next_of: Callable[[Node], Iterable[Edge | None]] = lambda node: node.next,
-    args_of: Targets = lambda node: node.args,
+    next_of: Callable[[Node], Iterable[Edge | None]] | None = None,
+    args_of: Targets | None = None,
 ) -> Graph:
     """These nodes under new ids; edges, parents and passes follow, and what leads outside is dropped."""
     nodes = [graph.nodes[old] for old in kept] if nodes is None else nodes
@@ -214,10 +218,10 @@ def take(
         return tuple(edges) if every else tuple([moved(edge) for edge in edges if positions[edge.node] >= 0])
 
     def copied(number: int, node: Node) -> Node:
-        following, args = next_of(node), args_of(node)
+        following = node.next if next_of is None else next_of(node)
+        args: Iterable[Edge] = node.args if args_of is None else args_of(node)
         if stay:
-            same = following is node.next and args is node.args
-            return node if same else changed(node, next=tuple(following), args=tuple(args))
+            return changed(node, next=tuple(following), args=tuple(args))
         if not every:
             following = [None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in following]
             args = [moved(edge) for edge in args if positions[edge.node] >= 0]
@@ -248,8 +252,12 @@ def take(
         results = tuple([None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in found])
         return replace(entry, id=number, roots=all_moved(entry.roots), ran=ran, inputs=inputs, results=results)
 
+    if not (stay and next_of is None):
+        nodes = [copied(number, node) for number, node in enumerate(nodes)]
+    elif args_of is not None:
+        nodes = [node if (args := args_of(node)) is node.args else changed(node, args=tuple(args)) for node in nodes]
     return Graph(
-        tuple([copied(number, node) for number, node in enumerate(nodes)]),
+        tuple(nodes),
         tuple(replace(root, node=positions[root.node]) for root in roots),
         tuple(copied_pass(number, graph.passes[old]) for old, number in passes.items()),
         graph.calls,
