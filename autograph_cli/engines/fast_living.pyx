@@ -133,7 +133,7 @@ cdef tuple keeps(_Reader reader, object node, tuple kind, tuple items, tuple fol
     cdef tuple labels = <tuple>kind[1], always = <tuple>kind[2], end
     cdef dict ends = <dict>kind[3], versions = None
     cdef list found = []
-    cdef object item, raw, name, storage, version, where, there, extra = slot(<PyObject *>node, EXTRA)
+    cdef object item, raw, name, dtype, shape, where, size, storage, version, there, extra = slot(<PyObject *>node, EXTRA)
     cdef Py_ssize_t place
     if extra is not None:
         versions = extra.versions
@@ -145,18 +145,21 @@ cdef tuple keeps(_Reader reader, object node, tuple kind, tuple items, tuple fol
             raw = slot(<PyObject *>item, RAW)
         elif item.__class__ is SavedResult:
             raw = slot(<PyObject *>item, RESULT_RAW)
-        if raw is None or raw.__class__ not in ARRAYS:
+        if raw is not None and raw.__class__ in ARRAYS:
+            dtype, shape, where, size = raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes
+        else:
             if item.__class__ not in BRIEF:
                 item = noted_of(item)
-                if item.__class__ is list:
-                    return None
-            if item is not None and hasattr(node.__class__, name):
-                found.append(saved_value(name, as_given(item)))
-            continue
-        where = id(raw if raw.base is None else owner(raw))
+            if item.__class__ is not list:
+                if item is not None and hasattr(node.__class__, name):
+                    found.append(saved_value(name, as_given(item)))
+                continue
+            if len(item) > 4:  # a copy from before a change in place
+                return None
+            dtype, shape, where, size = item
         storage = reader.storages.setdefault(where, len(reader.storages))
         version = versions.get(place, ZERO) if versions else ZERO
-        found.append(Saved(name, saved_type(raw.dtype, raw.shape), NO_TEXT, raw.nbytes, storage, version))
+        found.append(Saved(name, saved_type(dtype, shape), NO_TEXT, size, storage, version))
         end = ends.get(name)
         if end is None:
             continue

@@ -89,6 +89,8 @@ LOOKED_AT = RECORDED_UNDER | {
     "changed": _changed,
     "custom": lambda x: Scaled.apply(x, 3),
     "packed": _packed,
+    "parameter": lambda x: x * torch.nn.Parameter(torch.ones(4)),
+    "meta": lambda x: (x.to("meta") * 2).sin(),
     "list": lambda x: torch.cat([x, x[1:], x.t().reshape(3, 4)]),
     "several": lambda x: torch.stack([part.sum() * part.max() for part in x.split(1)]),
     "freed": lambda x: (x * x).sum().backward() or (x * x).sin(),
