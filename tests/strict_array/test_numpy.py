@@ -72,7 +72,7 @@ COMPUTES: dict[str, tuple[int, str]] = {
     "_kernels/inplace.py": (1, BRANCH),
     "_kernels/interpolate.py": (24, TABLE),
     "_kernels/lapack.py": (15, BRANCH),
-    "_kernels/lapack_solvers.py": (45, BRANCH),
+    "_kernels/lapack_solvers.py": (42, BRANCH),
     "_kernels/linalg.py": (4, ERRORS),
     "_kernels/lu.py": (1, ERRORS),
     "_kernels/meta_kernels.py": (10, "the device `meta`"),
@@ -85,6 +85,7 @@ COMPUTES: dict[str, tuple[int, str]] = {
     "_kernels/sparse.py": (52, REFUSED),
     "_kernels/special.py": (1, BRANCH),
     "_kernels/sums.py": (1, BRANCH),
+    "_kernels/triangular.py": (6, BRANCH),
 }
 NUMBER = "numbers of NumPy are Python's kind of number"
 QUICK = "a quick path for the CPU, beside one for all"
@@ -137,6 +138,7 @@ CLASSES: dict[str, tuple[int, str]] = {
     "_kernels/special.py": (1, QUICK),
     "_kernels/sums.py": (1, QUICK),
     "_kernels/threads.py": (2, QUICK),
+    "_kernels/triangular.py": (1, QUICK),
 }
 
 

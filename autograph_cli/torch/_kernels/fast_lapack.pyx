@@ -16,28 +16,24 @@ cnp.import_array()
 ctypedef int64_t Number
 ctypedef char *Text
 ctypedef void (*Getrf)(Number *, Number *, void *, Number *, Number *, Number *) noexcept nogil
-ctypedef void (*Trsm)(
-    const char *, const char *, const char *, const char *, Number *, Number *, void *, void *, Number *, void *, Number *
-) noexcept nogil
 ctypedef void (*Potrf)(const char *, Number *, void *, Number *, Number *) noexcept nogil
 ctypedef void (*Geqrf)(Number *, Number *, void *, Number *, void *, void *, Number *, Number *) noexcept nogil
 ctypedef void (*Orgqr)(Number *, Number *, Number *, void *, Number *, void *, void *, Number *, Number *) noexcept nogil
 
 cdef struct Routines:
     Getrf getrf
-    Trsm trsm
     Potrf potrf
     Geqrf geqrf
     Orgqr orgqr
 
 cdef Routines[2] KNOWN
-ROUTINES = ("getrf", "trsm", "potrf", "geqrf", "orgqr")
+ROUTINES = ("getrf", "potrf", "geqrf", "orgqr")
 
 
-def know(bint wide, uintptr_t getrf, uintptr_t trsm, uintptr_t potrf, uintptr_t geqrf, uintptr_t orgqr):
+def know(bint wide, uintptr_t getrf, uintptr_t potrf, uintptr_t geqrf, uintptr_t orgqr):
     """Where the routines of ROUTINES are, for float64 or float32."""
     cdef Routines *to = &KNOWN[wide]
-    to.getrf, to.trsm, to.potrf = <Getrf>getrf, <Trsm>trsm, <Potrf>potrf
+    to.getrf, to.potrf = <Getrf>getrf, <Potrf>potrf
     to.geqrf, to.orgqr = <Geqrf>geqrf, <Orgqr>orgqr
 
 
@@ -109,40 +105,6 @@ cdef cnp.ndarray turned_copy(cnp.ndarray a, int kind=-1):
     cdef cnp.ndarray made = empty(a, cnp.PyArray_DIM(a, last), cnp.PyArray_DIM(a, last - 1), kind)
     cnp.PyArray_CopyInto(across(made), a)
     return made
-
-
-cdef bint same_batch(cnp.ndarray a, cnp.ndarray b) noexcept:
-    cdef int d, ndim = cnp.PyArray_NDIM(a)
-    if ndim != cnp.PyArray_NDIM(b):
-        return False
-    for d in range(ndim - 2):
-        if cnp.PyArray_DIM(a, d) != cnp.PyArray_DIM(b, d):
-            return False
-    return True
-
-
-def substituted(a, b, bint upper, bint unitriangular):
-    """`lapack.substituted` of batches of one shape; None for anything else."""
-    cdef int kind = kind_of_matrices(a)
-    if kind < 0 or kind_of_matrices(b) != kind or not same_batch(a, b):
-        return None
-    cdef cnp.ndarray rows = cnp.PyArray_GETCONTIGUOUS(a), turned = turned_copy(b)
-    cdef int last = cnp.PyArray_NDIM(turned) - 1
-    cdef Number n = cnp.PyArray_DIM(turned, last), k = cnp.PyArray_DIM(turned, last - 1)
-    cdef Count i, size = cnp.PyArray_ITEMSIZE(turned), count = cnp.PyArray_SIZE(turned) // (n * k)
-    cdef char *matrix = <char *>cnp.PyArray_DATA(rows)
-    cdef char *x = <char *>cnp.PyArray_DATA(turned)
-    cdef float narrow_one = 1
-    cdef double wide_one = 1
-    cdef void *one = <void *>&narrow_one if kind == cnp.NPY_FLOAT else <void *>&wide_one
-    # Row by row is the transpose column by column: what is above its diagonal is below it there.
-    cdef const char *below = b"L" if upper else b"U"
-    cdef const char *unit = b"U" if unitriangular else b"N"
-    cdef Trsm run = KNOWN[kind == cnp.NPY_DOUBLE].trsm
-    with nogil:
-        for i in range(count):
-            run(b"L", below, b"T", unit, &n, &k, one, matrix + i * n * n * size, &n, x + i * n * k * size, &n)
-    return across(turned)
 
 
 def factored(a):

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._arrays import Array
 from .lapack import each, has
+from .triangular import substituted
 
 _SINGLE, _DOUBLE = np.dtype("f4"), np.dtype("f8")
 SMALL = 16
@@ -40,11 +41,6 @@ def _told(a: Array) -> tuple[int, Array]:
     return count, np.zeros((count, 1), np.int64)
 
 
-def _as_columns(turned: Array, like: Array) -> Array:
-    """Matrices that are laid out column by column, in the dtype of others."""
-    return turned.astype(like.dtype, copy=False).swapaxes(-1, -2)
-
-
 def _factored(a: Array) -> tuple[Array, Array, Array]:
     """LU factors, the rows that were swapped, and where each matrix is singular (0: nowhere)."""
     n = a.shape[-1]
@@ -57,10 +53,11 @@ def _factored(a: Array) -> tuple[Array, Array, Array]:
     return lu, pivots, info
 
 
-def _substituted(x: Array, lu: Array, pivots: Array) -> None:
-    """The solutions, over right hand sides that lie column by column."""
-    k, n = x.shape[-2:]
-    each("getrs", x.dtype, len(pivots), b"N", n, k, lu, n, pivots, x, n, _UNREAD)
+def _substituted(b: Array, lu: Array, pivots: Array) -> Array:
+    """The solutions of right hand sides, column by column."""
+    factors = lu.swapaxes(-1, -2)
+    swaps = pivots.reshape(*lu.shape[:-1], 1)
+    return substituted(b.astype(lu.dtype, copy=False), factors, False, True, factors, swaps)
 
 
 def _inverted(lu: Array, pivots: Array, like: Array, scale: Any = _ONE) -> Array:
@@ -71,12 +68,11 @@ def _inverted(lu: Array, pivots: Array, like: Array, scale: Any = _ONE) -> Array
         each("getri", lu.dtype, count, n, made, n, pivots, np.empty(room, lu.dtype), room, _UNREAD)
         if made.all() and np.isfinite(made).all():
             flat = made.reshape(count, n * n) * np.asarray(scale).reshape(-1, 1)
-            return _as_columns(flat.reshape(lu.shape), like)
+            return flat.reshape(lu.shape).astype(like.dtype, copy=False).swapaxes(-1, -2)
     # The signs of zeros are those of solutions for the unit matrix.
     x = np.zeros(lu.shape)
     x.reshape(count, n * n)[:, :: n + 1] = np.asarray(scale).reshape(-1, 1)
-    _substituted(x, lu.astype(_DOUBLE, copy=False), pivots)
-    return _as_columns(x, like)
+    return _substituted(x, lu.astype(_DOUBLE, copy=False), pivots).astype(like.dtype, copy=False)
 
 
 def _shown(info: Array, a: Array) -> Any:
@@ -88,14 +84,7 @@ def solved(a: Array, b: Array) -> tuple[Array, Any] | None:
     if not _real(a, b):
         return None
     lu, pivots, info = _factored(a)
-    if a.shape[:-2] != b.shape[:-2]:
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        b = np.broadcast_to(b, (*batch, *b.shape[-2:]))
-        places = np.broadcast_to(np.arange(len(pivots)).reshape(a.shape[:-2]), batch).ravel()
-        lu, pivots = lu.reshape(-1, *a.shape[-2:])[places], pivots[places]
-    x = _turned(b, lu.dtype)
-    _substituted(x, lu, pivots)
-    return _as_columns(x, b), _shown(info, a)
+    return _substituted(b, lu, pivots).astype(b.dtype, copy=False), _shown(info, a)
 
 
 def inverse(a: Array) -> tuple[Array, Any] | None:

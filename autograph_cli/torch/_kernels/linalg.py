@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from . import lapack, lapack_solvers
+from . import lapack, lapack_solvers, triangular
 
 _PADE = (
     64764752532480000,
@@ -151,6 +151,8 @@ class Linalg:
 
     def cholesky_solve(self, b: Array, factor: Any, upper: bool = False) -> Any:
         low, high = (self.mH(factor), factor) if upper else (factor, self.mH(factor))
+        if (found := triangular.substituted(b, low, False, False, high)) is not None:
+            return found
         return self.linalg_solve_triangular(high, self.linalg_solve_triangular(low, b, False), True)
 
     def cholesky_inverse(self, factor: Any, upper: bool = False) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from . import lapack
+from . import lapack, triangular
 
 _SOLVED, _FACTORED = 64, 32
 """Rows of a block of a triangular system, and columns of one of an LU factorization."""
@@ -26,23 +26,24 @@ class LU:
     def linalg_solve_triangular(
         self, a: Array, b: Array, upper: bool, left: bool = True, unitriangular: bool = False
     ) -> Any:
+        flip = self.xp.swapaxes
         if not left:
-            flip = self.xp.swapaxes
-            x = self._substituted(flip(a, -1, -2), flip(b, -1, -2), not upper, unitriangular)
-            return self.column_major(flip(x, -1, -2))
-        found = self._by_lapack(a, b, upper, unitriangular)
-        return self.column_major(self._substituted(a, b, upper, unitriangular)) if found is None else found
-
-    def _by_lapack(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
-        """The solution column by column; None without LAPACK."""
-        found = lapack.quickly("substituted", a, b, upper, unitriangular)
-        if found is None and lapack.has(a, b):
-            return lapack.substituted(a, b, upper, unitriangular)
-        return found
+            a, b, upper = flip(a, -1, -2), flip(b, -1, -2), not upper
+        x = triangular.substituted(b, a, upper, unitriangular, by_rows=not left)
+        if x is not None:
+            return x if left else flip(x, -1, -2)
+        x = self._substituted(a, b, upper, unitriangular)
+        return x if left else self.column_major(flip(x, -1, -2))
 
     def _substituted(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
-        if (found := self._by_lapack(a, b, upper, unitriangular)) is not None:
+        """The solution column by column."""
+        if (found := triangular.substituted(b, a, upper, unitriangular)) is not None:
             return found
+        if lapack.has(a, b):
+            return lapack.substituted(a, b, upper, unitriangular)
+        return self.column_major(self._by_blocks(a, b, upper, unitriangular))
+
+    def _by_blocks(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
         batch = self.xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         x = self.xp.array(self.xp.broadcast_to(b, (*batch, *b.shape[-2:])))
         n = a.shape[-1]

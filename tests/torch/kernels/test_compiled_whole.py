@@ -11,7 +11,7 @@ import pytest
 from autograph_cli.torch._compiled import compiled
 from autograph_cli.torch._core import generator
 from autograph_cli.torch._core.stream import Stream
-from autograph_cli.torch._kernels import counting, cpu, lapack, order_statistics, reduction, shapes
+from autograph_cli.torch._kernels import counting, cpu, lapack, order_statistics, reduction, shapes, triangular
 from tests.torch.kernels.compared import KINDS, both, numbers, odd, spread_out
 
 pytestmark = pytest.mark.skipif(
@@ -174,7 +174,7 @@ def test_systems_of_matrices(monkeypatch: Any, kind: str, batch: Any, n: int) ->
             *cpu.linalg_cholesky_ex(a * np.linspace(1, -1, math.prod(batch), dtype=kind).reshape((*batch, 1, 1))),
         )
 
-    both(monkeypatch, lapack, run)
+    both(monkeypatch, lapack, run, triangular)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -189,7 +189,7 @@ def test_matrices_without_factors(monkeypatch: Any, kind: str) -> None:
             *cpu.linalg_qr(a),
         )
 
-    both(monkeypatch, lapack, run)
+    both(monkeypatch, lapack, run, triangular)
 
 
 # ---------------------------------------------------------------- random numbers
