@@ -167,6 +167,11 @@ cdef void load(
     """Some columns, the rows in their `order`, and from the last to the first where they are `turned`."""
     cdef Count i, c
     cdef const real *row
+    if down == 1:
+        for c in range(many):
+            for i in range(n):
+                x[i * ACROSS + c] = b[order[n - 1 - i if turned else i] + c * along]
+        return
     for i in range(n):
         row = b + order[n - 1 - i if turned else i] * down
         if along == 1:
@@ -181,6 +186,11 @@ cdef void store(const double *x, real *out, Count down, Count along, Count n, Co
     cdef Count i, c
     if turned:
         out, down = out + (n - 1) * down, -down
+    if along == 1:
+        for i in range(n):
+            for c in range(many):
+                out[i * down + c] = <real>x[i * ACROSS + c]
+        return
     for c in range(many):
         for i in range(n):
             out[i * down + c * along] = <real>x[i * ACROSS + c]

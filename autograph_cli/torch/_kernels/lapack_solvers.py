@@ -17,6 +17,8 @@ from .triangular import substituted
 _SINGLE, _DOUBLE = np.dtype("f4"), np.dtype("f8")
 SMALL = 16
 """Systems of so few rows take no longer in double precision."""
+FEW, MANY = 40, 200
+"""Between so many columns, the inverse of R is found in less time than what it spares."""
 _ONE = np.ones(1, _SINGLE)
 _UNREAD = np.zeros(1, np.int64)
 """Where that is told which is known."""
@@ -130,6 +132,11 @@ def _room(name: str, kind: np.dtype[Any], *sizes: Any) -> int:
     elif name == "gesdd":
         job, m, n = sizes
         args = (job, m, n, none, m, none, none, m, none, n, asked, -1, whole, np.zeros(1, np.int64))
+    elif name == "geqrf":
+        args = (*sizes, none, sizes[0], none, asked, -1, whole)
+    elif name == "ormqr":
+        m, n, k = sizes
+        args = (b"L", b"T", m, k, n, none, m, none, none, m, asked, -1, whole)
     else:
         m, n, k = sizes
         args = (m, n, k, none, m, none, max(m, n), whole, none, np.zeros(1, np.int64), asked, -1, whole)
@@ -182,11 +189,45 @@ def least_squares(a: Array, b: Array, rcond: float) -> tuple[Array, Array] | Non
     may have more, column by column; and the ranks."""
     if not _narrow(a, b):
         return None
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a = np.broadcast_to(a, (*batch, *a.shape[-2:]))
+    batch = a.shape[:-2]
+    if batch != b.shape[:-2]:
+        batch = np.broadcast_shapes(batch, b.shape[:-2])
+        a, b = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
+    return _of_full_rank(a, b, rcond) or _of_any_rank(a, b, rcond)
+
+
+def _squares(a: Array, count: int) -> Any:
+    """The sum of the squares of the elements of each matrix."""
+    return np.add.reduce((a * a).reshape(count, -1), 1)
+
+
+def _of_full_rank(a: Array, b: Array, rcond: float) -> tuple[Array, Array] | None:
+    """By a QR factorization, which needs no swaps of columns where their number is surely the rank: where no singular
+    value is as small as `rcond` times the largest, by the norms of R and its inverse. None where it may be another, or
+    the right hand sides have to be scaled."""
+    (m, n), k = a.shape[-2:], b.shape[-1]
+    if m < n or not FEW < n <= MANY or 2 * k < n:
+        return None
+    turned, (count, info) = _turned(a), _told(a)
+    tau, room = np.empty((count, n), a.dtype), _room("geqrf", a.dtype, m, n)
+    space = np.empty(max(room, _room("ormqr", a.dtype, m, n, k)), a.dtype)
+    each("geqrf", a.dtype, count, m, n, turned, m, tau, space, room, info)
+    r = turned.swapaxes(-1, -2)[..., :n, :]
+    inverse = substituted(np.eye(n, dtype=a.dtype), r, True)
+    x, right = _turned(b), _squares(b, count)
+    known = _squares(inverse, count) * _squares(a, count) * rcond**2 < 1
+    if not (known & (right > 0) & (right < math.inf)).all():
+        return None
+    each("ormqr", a.dtype, count, b"L", b"T", m, k, n, turned, m, tau, x, m, space, len(space), info)
+    found = x.swapaxes(-1, -2)[..., :n, :]
+    found[...] = substituted(found, r, True)
+    return found, np.full(a.shape[:-2], n, np.int64)[()]
+
+
+def _of_any_rank(a: Array, b: Array, rcond: float) -> tuple[Array, Array] | None:
     (m, n), k = a.shape[-2:], b.shape[-1]
     rows = max(m, n)
-    x = np.empty((*batch, k, rows), a.dtype)
+    x = np.empty((*a.shape[:-2], k, rows), a.dtype)
     x[..., :m] = b.swapaxes(-1, -2)
     x[..., m:] = 0
     turned, (count, info) = _turned(a), _told(a)
@@ -196,4 +237,4 @@ def least_squares(a: Array, b: Array, rcond: float) -> tuple[Array, Array] | Non
     each("gelsy", a.dtype, count, m, n, k, turned, m, x, rows, order, least, ranks, space, room, info)
     if np.count_nonzero(info):
         return None
-    return x.swapaxes(-1, -2)[..., :n, :], ranks.reshape(batch)[()]
+    return x.swapaxes(-1, -2)[..., :n, :], ranks.reshape(a.shape[:-2])[()]

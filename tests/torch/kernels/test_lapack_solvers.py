@@ -1,6 +1,7 @@
 """What LAPACK solves and factors is what `numpy.linalg` does, in float32 as near as its rounding allows, and the compiled
 calls give the bits of the others."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch._core.device_dispatch import kernels
-from autograph_cli.torch._kernels import lapack
+from autograph_cli.torch._kernels import lapack, triangular
 
 WAYS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "solve": lambda k, a, b: k.linalg_solve_ex(a, b),
@@ -107,3 +108,27 @@ def test_the_rank_of_equal_columns_is_one() -> None:
     assert rank == 1
     assert rest.size == 0
     assert np.allclose(x, 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("batch", [(), (2, 1)])
+@pytest.mark.parametrize(("scale", "rank"), [(1.0, 45), (1e-2, 45), (1e-9, 44), (0.0, 44), (math.nan, None)])
+@pytest.mark.parametrize("right", [1.0, 0.0, 1e-30, 1e30])
+def test_least_squares_of_many_columns(
+    right: float, scale: float, rank: int | None, batch: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = np.random.default_rng(0)
+    left, _ = np.linalg.qr(made.standard_normal((*batch, 60, 45)))
+    turn, _ = np.linalg.qr(made.standard_normal((*batch, 45, 45)))
+    a = (left * np.array([1.0] * 44 + [scale]) @ turn).astype("f4")
+    b = (right * made.standard_normal((60, 30))).astype("f4")
+    x, _, ranks, _ = kernels().linalg_lstsq(a, b, None, "gelsy")
+    with monkeypatch.context() as patch:
+        patch.setattr(lapack, "_fast", None)
+        patch.setattr(triangular, "_fast", None)
+        python = kernels().linalg_lstsq(a, b, None, "gelsy")
+    assert np.array_equal(x, python[0], equal_nan=True)
+    assert x.strides[-2:] == (4, 240)
+    if rank is not None:
+        wanted = np.linalg.pinv(a.astype("f8"), 45 * np.finfo("f4").eps) @ b
+        assert np.array_equal(ranks, np.full(batch, rank))
+        assert np.allclose(x, wanted, rtol=1e-3, atol=1e-3 * abs(wanted).max())
