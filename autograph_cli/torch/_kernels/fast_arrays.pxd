@@ -33,6 +33,12 @@ cdef extern from *:
     #else
     #define CLONED
     #endif
+    /* Before a function that may multiply and add at once, as its results do not depend on it. */
+    #if defined(__GNUC__) && !defined(__clang__)
+    #define FUSED __attribute__((optimize("fp-contract=fast")))
+    #else
+    #define FUSED
+    #endif
     """
 
 ctypedef Py_ssize_t Count

@@ -20,11 +20,6 @@ cdef extern from *:
     #define HIGH 4
     #define ACROSS 16
     #define TOGETHER 16
-    #if defined(__GNUC__) && !defined(__clang__)
-    #define FUSED __attribute__((optimize("fp-contract=fast")))
-    #else
-    #define FUSED
-    #endif
     /* To 24 bits, as float32 has them, of any exponent. */
     static inline double shortened(double x) {
         uint64_t bits; memcpy(&bits, &x, 8);

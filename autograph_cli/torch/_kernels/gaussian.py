@@ -15,13 +15,13 @@ from .blockwise import BLOCK, by_blocks
 _fast: Any = compiled("_kernels.fast_pointwise")
 _special: Any = compiled("_kernels.fast_special")
 
-_STEP, _REACH = 64, 6
+_STEP, _REACH = 256, 6
 """Points of the table for each 1, and the last of them."""
 
 
 def _erf_table() -> Any:
-    """erf and its slope at multiples of 1/64."""
-    centers = np.arange(-_REACH * _STEP, _REACH * _STEP + 1) / _STEP
+    """erf and its slope at multiples of 1/256."""
+    centers = np.arange(_REACH * _STEP + 1) / _STEP
     return np.stack([[math.erf(c) for c in centers], 2 / math.sqrt(math.pi) * np.exp(-centers * centers)])
 
 
@@ -54,19 +54,16 @@ class Gaussian:
     def _erf_by_table(self, a: Array) -> Any:
         """The Taylor polynomial around the nearest point c of a table: erf(c) + slope(c) h (1 + rest).
 
-        The rest has Hermite polynomials of c times powers of h, up to the sixth: h is 1/128 at most.
+        The rest has Hermite polynomials of c times powers of h, up to the fourth: h is 1/512 at most.
         """
-        near = a.clip(-_REACH, _REACH)
+        near = self.xp.minimum(abs(a), _REACH)
         position = self.xp.rint(near * _STEP)
         c = position * (1 / _STEP)
         near -= c
-        index = self.xp.fmax(position, -_REACH * _STEP).astype("int64")
-        index += _REACH * _STEP
+        index = self.xp.fmax(position, 0).astype("int64")
         values, slopes = self.xp.asarray(_ERF)
         square = c * c
-        rest = ((square * (4 / 315) - 2 / 21) * square + 1 / 7) * square - 1 / 42
-        rest = rest * near + ((square * (-4 / 90) + 20 / 90) * square - 15 / 90) * c
-        rest = rest * near + ((square * (4 / 30) - 12 / 30) * square + 3 / 30)
+        rest = (square * (2 / 15) - 2 / 5) * square + 1 / 10
         rest = rest * near + (0.5 - square * (1 / 3)) * c
         rest = rest * near + (square * (2 / 3) - 1 / 3)
         rest = (rest * near - c) * near
