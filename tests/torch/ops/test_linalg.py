@@ -1,5 +1,7 @@
 """Linear algebra: what fails says so in PyTorch's words, and every gradient is the slope."""
 
+import math
+
 import pytest
 
 from autograph_cli import torch
@@ -151,3 +153,26 @@ def test_the_first_minor_that_is_not_positive_is_told(n):
         assert torch.linalg.cholesky_ex(matrices).info.tolist() == [bad + 1, 0]
         with pytest.raises(torch.linalg.LinAlgError, match=f"leading minor of order {bad + 1} is not positive"):
             torch.linalg.cholesky(matrices[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64])
+@pytest.mark.parametrize("n", [1, 3, 70])
+@pytest.mark.parametrize("size", [1e-3, 0.2, 0.8, 1.9, 3.0, 5.0, 20.0])
+def test_exponentials_of_all_sizes(size: float, n: int, dtype: torch.dtype) -> None:
+    torch.manual_seed(n)
+    a = torch.randn(2, n, n, dtype=torch.float64)
+    a = a + a.mT
+    values, vectors = torch.linalg.eigh(a)
+    values = values / values.abs().max() * size
+    a = ((vectors * values[:, None]) @ vectors.mT).to(dtype)
+    wanted = ((vectors * values.exp()[:, None]) @ vectors.mT).to(dtype)
+    found = torch.linalg.matrix_exp(a)
+    assert found.stride() == (n * n, n, 1)
+    assert (found - wanted).abs().max() <= 200 * torch.finfo(dtype).eps * math.exp(size)
+
+
+def test_exponentials_without_an_end() -> None:
+    a = torch.tensor([[math.inf, 1.0], [0.0, 1.0]])
+    assert torch.linalg.matrix_exp(a).isnan().all()
+    assert torch.linalg.matrix_exp(torch.full((2, 2), 1e4)).isinf().all()
+    assert torch.linalg.matrix_exp(torch.tensor([[math.inf]])) == math.inf
