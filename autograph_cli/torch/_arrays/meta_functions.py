@@ -481,6 +481,7 @@ def _transform(name: str, half: bool, real: bool) -> None:
         return enlarged(shape(a, s, axes), function(miniature(a), None, axes, norm))
 
     functions[function] = rule
+    functions[getattr(np.fft, name[:-1])] = lambda a, axis, norm: rule(a, None, (axis,), norm)
 
 
 for _name, _half, _real_result in (

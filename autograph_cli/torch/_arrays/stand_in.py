@@ -41,10 +41,11 @@ class StandIn(Geometry):
     _geometry: Any
 
     def __init__(self, raw: Array, bdim: int) -> None:
-        self._whole = whole(raw)
-        raw = memory_of(raw._geometry if isinstance(raw, StandIn) else raw)
+        inner = isinstance(raw, StandIn)
+        self._whole = raw._whole if inner else raw
+        raw = memory_of(raw._geometry if inner else raw)
         if raw.shape[bdim]:
-            self._geometry = raw[(slice(None),) * bdim + (0, ...)]
+            self._geometry = raw[(slice(None),) * bdim + (0, ...)] if bdim else raw[0, ...]
         else:
             self._geometry = np.empty((*raw.shape[:bdim], *raw.shape[bdim + 1 :]), raw.dtype)
 
