@@ -21,7 +21,7 @@ from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
 
 if TYPE_CHECKING:
-    from . import functional as functional, profiler as profiler
+    from . import functional as functional, profiler as profiler, profiler_util as profiler_util
 
 __all__ = [
     "Function",
@@ -47,7 +47,7 @@ __all__ = [
     "set_multithreading_enabled",
     "variable",
 ]
-_AT_NEED = ("functional", "profiler")
+_AT_NEED = ("functional", "profiler", "profiler_util")
 
 
 def __dir__() -> list[str]:
