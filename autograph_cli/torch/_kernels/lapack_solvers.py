@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -120,27 +121,23 @@ def adjugate(a: Array, scale: Any) -> Array | None:
     return _inverted(lu, pivots, a, np.where(odd, -det, det) * scale)
 
 
+_ASKING: dict[str, Callable[..., tuple[Any, ...]]] = {
+    "getri": lambda room, none, whole, n: (n, none, n, whole, *room),
+    "syevd": lambda room, none, whole, job, part, n: (job, part, n, none, n, none, *room, whole, -1),
+    "gesdd": lambda room, none, whole, job, m, n: (job, m, n, none, m, none, none, m, none, n, *room, whole),
+    "geqrf": lambda room, none, whole, m, n: (m, n, none, m, none, *room),
+    "ormqr": lambda room, none, whole, m, n, k: (b"L", b"T", m, k, n, none, m, none, none, m, *room),
+    "gelsy": lambda room, none, whole, m, n, k: (m, n, k, none, m, none, max(m, n), whole, none, whole, *room),
+}
+"""The arguments, but for the last one, of a routine that is asked how much room it needs: it says so in the first
+number of `room`, whose second is -1."""
+
+
 @functools.lru_cache
 def _room(name: str, kind: np.dtype[Any], *sizes: Any) -> int:
     """The best size of what a routine works in, by asking it."""
-    asked, none, whole = np.zeros(1, kind), np.zeros(1, kind), np.zeros(1, np.int64)
-    n = sizes[-1]
-    if name == "getri":
-        args: tuple[Any, ...] = (n, none, n, whole, asked, -1, whole)
-    elif name == "syevd":
-        args = (*sizes[:2], n, none, n, none, asked, -1, whole, -1, np.zeros(1, np.int64))
-    elif name == "gesdd":
-        job, m, n = sizes
-        args = (job, m, n, none, m, none, none, m, none, n, asked, -1, whole, np.zeros(1, np.int64))
-    elif name == "geqrf":
-        args = (*sizes, none, sizes[0], none, asked, -1, whole)
-    elif name == "ormqr":
-        m, n, k = sizes
-        args = (b"L", b"T", m, k, n, none, m, none, none, m, asked, -1, whole)
-    else:
-        m, n, k = sizes
-        args = (m, n, k, none, m, none, max(m, n), whole, none, np.zeros(1, np.int64), asked, -1, whole)
-    each(name, kind, 1, *args)
+    asked, whole, info = np.zeros(1, kind), np.zeros(1, np.int64), np.zeros(1, np.int64)
+    each(name, kind, 1, *_ASKING[name]((asked, -1), np.zeros(1, kind), whole, *sizes), info)
     return math.ceil(float(asked[0]))
 
 
