@@ -193,25 +193,30 @@ cdef object position_among(object x, tuple those, bint tensors):
 
 def saved_tensors(node):
     """`BackwardCFunction.saved_tensors`."""
-    cdef PyObject *saved
+    cdef PyObject *found
+    cdef tuple saved
     cdef Py_ssize_t i
     if not is_kind_of(type_of(<PyObject *>node), CUSTOM):
         raise TypeError(f"'{type(node).__name__}' object is no node of a custom Function")
-    saved = SLOT(<PyObject *>node, SAVED)
-    if SLOT(<PyObject *>node, IN_JVP) != <PyObject *>NO or saved == NULL or not PyTuple_CheckExact(saved):
+    found = SLOT(<PyObject *>node, SAVED)
+    if SLOT(<PyObject *>node, IN_JVP) != <PyObject *>NO or found == NULL or not PyTuple_CheckExact(found):
         return node._all_unpacked()
-    return tuple([given_back(node, <tuple>saved, i) for i in range(PyTuple_GET_SIZE(<tuple>saved))])
+    saved = <tuple>found  # held: a hook may free the node
+    return tuple([given_back(node, saved, i) for i in range(PyTuple_GET_SIZE(saved))])
 
 
 cdef object given_back(object node, tuple saved, Py_ssize_t index):
     """`unpack`, whose common case is an input that has the history it had."""
     cdef PyObject *item = <PyObject *>PyTuple_GET_ITEM(saved, index)
     cdef PyObject *edge
+    cdef PyObject *positions = SLOT(<PyObject *>node, ITEM_EDGES)
     if item == <PyObject *>None:
         return None
+    if positions == NULL or not PyTuple_CheckExact(positions):  # a script may give any name a value
+        return unpack(node, index)
     if is_tensor(item) and unchanged(node, index, SLOT(item, COUNTER)):
         edge = SLOT(item, EDGE)
-        position = (<tuple>SLOT(<PyObject *>node, ITEM_EDGES))[index]
+        position = (<tuple>positions)[index]
         if position is None or edge == <PyObject *>LEAF:
             return <object>item
         if type_of(edge) != <PyObject *>View and <object>edge == (<tuple>SLOT(<PyObject *>node, EDGES))[position]:
@@ -242,7 +247,9 @@ cdef object gradients_of_custom(object node, object f, object grad, bint recorde
 
 cdef object sent_back(object node, object result, bint recorded):
     """The gradients of the tensor arguments, out of what `backward` returned."""
-    cdef tuple takes = <tuple>SLOT(<PyObject *>node, TAKES_GRAD)
+    cdef PyObject *known = SLOT(<PyObject *>node, TAKES_GRAD)
+    # A script may give any name a value.
+    cdef tuple takes = <tuple>known if known != NULL and PyTuple_CheckExact(known) else ()
     cdef tuple given = <tuple>result if PyTuple_CheckExact(<PyObject *>result) else (result,)
     cdef Py_ssize_t i
     cdef PyObject *g

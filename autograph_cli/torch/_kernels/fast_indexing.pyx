@@ -57,6 +57,8 @@ cdef bint shapes(cnp.ndarray a, object index, int dim, Count *before, Count *n, 
     cdef int d
     if kind_of(a) < 0 or not is_index(index) or cnp.PyArray_NDIM(a) != cnp.PyArray_NDIM(<cnp.ndarray>index):
         return False
+    if not 0 <= dim < cnp.PyArray_NDIM(a):
+        return False
     before[0] = behind[0] = 1
     for d in range(cnp.PyArray_NDIM(a)):
         if d == dim:
@@ -91,7 +93,7 @@ cdef void read(
         a += n * behind
 
 
-def gather(a, int dim, index):
+def gather(a, Count dim, index):
     """The elements that positions along `dim` name; None where the arrays are not simple."""
     cdef Count before, n, many, behind
     if not cnp.PyArray_CheckExact(a) or not shapes(a, index, dim, &before, &n, &many, &behind):
@@ -129,7 +131,7 @@ cdef void add_each(
         out += n * behind
 
 
-def scatter_add(out, int dim, index, values):
+def scatter_add(out, Count dim, index, values):
     """Add values at positions along `dim`, one for each; False, and nothing done, where the arrays are not simple."""
     cdef Count before, n, many, behind
     if not cnp.PyArray_CheckExact(out) or not shapes(out, index, dim, &before, &n, &many, &behind):
@@ -179,7 +181,7 @@ cdef void write(
         out += n * behind
 
 
-def scatter(a, int dim, index, values):
+def scatter(a, Count dim, index, values):
     """A copy with values, or one number of NumPy's, at positions along `dim`, the last one where they repeat; None where
     the arrays are not simple."""
     cdef Count before, n, many, behind, step = 1
@@ -340,7 +342,7 @@ cdef void add_whole(
         out += n * behind
 
 
-def add_slices(out, int dim, index, values):
+def add_slices(out, Count dim, index, values):
     """Add to `out` (before, n, behind) the slices of `values` (before, positions, behind); False, and nothing done, where
     the arrays are not simple."""
     if kind_of(out) < 0 or kind_of(out) != kind_of(values) or not is_index(index):

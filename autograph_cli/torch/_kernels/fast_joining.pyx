@@ -55,7 +55,7 @@ cdef void move(char *to, Count to_step, const char *source, Count source_step, C
         source += source_step
 
 
-def joined(arrays, int dim, bint new=False):
+def joined(arrays, Count dim, bint new=False):
     """Arrays one after the other along a dimension, or along a `new` one there; None where they are not simple."""
     cdef cnp.npy_intp shape[MOST]
     cdef cnp.ndarray first, a, out
@@ -95,7 +95,7 @@ def joined(arrays, int dim, bint new=False):
     return out
 
 
-def parts(array, Count size, int dim):
+def parts(array, Count size, Count dim):
     """Copies of the parts of an array that are `size` long along a dimension; None where it is not simple."""
     cdef cnp.npy_intp shape[MOST]
     cdef cnp.ndarray a, out

@@ -64,7 +64,7 @@ cdef void run_on(const real *a, real *out, Count before, Count n, Count behind, 
         out += behind
 
 
-def accumulated(a, int dim, bint product):
+def accumulated(a, Count dim, bint product):
     """Running sums, or products, along a dimension; None where the array is not simple."""
     if kind_of(a) < 0 or not cnp.PyArray_NDIM(<cnp.ndarray>a):
         return None
@@ -279,7 +279,7 @@ cdef void extreme(
         positions += behind
 
 
-def extremes(a, int dim, bint keepdim, bint largest):
+def extremes(a, Count dim, bint keepdim, bint largest):
     """The largest (or smallest) along a dimension, and where it is; None where the array is not simple."""
     if not simple(a):
         return None

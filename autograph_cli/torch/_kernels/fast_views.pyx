@@ -48,7 +48,7 @@ cdef int sizes(object size, cnp.npy_intp *to) except -2:
     return <int>PyTuple_GET_SIZE(size)
 
 
-def slice(a, int dim, Count start, Count end, Count step):
+def slice(a, Count dim, Count start, Count end, Count step):
     """a[..., start:end:step] in dimension `dim`."""
     cdef int d, ndim
     cdef cnp.npy_intp[MOST] shape
@@ -66,7 +66,7 @@ def slice(a, int dim, Count start, Count end, Count step):
     return window(<cnp.ndarray>a, ndim, shape, strides, offset)
 
 
-def select(a, int dim, Count index):
+def select(a, Count dim, Count index):
     """a[..., index] in dimension `dim`."""
     cdef int d, ndim
     cdef cnp.npy_intp[MOST] shape
@@ -82,7 +82,7 @@ def select(a, int dim, Count index):
     return window(<cnp.ndarray>a, ndim - 1, shape, strides, index * cnp.PyArray_STRIDE(<cnp.ndarray>a, dim))
 
 
-def unbind(a, int dim):
+def unbind(a, Count dim):
     """Every a[..., index] in dimension `dim`."""
     if not is_plain(a) or dim < 0 or dim >= cnp.PyArray_NDIM(<cnp.ndarray>a):
         return None

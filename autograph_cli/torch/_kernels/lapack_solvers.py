@@ -56,11 +56,12 @@ def _factored(a: Array) -> tuple[Array, Array, Array]:
     return lu, pivots, info
 
 
-def _substituted(b: Array, lu: Array, pivots: Array) -> Array:
-    """The solutions of right hand sides, column by column."""
+def _substituted(b: Array, lu: Array, pivots: Array, kind: Any) -> Array:
+    """The solutions of right hand sides in this dtype, column by column."""
     factors = lu.swapaxes(-1, -2)
     swaps = pivots.reshape(*lu.shape[:-1], 1)
-    return substituted(b.astype(lu.dtype, copy=False), factors, False, True, factors, swaps)
+    x = substituted(b.astype(lu.dtype, copy=False), factors, False, True, factors, swaps)
+    return x.swapaxes(-1, -2).astype(kind, order="C", copy=x.dtype != kind).swapaxes(-1, -2)
 
 
 def _inverted(lu: Array, pivots: Array, like: Array, scale: Any = _ONE) -> Array:
@@ -75,7 +76,7 @@ def _inverted(lu: Array, pivots: Array, like: Array, scale: Any = _ONE) -> Array
     # The signs of zeros are those of solutions for the unit matrix.
     x = np.zeros(lu.shape)
     x.reshape(count, n * n)[:, :: n + 1] = np.asarray(scale).reshape(-1, 1)
-    return _substituted(x, lu.astype(_DOUBLE, copy=False), pivots).astype(like.dtype, copy=False)
+    return _substituted(x, lu.astype(_DOUBLE, copy=False), pivots, like.dtype)
 
 
 def _shown(info: Array, a: Array) -> Any:
@@ -87,7 +88,7 @@ def solved(a: Array, b: Array) -> tuple[Array, Any] | None:
     if not _real(a, b):
         return None
     lu, pivots, info = _factored(a)
-    return _substituted(b, lu, pivots).astype(b.dtype, copy=False), _shown(info, a)
+    return _substituted(b, lu, pivots, b.dtype), _shown(info, a)
 
 
 def inverse(a: Array) -> tuple[Array, Any] | None:

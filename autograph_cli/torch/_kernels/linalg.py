@@ -278,9 +278,10 @@ class Linalg:
             return a.copy()
         if a.shape[-1] <= _WIDE and a.real.itemsize == 4:
             return self.linalg_matrix_exp(a.astype("D" if a.dtype.kind == "c" else "d")).astype(a.dtype)
-        norm, reaches = float(abs(a).sum(-2).max()), _REACHES[a.real.itemsize]
+        norms, reaches = abs(a).sum(-2).max(-1), _REACHES[a.real.itemsize]
+        norm = float(xp.where(xp.isfinite(norms), norms, 0).max())
         degree, reach = next((x for x in reaches if norm <= x[1]), reaches[-1])
-        halvings = math.ceil(math.log2(norm / reach)) if reach < norm < math.inf else 0
+        halvings = math.ceil(math.log2(norm / reach)) if norm > reach else 0
         x = a / a.dtype.type(2**halvings) if halvings else a
         one = xp.broadcast_to(xp.eye(a.shape[-1], dtype=a.dtype), a.shape)
         weights = [math.perm(2 * degree - k, degree) // math.factorial(k) for k in range(degree + 1)]
@@ -291,7 +292,7 @@ class Linalg:
             odd = odd + power * weights[k + 1]
             power = power @ square if k + 2 < degree else power
         odd = x @ odd
-        result = self.solve(even - odd, even + odd, False)
+        result = xp.ascontiguousarray(self.solve(even - odd, even + odd))
         for _ in range(halvings):
             result = result @ result
         return result

@@ -35,8 +35,8 @@ def _three(projected: Tensor, parts: int, size: int) -> Any:
     """One projection of `parts` things, taken apart along a new first dimension."""
     shape = projected._raw.shape
     rows = views.view_op(projected, (*shape[:-1], parts, size))
-    first = views.transpose_op(views.unsqueeze_op(rows, 0), 0, len(shape))
-    apart = operations.contiguous(views.squeeze_dim(first, len(shape)))
+    first = views.transpose(views.unsqueeze_op(rows, 0), 0, -2)
+    apart = operations.contiguous(views.squeeze(first, -2))
     return tuple([views.select_op(apart, 0, i) for i in range(parts)])
 
 
@@ -100,7 +100,7 @@ def _heads(x: Tensor, rows: int, size: int) -> Any:
 def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float) -> Any:
     """Attention with its weights: (rows, targets, features) and (rows, targets, sources)."""
     scaled = q * math.sqrt(1.0 / float(q._raw.shape[-1]))
-    keys = views.transpose_op(k, 1, 2)
+    keys = views.transpose(k, -2, -1)
     scores = bmm(scaled, keys) if mask is None else _namespace("baddbmm")(mask, scaled, keys)
     weights = softmax(scores, -1)
     if dropout_p > 0.0:

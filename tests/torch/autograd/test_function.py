@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any
 
 import pytest
 
@@ -588,3 +589,22 @@ def test_an_input_returned_as_it_is_stays_of_its_class_and_the_class_is_asked_on
     module = torch.nn.Identity()
     module.register_full_backward_hook(lambda *given: None)
     assert type(module(x)) is Told
+
+
+@pytest.mark.parametrize("name", ["_item_edges", "_takes_grad"])
+@pytest.mark.parametrize("value", [3, None, (), "ab"])
+def test_a_name_of_the_engine_that_a_script_takes_is_an_error_and_no_crash(name: str, value: Any) -> None:
+    class Taken(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            setattr(ctx, name, value)
+            return g * 3 + 0 * ctx.saved_tensors[0]
+
+    x = torch.ones(3, requires_grad=True) * 2
+    with pytest.raises((TypeError, IndexError, RuntimeError)):
+        Taken.apply(x).sum().backward()

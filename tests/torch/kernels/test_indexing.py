@@ -53,6 +53,13 @@ def test_scatter_writes_and_adds_where_the_index_says(dim):
     np.testing.assert_array_equal(cpu.scatter_value(A, dim, index, 7), filled)
 
 
+def test_one_number_is_read_and_changed_as_a_row_of_one():
+    a, zero, two = np.array(1.0), np.array(0), np.array(2.0)
+    assert (cpu.scatter_add(a, 0, zero, two), cpu.scatter_src(a, 0, zero, two), cpu.gather(a, 0, zero)) == (3, 2, 1)
+    x = np.arange(3.0)
+    assert cpu.scatter_add(x[0:1].reshape(()), 0, np.zeros(2, int)[0:1].reshape(()), x[1:2].reshape(())) == 1
+
+
 def test_scatter_leaves_the_rest_of_a_larger_source():
     found = cpu.scatter_src(A, 2, np.array([[[3, 0]]]), -1 - A)
     assert found[0, 0].tolist() == [-2.0, 1.0, 2.0, -1.0]

@@ -176,3 +176,29 @@ def test_exponentials_without_an_end() -> None:
     assert torch.linalg.matrix_exp(a).isnan().all()
     assert torch.linalg.matrix_exp(torch.full((2, 2), 1e4)).isinf().all()
     assert torch.linalg.matrix_exp(torch.tensor([[math.inf]])) == math.inf
+
+
+def test_an_exponential_next_to_one_without_an_end() -> None:
+    a = torch.stack([torch.full((2, 2), math.nan), 20 * torch.eye(2), torch.full((2, 2), math.inf)]).double()
+    found = torch.linalg.matrix_exp(a)
+    assert found.isnan().tolist() == [[[x] * 2] * 2 for x in (True, False, True)]
+    assert found[1, 0, 0].item() == pytest.approx(math.exp(20), rel=1e-13)
+
+
+def test_an_exponential_of_blocks_of_very_different_sizes() -> None:
+    """As the gradient asks for it: zeros stay zeros, and a huge block does not touch the others."""
+    block = torch.tensor([[18.6, 3.94], [2.62, 0.0155]], dtype=torch.float64)
+    huge = torch.tensor([[1e9, 2e9], [3e9, 1e9]], dtype=torch.float64)
+    whole = torch.cat([torch.cat([block, huge], 1), torch.cat([torch.zeros_like(block), block], 1)])
+    found, wanted = torch.linalg.matrix_exp(whole), torch.linalg.matrix_exp(block)
+    assert not found[2:, :2].any()
+    assert (found[:2, :2] / wanted - 1).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize("n", [3, 20])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_solutions_lie_column_by_column_where_sides_are_1(n: int, dtype: torch.dtype) -> None:
+    a = 2 * torch.eye(n, dtype=dtype)
+    assert torch.linalg.solve(a, torch.ones(n, 1, dtype=dtype)).stride() == (1, n)
+    assert torch.linalg.solve(a[None], torch.ones(1, n, 3, dtype=dtype)).stride() == (3 * n, 1, n)
+    assert torch.linalg.inv(a[None, None]).stride() == (n * n, n * n, 1, n)
