@@ -60,7 +60,7 @@ def _substituted(b: Array, lu: Array, pivots: Array, kind: Any) -> Array:
     """The solutions of right hand sides in this dtype, column by column."""
     factors = lu.swapaxes(-1, -2)
     swaps = pivots.reshape(*lu.shape[:-1], 1)
-    x = substituted(b.astype(lu.dtype, copy=False), factors, False, True, factors, swaps)
+    x: Any = substituted(b.astype(lu.dtype, copy=False), factors, False, True, factors, swaps)
     return x.swapaxes(-1, -2).astype(kind, order="C", copy=x.dtype != kind).swapaxes(-1, -2)
 
 
