@@ -26,14 +26,13 @@ class LU:
     def linalg_solve_triangular(
         self, a: Array, b: Array, upper: bool, left: bool = True, unitriangular: bool = False
     ) -> Any:
+        if left:
+            return self._substituted(a, b, upper, unitriangular)
         flip = self.xp.swapaxes
-        if not left:
-            a, b, upper = flip(a, -1, -2), flip(b, -1, -2), not upper
-        x = triangular.substituted(b, a, upper, unitriangular, by_rows=not left)
-        if x is not None:
-            return x if left else flip(x, -1, -2)
-        x = self._substituted(a, b, upper, unitriangular)
-        return x if left else self.column_major(flip(x, -1, -2))
+        a, b, upper = flip(a, -1, -2), flip(b, -1, -2), not upper
+        if (found := triangular.substituted(b, a, upper, unitriangular, by_rows=True)) is not None:
+            return flip(found, -1, -2)
+        return self.column_major(flip(self._substituted(a, b, upper, unitriangular), -1, -2))
 
     def _substituted(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
         """The solution column by column."""
@@ -46,17 +45,9 @@ class LU:
     def _by_blocks(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
         batch = self.xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         x = self.xp.array(self.xp.broadcast_to(b, (*batch, *b.shape[-2:])))
-        n = a.shape[-1]
         if a.__class__ is not np.ndarray or not x.size:
             return self._row_by_row(a, x, upper, unitriangular)
-        starts = range(0, n, _SOLVED)
-        for start in reversed(starts) if upper else starts:
-            here = slice(start, start + _SOLVED)
-            known = slice(start + _SOLVED, n) if upper else slice(0, start)
-            part = x[..., here, :]
-            if known.start < known.stop:
-                part -= a[..., here, known] @ x[..., known, :]
-            part[...] = self._block_solved(a[..., here, here], part, upper, unitriangular)
+        triangular.by_blocks(x, a, upper, _SOLVED, lambda a, b: self._block_solved(a, b, upper, unitriangular))
         return x
 
     def _block_solved(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:

@@ -4,6 +4,7 @@ blocks of rows, so that products do the work."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,16 +63,22 @@ def _sorted(b: Array, pivots: Array) -> Array:
     return np.take_along_axis(b, np.broadcast_to(places, (*b.shape[:-1], 1)), -2)
 
 
-def _by_blocks(x: Array, a: Array, upper: bool, unitriangular: bool) -> None:
+def by_blocks(x: Array, a: Array, upper: bool, rows: int, solve: Callable[[Array, Array], Array]) -> None:
+    """Put the solution in the place of the right hand side, so many rows at a time: `solve(a, b)` gives that of a block
+    on the diagonal."""
     n = a.shape[-1]
-    starts = range(0, n, _SMALL)
+    starts = range(0, n, rows)
     for start in reversed(starts) if upper else starts:
-        here = slice(start, start + _SMALL)
-        known = slice(start + _SMALL, n) if upper else slice(0, start)
+        here = slice(start, start + rows)
+        known = slice(start + rows, n) if upper else slice(0, start)
         part = x[..., here, :]
         if known.start < known.stop:
             part -= a[..., here, known] @ x[..., known, :]
-        part[...] = substituted(part, a[..., here, here], upper, unitriangular, by_rows=True)
+        part[...] = solve(a[..., here, here], part)
+
+
+def _by_blocks(x: Array, a: Array, upper: bool, unitriangular: bool) -> None:
+    by_blocks(x, a, upper, _SMALL, lambda a, b: substituted(b, a, upper, unitriangular, by_rows=True))
 
 
 def _row_by_row(x: Array, a: Array, upper: bool, unitriangular: bool) -> None:
