@@ -1,13 +1,12 @@
-"""The derivatives of a node as the table of operations has them, and the source of a custom backward."""
+"""The derivatives of a node as the table of operations has them."""
 
 from __future__ import annotations
 
 import functools
-import inspect
-import textwrap
 from typing import Any
 
 from autograph_cli.engines.builtin_readable import readable, readable_source
+from autograph_cli.engines.operations import source_of
 from autograph_cli.torch._core.node import Node
 
 SHORT = 8
@@ -34,14 +33,3 @@ def formula_of(cls: type[Node]) -> tuple[str, ...]:
         source = readable_source(derivative.formula)
         lines += source if len(source) <= SHORT else ()
     return tuple(lines)
-
-
-def source_of(function: Any) -> tuple[str, ...]:
-    """The lines of a function, blank ones left out."""
-    try:
-        text = textwrap.dedent(inspect.getsource(inspect.unwrap(function)))
-    except (OSError, TypeError):  # a script from standard input that is gone, or a function that is no Python
-        return ()
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    start = next((position for position, line in enumerate(lines) if line.startswith(("def ", "async def "))), 0)
-    return tuple(lines[start:])

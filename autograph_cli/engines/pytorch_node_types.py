@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from autograph_cli.engines.operations import facts_of, source_of
 from autograph_cli.engines.protocol import shown
 from autograph_cli.engines.pytorch_private import FACTORIES
 from autograph_cli.engines.pytorch_saved import plain as as_plain, shape_of, sides
@@ -89,9 +90,9 @@ def names_of(node_type: NodeType) -> tuple[str, str]:
     >>> names_of(NodeType("LinalgVectorNormBackward0"))
     ('LinalgVectorNormBackward0', 'linalg_vector_norm')
     """
-    record = None if node_type.name == _NO_DERIVATIVE else _records().get(node_type.name)
-    if record is not None:
-        operation = record.name
+    facts = None if node_type.name == _NO_DERIVATIVE else facts_of(node_type.name)
+    if facts is not None:
+        operation = facts.operation
     elif node_type.operation:  # as of a change of a view, which has the name of what changed it
         operation = node_type.operation
     elif re.fullmatch(r"\w+?Backward\d+", node_type.name):
@@ -105,18 +106,6 @@ def _spelled(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.partition("Backward")[0]).lower()
 
 
-@functools.cache
-def _records() -> dict[str, Any]:
-    """The operations of the table by the names of their nodes."""
-    from autograph_cli.torch._core.operation import table  # the engine, a second to import; it fills the table
-
-    found: dict[str, Any] = {}
-    for operation in table.values():
-        if operation.derivatives:
-            found.setdefault(operation.node.__name__, operation)
-    return found
-
-
 def arguments(node_type: NodeType, plain: Any) -> list[tuple[str, str]]:
     """What an operation was given that is no tensor and no default, by name."""
     return [(name, shown(as_plain(value))) for name, value in plain]
@@ -124,12 +113,10 @@ def arguments(node_type: NodeType, plain: Any) -> list[tuple[str, str]]:
 
 def formula_of(node_type: NodeType) -> tuple[str, ...]:
     """The lines that tell how nodes of this type compute their gradients, where the table has them."""
-    from autograph_cli.engines.builtin_formulas import formula_of as of_table, source_of  # likewise
-
     if node_type.function is not None:
         return source_of(node_type.function.backward)
-    record = _records().get(node_type.name)
-    return () if record is None else of_table(record.node)
+    facts = facts_of(node_type.name)
+    return () if facts is None else facts.formula
 
 
 def like_of(node: Any) -> Like:
@@ -153,11 +140,11 @@ def like_all(result: Any, node: Any) -> Like | None:
     of which have no history."""
     if isinstance(result, torch.Tensor):
         return ((result.dtype, shape_of(result), result.device),) if result.is_nested else None
-    record = _records().get(node.name())
-    if record is None or not isinstance(result, tuple) or not 1 < len(record.schema.outputs) <= len(result):
+    facts = facts_of(node.name())
+    if facts is None or not isinstance(result, tuple) or not 1 < facts.outputs <= len(result):
         return None
     like = like_of(node)
-    more = result[len(like) : len(record.schema.outputs)]
+    more = result[len(like) : facts.outputs]
     return like + tuple([(x.dtype, shape_of(x), x.device) for x in more if x is not None])
 
 

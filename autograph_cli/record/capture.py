@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
 from autograph_cli.graph import Edge, Graph, GraphError
 from autograph_cli.graph.collector import resting
-from autograph_cli.record import living, names, pytorch
+from autograph_cli.record import names, pytorch
 from autograph_cli.record.build import Span, build
 from autograph_cli.record.events import LEAF
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.saved_tensors import look
 from autograph_cli.record.source_locations import Sources, script_frames
-from autograph_cli.torch import Tensor, autograd
 
 Pairs = list[tuple[str, Any]]
 
@@ -42,7 +42,7 @@ def capture(fn_or_tensors: Any, *args: Any, **kwargs: Any) -> Graph:
       result
     """
     frames = script_frames(2)
-    if callable(fn_or_tensors) and not isinstance(fn_or_tensors, Tensor) and not pytorch.is_tensor(fn_or_tensors):
+    if callable(fn_or_tensors) and not _is_tensor(fn_or_tensors):
         return _of_function(frames, fn_or_tensors, args, kwargs)
     module = kwargs.pop("module", None)
     if args or kwargs:
@@ -63,6 +63,8 @@ def capture_derivatives(tensors: Any) -> Graph:
     if not leaves:
         raise GraphError(f"`{roots[0][0]}` hangs on no leaf, so it has no derivatives.")
     known = _leaf_names(recorder, frames, leaves)
+    from autograph_cli.torch import autograd  # these tensors are of the engine, which is loaded then
+
     with recorder.log.engine.listening():
         ones = [root.detach() * 0 + 1 for _, root in roots]
         found = autograd.grad([root for _, root in roots], leaves, ones, create_graph=True, allow_unused=True)
@@ -131,6 +133,8 @@ def _of_tensors(frames: list[FrameType], tensors: Any, parameters: dict[str, Any
     spaces = [parameters, *_spaces(frames)]
     if pytorch.is_tensor(roots[0][1]):
         return pytorch.graph_of(roots, spaces)
+    from autograph_cli.record import living  # likewise
+
     return living.graph_of(_recorder(frames).log, roots, spaces)
 
 
@@ -168,8 +172,14 @@ def _named(frames: list[FrameType], tensors: Any) -> Pairs:
     return list(roots.items())
 
 
+def _is_tensor(value: Any) -> bool:
+    """Whether this is a tensor of PyTorch or of the engine, which need not be loaded."""
+    engine = sys.modules.get("autograph_cli.torch")
+    return pytorch.is_tensor(value) or (engine is not None and isinstance(value, engine.Tensor))
+
+
 def _tensors(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Tensor) or pytorch.is_tensor(value):
+    if _is_tensor(value):
         yield path, value
     elif isinstance(value, (list, tuple)):
         for position, item in enumerate(value):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from autograph_cli.engines.builtin import Builtin
 from autograph_cli.record.public_names import is_ours
 from autograph_cli.record.source_locations import USER, kind_of
 
@@ -124,7 +123,7 @@ def parameters_in(value: Any) -> Iterator[tuple[str, Any]]:
             yield from named(value)
 
 
-def tensors_in(path: str, value: Any, depth: int = 0, cls: type = Builtin.tensor) -> Iterator[tuple[str, Any]]:
+def tensors_in(path: str, value: Any, depth: int = 0, *, cls: type) -> Iterator[tuple[str, Any]]:
     """The tensors in a variable, with their paths: `w`, `params[0]`, `d['w']`, `model.fc1.weight`, `self.w`."""
     kind = type(value)
     if issubclass(kind, cls):
@@ -134,7 +133,7 @@ def tensors_in(path: str, value: Any, depth: int = 0, cls: type = Builtin.tensor
     elif issubclass(kind, (list, tuple, dict)):
         for key, item in items_of(value) or ():
             if type(key) in (str, int):
-                yield from tensors_in(f"{path}[{key!r}]", item, depth + 1, cls)
+                yield from tensors_in(f"{path}[{key!r}]", item, depth + 1, cls=cls)
     elif not issubclass(kind, type):
         yield from _tensors_of(path, value, cls)
 
@@ -154,6 +153,6 @@ def _tensors_of(path: str, value: Any, cls: type) -> Iterator[tuple[str, Any]]:
             if issubclass(type(item), cls):
                 yield f"{path}.{name}", item
             elif issubclass(type(item), (list, tuple, dict)):
-                yield from tensors_in(f"{path}.{name}", item, _DEPTH - 1, cls)
+                yield from tensors_in(f"{path}.{name}", item, _DEPTH - 1, cls=cls)
             else:
                 yield from ((f"{path}.{name}.{inner}", x) for inner, x in parameters_in(item))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from autograph_cli.engines.builtin import Builtin
-from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Engine, Listener, Output, key_of
+from autograph_cli.engines import connect
+from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, Output, key_of
 from autograph_cli.graph import Graph, Memory, Source, Step, Trace
 from autograph_cli.graph.records import is_small
 from autograph_cli.record import forgetting, names
@@ -57,7 +57,7 @@ class _Finished:
 class _Log(EventLog):
     """The log of a recorder, which is told of backward calls."""
 
-    def __init__(self, engine: Callable[[Listener], Engine], recorder: Recorder) -> None:
+    def __init__(self, engine: Connect, recorder: Recorder) -> None:
         super().__init__(engine, recorder.failed)
         self._recorder = recorder
 
@@ -103,12 +103,12 @@ class Recorder:
         derive: bool = False,
         record: Collection[str] = (),
         watch: Collection[str] = (),
-        engine: Callable[[Listener], Engine] = Builtin,
+        engine: Connect | None = None,
     ) -> None:
         self.selection = Selection.parse(steps)
         self.script = script
         self.custom = derive
-        self.log: EventLog = _Log(engine, self)
+        self.log: EventLog = _Log(engine or connect("builtin"), self)
         self.noticed = Noticed(self.log)
         self.sources = Sources(os.getcwd())
         self.collectives = Collectives(self.log, self.sources.source, self._number)
