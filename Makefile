@@ -18,7 +18,7 @@ MPIEXEC ?=
 .DEFAULT_GOAL := help
 SITE_ENV ?= build/venv-docs
 
-.PHONY: docs man package release help venv demo pictures gallery snapshots test test-pure test-gpu test-pythons lint bench bench-gpu bench-guard conformance conformance-update clean
+.PHONY: docs man package release help venv demo pictures gallery snapshots operations test test-pure test-gpu test-pythons lint bench bench-gpu bench-guard conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -26,14 +26,21 @@ help:  ## say what can be made
 venv: $(INSTALLED)  ## create the environment and install autograph into it
 
 $(INSTALLED): pyproject.toml $(SOURCES)
+	@echo "Installing autograph with the tools of tests and linters into $(VENV) (about 1 GB, once)"
+	@echo "and compiling $(words $(filter %.pyx,$(SOURCES))) modules, once, about a minute."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: venv  ## run a sample and draw its three graphs
-	@mkdir -p $(DEMO)
-	$(BIN)/autograph run -o $(DEMO)/first.json samples/first.py
-	$(BIN)/autograph render $(DEMO)/first.json --forward --backward --double-backward -o $(DEMO)
+demo:  ## run a sample and draw its three graphs
+	@echo "Installing autograph, without its compiled modules, and the packages that it runs on into $(DEMO)/venv."
+	@test -x $(DEMO)/venv/bin/autograph || { $(PYTHON) -m venv $(DEMO)/venv && AUTOGRAPH_PURE=1 $(DEMO)/venv/bin/python -m pip install --quiet --disable-pip-version-check --editable .; }
+	@echo "Running samples/first.py and drawing its forward, backward and double-backward graph."
+	@$(DEMO)/venv/bin/autograph render samples/first.py --forward --backward --double-backward -o $(DEMO)/
+	@echo "Next:"
+	@echo "  $(DEMO)/venv/bin/autograph show samples/first.py --double-backward"
+	@echo "  $(DEMO)/venv/bin/autograph open samples/penalty.py"
+	@echo "  $(DEMO)/venv/bin/autograph explain samples/penalty.py"
 
 pictures: venv  ## draw the pictures of the docs anew
 	$(BIN)/python docs/make_pictures.py pictures
@@ -89,6 +96,9 @@ test-pythons:  ## run all tests on every Python from 3.11 to 3.14 that is here
 
 snapshots: venv  ## write the snapshots of the samples and of the tests' programs anew
 	$(BIN)/autograph snapshot --update -j $(JOBS)
+
+operations: venv  ## write the facts of operations that recording PyTorch needs anew, from the engine's records
+	$(BIN)/python -m autograph_cli.engines.builtin_operations
 
 lint: venv  ## check style, types and the import rules
 	$(BIN)/ruff check .

@@ -17,12 +17,22 @@ SOURCES = "autograph_cli"
 class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]
     """Adds the extension modules to a wheel, and to the checkout of an editable installation."""
 
+    def compiles(self) -> bool:
+        """Return whether the build has compiled modules."""
+        return self.target_name == "wheel" and not os.environ.get("AUTOGRAPH_PURE")
+
+    def dependencies(self) -> list[str]:
+        """Return the packages that compiling needs."""
+        return ["cython>=3.1", "setuptools>=77", "numpy>=2.0"] if self.compiles() else []
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and say what the wheel has and which Python and platform it is for."""
-        if self.target_name != "wheel" or os.environ.get("AUTOGRAPH_PURE"):
+        if not self.compiles():
             return
+        sources = sorted(path.relative_to(self.root) for path in (Path(self.root) / SOURCES).rglob("*.pyx"))
+        self.app.display_info(f"compiling {len(sources)} modules, once, about a minute")
         try:
-            made = compiled(Path(self.root))
+            made = compiled(sources, Path(self.root))
         except Exception as error:  # of setuptools, Cython or the compiler: whichever it is, Python's code is whole
             self.app.display_warning(f"autograph runs without its compiled modules, slower: {error}")
             return
@@ -30,21 +40,20 @@ class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]
         build_data.update(pure_python=False, infer_tag=True)
 
 
-def compiled(root: Path) -> list[str]:
-    """Build each `.pyx` in its folder; the paths of the modules, from the root."""
+def compiled(sources: list[Path], root: Path) -> list[str]:
+    """Build each `.pyx` in its folder, on all cores, and return the paths of the modules from the root."""
     import numpy
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
     os.chdir(root)
     options = {"include_dirs": [numpy.get_include()], "extra_compile_args": FLAGS}
-    extensions = [
-        Extension(".".join(path.with_suffix("").parts), [str(path)], **options)
-        for path in sorted(Path(SOURCES).rglob("*.pyx"))
-    ]
-    distribution = Distribution({"ext_modules": cythonize(extensions, build_dir="build/cython")})
+    extensions = [Extension(".".join(path.with_suffix("").parts), [str(path)], **options) for path in sources]
+    cores = os.cpu_count()
+    distribution = Distribution({"ext_modules": cythonize(extensions, build_dir="build/cython", nthreads=cores)})
     command = distribution.get_command_obj("build_ext")
     command.inplace = True
+    command.parallel = cores
     command.ensure_finalized()
     command.run()
     return [command.get_ext_filename(extension.name) for extension in extensions]
