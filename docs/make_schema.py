@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import types
 import typing
@@ -10,12 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import NODEFAULT, Struct
+
 from autograph_cli.graph import Edge, TensorType, Trace, records
 from autograph_cli.graph.trace_writer import FORMAT, VERSION
 from autograph_cli.graph.verifier import KINDS
 
 FILE = Path(__file__).parent / "trace.schema.json"
 _RENAMED = {"cls": "class", "pass_id": "pass"}
+_NOT_WRITTEN = ("numbers",)
 _COUNT = {"type": "integer", "minimum": 0}
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
@@ -46,25 +48,26 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _object(record: type, found: dict[str, Any]) -> dict[str, Any]:
+def _object(record: type[Struct], found: dict[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(record, vars(records))
-    own = [field for field in dataclasses.fields(record) if field.compare and not field.name.startswith("_")]
+    own = {_RENAMED.get(each, each): each for each in record.__struct_fields__ if each not in _NOT_WRITTEN}
+    defaults = dict(zip(record.__struct_fields__, records.defaults_of(record), strict=True))
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": [_RENAMED.get(each.name, each.name) for each in own if each.default is dataclasses.MISSING],
-        "properties": {_RENAMED.get(each.name, each.name): _of(hints[each.name], found) for each in own},
+        "required": [key for key, each in own.items() if defaults[each] is NODEFAULT],
+        "properties": {key: _of(hints[each], found) for key, each in own.items()},
     }
 
 
 def _of(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
     if hint in _PLAIN:
         return _PLAIN[hint]
-    if dataclasses.is_dataclass(hint):
-        name = hint.__name__  # type: ignore[union-attr]
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        name = hint.__name__
         if name not in found:
             found[name] = {}
-            found[name] = _object(hint, found)  # type: ignore[arg-type]
+            found[name] = _object(hint, found)
         return {"$ref": f"#/$defs/{name}"}
     inner = typing.get_args(hint)
     if isinstance(hint, types.UnionType):

@@ -10,11 +10,11 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct, to_builtins
 
 from autograph_cli import engines
 from autograph_cli.cli import check_many, completion
@@ -32,8 +32,7 @@ UNCHECKED = 2
 LISTED = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What came of one Function, operator, module or function."""
 
     kind: str
@@ -177,7 +176,7 @@ class _Told:
     def close(self, verdicts: Sequence[Verdict]) -> None:
         """All are done."""
         if self.as_json:
-            said = [{**asdict(one), "good": one.good} for one in verdicts]
+            said = [{**to_builtins(one), "good": one.good} for one in verdicts]
             say(json.dumps([one | {"orders": [*_orders(one["orders"])]} for one in said], indent=2))
         elif not verdicts:
             say("It applied nothing that has a derivative of its own: no custom Function, operator or module.")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.cli.options import SCRIPTS

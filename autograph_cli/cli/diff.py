@@ -7,11 +7,11 @@ import subprocess
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli import completion

@@ -7,18 +7,18 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli import AutographError, engines
 from autograph_cli.cli import completion
 from autograph_cli.cli.printing import say
 from autograph_cli.graph import GraphError, Slice, Step, Trace, facts, views
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.ranks import Rank, alike, drawn, words as rank_words
 from autograph_cli.graph.together import Band, together
 from autograph_cli.record import runner, store
@@ -258,8 +258,7 @@ def to_record(shown: Collection[str], opened_node: str | None) -> tuple[str, ...
     return tuple(word for word in RECORDABLE if word in wanted)
 
 
-@quickly_made(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A trace to look at, the stem for names of files made from it, and the exit code of the script if one was run."""
 
     trace: Trace

@@ -12,8 +12,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from autograph_cli import AutographError
 from autograph_cli.atomic_files import before_a_signal_ends
@@ -41,8 +42,7 @@ class RanksError(AutographError):
     exit_code = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What a run of several ranks shall leave."""
 
     output: Path | None

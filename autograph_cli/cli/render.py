@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from autograph_cli import export
 from autograph_cli.atomic_files import is_stream
@@ -275,8 +275,7 @@ def _named(output: str, asked: str | None) -> str | None:
     return BY_SUFFIX[max(said, key=len)] if said else None
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(Struct, frozen=True):
     """Where the pictures go: stdout, or a path, and in which format; `here` is where the command was given."""
 
     here: Path

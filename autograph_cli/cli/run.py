@@ -6,12 +6,12 @@ import contextlib
 import importlib
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+from msgspec.structs import replace
 
 from autograph_cli import engines
 from autograph_cli.cli import completion, lacking, live, tuning

@@ -6,11 +6,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from autograph_cli.engines.builtin_derive import gradients as derive, unseen
 from autograph_cli.engines.builtin_formulas import formula_of
@@ -40,7 +41,6 @@ from autograph_cli.engines.protocol import (
     of_changed,
     shown,
 )
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, device_of
 from autograph_cli.torch._arrays.cuda import on_host
@@ -55,8 +55,7 @@ from autograph_cli.torch._core.views import CopySlices
 from autograph_cli.torch._core.wrapped_numbers import is_wrapped_number
 
 
-@quickly_made(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What the change of a view was given that is no tensor, and the class of its node."""
 
     cls: type[Node]

@@ -8,14 +8,14 @@ from typing import Any
 from autograph_cli.engines.builtin_saved import kept_outputs, look, saved
 from autograph_cli.engines.protocol import Output, key_of, number_of
 from autograph_cli.graph import Edge, Saved
-from autograph_cli.graph.quick import compiled
+from autograph_cli.torch._compiled import compiled
 from autograph_cli.torch._core.node import Node
 
 Row = tuple[type[Node], Any, tuple[Edge | None, ...], tuple[Saved, ...]]
 """The class of a node, what tells the types of its outputs, where its gradients go, and what it keeps."""
 
 
-fast: Any = compiled("autograph_cli.engines.fast_living")
+fast: Any = compiled("fast_living", __package__)
 
 
 def behind(node: Node, known: Container[int]) -> tuple[list[Node], bool]:

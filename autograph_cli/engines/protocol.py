@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from autograph_cli.graph import Graph, Saved, TensorType
-from autograph_cli.graph.quick import quickly_made
 
 _LONGEST = 60
 
@@ -106,8 +106,7 @@ class BackwardCall(Protocol):
     """Called with the floating-point operations of what is no watched operation; put here likewise."""
 
 
-@quickly_made(frozen=True, slots=True)
-class CollectiveCall:
+class CollectiveCall(Struct, frozen=True):
     """One call between the ranks of a group."""
 
     op: str

@@ -10,10 +10,10 @@ import ast
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import torch
+from msgspec.structs import replace
 
 from autograph_cli.engines.pytorch_private import compiled_number, dtype_names, watch_compiler
 from autograph_cli.graph import Edge, Graph, Measured, Node, Output, Pass, Root, Source, TensorType

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import torch
+from msgspec import Struct
 
 from autograph_cli.engines.operations import facts_of, source_of
 from autograph_cli.engines.protocol import shown
@@ -21,8 +21,7 @@ Like = tuple[tuple[Any, tuple[int, ...], Any], ...]
 """Of each output: dtype, shape and device."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeType:
+class NodeType(Struct, frozen=True):
     """A type of node: its name, how PyTorch dispatches the operation, and whether that changed what it was given."""
 
     name: str

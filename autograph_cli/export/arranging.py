@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from autograph_cli.export.compound import BOTTOM, TOP, Level, Plan, Port
 from autograph_cli.export.coordinates import across
@@ -45,8 +46,7 @@ class Shape(NamedTuple):
     round: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Arranged:
+class Arranged(Struct, frozen=True):
     """One level with positions; of a frame from its left upper corner."""
 
     positions: tuple[Rectangle, ...]

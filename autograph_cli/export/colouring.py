@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.node_table import gradient_norm
@@ -25,8 +27,7 @@ _DARKEST = (0xF0, 0x78, 0x28)
 """Dark enough to stand out, and light enough to read on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Colour:
+class Colour(Struct, frozen=True):
     """Something of a node that a colour tells: as its operation ran, and as its backward did."""
 
     forward: Callable[[Node], float | None]

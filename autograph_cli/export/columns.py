@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, FRAME_TITLE, HEADING, PAD
 from autograph_cli.export.breaks import CONTINUED, WIDEST, breaks, possible
@@ -35,8 +37,7 @@ APART, WAY = 26.0, 9.0
 CORNER = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A part of the picture from one break to the next, and by how much it moves."""
 
     top: float

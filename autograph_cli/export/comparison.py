@@ -6,8 +6,9 @@ import html
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from autograph_cli.export.dot import to_dot
 from autograph_cli.export.errors import ExportError

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.placed import (
@@ -47,14 +49,12 @@ from autograph_cli.export.style import (
     parted,
     text_width,
 )
-from autograph_cli.graph.quick import quickly_made
 
 Role = Literal["title", "band", "frame", "link", "arrow", "label", "heading", "formula", "box", "sample"]
 """What a piece is, in the order in which they are drawn."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Area:
+class Area(Struct, frozen=True):
     """A filled rectangle, an ellipse if its position is round, or a parallelogram; without `line` it has no border."""
 
     position: Rectangle
@@ -68,8 +68,7 @@ class Area:
     slanted: bool = False
 
 
-@quickly_made(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A line of text that starts at this point of its base line, or has its middle there."""
 
     words: str
@@ -84,8 +83,7 @@ class Text:
         return self.at[0] + across, self.at[1] - self.size * 0.35
 
 
-@quickly_made(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """A line; an arrow with the corners of its head, its tip first, else a thin one."""
 
     line: Line
@@ -102,8 +100,7 @@ class Way:
         return (ax + bx) / 2, (ay + by) / 2
 
 
-@quickly_made(frozen=True, slots=True)
-class Primitive:
+class Primitive(Struct, frozen=True):
     """What belongs together, such as a box and all that is written on it."""
 
     role: Role

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import OPERATIONS, Style

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.export.scene import Band, Scene, band_title
 from autograph_cli.formulas import Formula

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.export.placed import HEAD, Line, Plate, Rectangle
 from autograph_cli.export.scene import Scene

@@ -8,9 +8,11 @@ import html
 import json
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from autograph_cli.export.closing import told_closed
 from autograph_cli.export.layered import size_of
@@ -24,7 +26,6 @@ from autograph_cli.export.scene import Box
 from autograph_cli.export.style import is_bars, is_code
 from autograph_cli.export.svg import to_svg
 from autograph_cli.graph import Graph
-from autograph_cli.graph.quick import changed
 
 PLAIN = 200_000
 """Characters of data up to which they stand in the page as they are."""
@@ -51,8 +52,7 @@ _SCRIPTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Struct, frozen=True):
     """What one tab of a page shows: a placed view of a graph, and what else is known of it."""
 
     placed: Placed
@@ -73,8 +73,7 @@ class Sheet:
     """What its closed boxes have in them, where all of it at once is too much."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """What a page is made from."""
 
     title: str
@@ -226,8 +225,8 @@ def _outside(sheet: Sheet, fold: Fold) -> dict[str, int]:
 def _shape(placed: Placed) -> dict[str, Any]:
     """A picture whose boxes have their numbers for ids."""
     id_of = {box.id: f"b{number}" for number, box in enumerate(placed.scene.boxes)}
-    boxes = tuple(changed(box, id=id_of[box.id]) for box in placed.scene.boxes)
-    arrows = tuple(changed(arrow, tail=id_of[arrow.tail], head=id_of[arrow.head]) for arrow in placed.scene.arrows)
+    boxes = tuple(replace(box, id=id_of[box.id]) for box in placed.scene.boxes)
+    arrows = tuple(replace(arrow, tail=id_of[arrow.tail], head=id_of[arrow.head]) for arrow in placed.scene.arrows)
     named = replace(placed, scene=replace(placed.scene, boxes=boxes, arrows=arrows))
     return {
         "svg": to_svg(named, page=True).partition("\n")[2],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from autograph_cli.export.arranging import FRAME_HEADING, FRAME_PAD, HEADING, PAD, Arranged, Shape, arrange, order
 from autograph_cli.export.chains import gathered

@@ -5,7 +5,10 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli.export.labels import short
 from autograph_cli.export.layered import lay_out, size_of
@@ -14,7 +17,6 @@ from autograph_cli.export.placed import Placed
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import Style, is_bars, is_code
 from autograph_cli.graph import Graph
-from autograph_cli.graph.quick import changed
 
 MOST = 100
 """Boxes of one level, those that say where arrows come from or go to left aside."""
@@ -27,8 +29,7 @@ STUBS = 6
 NAMED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(Struct, frozen=True):
     """One level: what is seen when a box is opened; the first is what is seen before any is."""
 
     key: str
@@ -188,13 +189,13 @@ class _Tree:
         drawn = tuple(_merged(ends, its) for ends, its in merged.items())
         seen = {box.id: box for box in (*boxes, *made.values())}
         if around.key:
-            inner = tuple([changed(box, band=0, frame="") if box.band or box.frame else box for box in seen.values()])
+            inner = tuple([replace(box, band=0, frame="") if box.band or box.frame else box for box in seen.values()])
             return Scene("", inner, drawn, data=self.scene.data), stubs
         styles = {box.style for box in boxes}
         legend = [entry for entry in self.scene.legend if entry[0] in styles]
         closed: dict[Style, str] = {"module": "closed module", "folded": "closed row"}
         legend += [(style, words) for style, words in closed.items() if style in styles]
-        top = tuple([changed(box, frame="") for box in seen.values()])
+        top = tuple([replace(box, frame="") for box in seen.values()])
         return replace(self.scene, boxes=top, arrows=drawn, frames=(), links=(), legend=tuple(legend)), stubs
 
     def _stub(
@@ -266,8 +267,8 @@ def _shape(scene: Scene) -> Hashable:
 def _merged(ends: tuple[str, str, bool], arrows: Sequence[Arrow]) -> Arrow:
     tail, head, back = ends
     if len(arrows) == 1:
-        return changed(arrows[0], tail=tail, head=head, back=back)
+        return replace(arrows[0], tail=tail, head=head, back=back)
     labels = {arrow.label for arrow in arrows}
     label = labels.pop() if len(labels) == 1 else ""
     many = f" × {len(arrows):,}" if len(arrows) > 1 else ""
-    return changed(arrows[0], tail=tail, head=head, back=back, label=f"{label}{many}".strip())
+    return replace(arrows[0], tail=tail, head=head, back=back, label=f"{label}{many}".strip())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import takewhile
+
+from msgspec.structs import replace
 
 from autograph_cli.export.labels import short
 from autograph_cli.export.scene import Box, Frame, Scene
@@ -14,7 +15,6 @@ from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
-from autograph_cli.graph.quick import changed
 
 LONGEST_TITLE = 40
 _TURNS = re.compile(r"(?:↻ )?× ([\d,]+)")
@@ -52,7 +52,7 @@ class _Framing:
         if call is None:
             return box
         title = self._short(box, call) if box.style in ("leaf", "input", *RESULTS) else box.title
-        return changed(box, title=title, frame=frame_id(call, box.band))
+        return replace(box, title=title, frame=frame_id(call, box.band))
 
     def _short(self, box: Box, call: int) -> str:
         """A name without what the frames around it say: the path of their modules, by whichever variable."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.export.onnx_model import Call, Model, Unsupported, Writer, type_at
 from autograph_cli.graph import Node, Output

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from autograph_cli.export.onnx_indexing import INDEXING
 from autograph_cli.export.onnx_layers import LAYERS

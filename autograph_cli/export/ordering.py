@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from autograph_cli.export.ranks import Edge
 
@@ -20,8 +21,7 @@ Fine = Mapping[tuple[int, int], float]
 """By (point, neighbour): where on the neighbour the point's edge ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Web:
+class Web(Struct, frozen=True):
     """Points in rows, joined from row to row: first the boxes, then one point for each row that an edge crosses."""
 
     rows: list[list[int]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from autograph_cli.export.watching import KINDS, curves
 from autograph_cli.graph import Graph, Watched
@@ -17,8 +18,7 @@ MOST = 200
 """Findings that a page lists, and parameters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Panels:
+class Panels(Struct, frozen=True):
     """Findings of the step that is shown, or of no step, and what was watched."""
 
     findings: Sequence[Finding] = ()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
+from msgspec.structs import replace
+
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import OPERATIONS, parted
-from autograph_cli.graph.quick import changed
 
 MANY = 20
 """Operations from which on parameters are written on them, unless told."""
@@ -51,7 +51,7 @@ def _with(box: Box, leaves: list[tuple[Box, Arrow]]) -> Box:
     lines = [_line(leaf.title, arrow.with_numbers) for leaf, arrow in leaves]
     facts = [line for leaf, _ in leaves for line in leaf.lines]
     tooltip = "\n".join([box.tooltip, *[leaf.tooltip for leaf, _ in leaves]])
-    return changed(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip)
+    return replace(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip)
 
 
 @lru_cache(1 << 10)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.export.ranks import heights
 from autograph_cli.export.scene import Box, Frame, Scene
-from autograph_cli.graph.quick import changed
 
 NOTE = "part: something outside of the module lies between its parts"
 
@@ -22,7 +22,7 @@ def split(scene: Scene) -> Scene:
     splitting.level([box.id for box in scene.boxes], "", "")
     if len(splitting.frames) == len(scene.frames):
         return scene
-    boxes = tuple([changed(box, frame=splitting.frame[box.id]) for box in scene.boxes])
+    boxes = tuple([replace(box, frame=splitting.frame[box.id]) for box in scene.boxes])
     return replace(scene, boxes=boxes, frames=tuple(splitting.titled()), notes=(*scene.notes, NOTE))
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise, product
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli.export.scene import Arrow, Band, Box, Frame, Scene
 from autograph_cli.export.style import (
@@ -23,7 +25,6 @@ from autograph_cli.export.style import (
     line_width,
     shaded,
 )
-from autograph_cli.graph.quick import quickly_made
 
 HEAD, _TIP = 8.0, 3.2
 """The length of an arrow's head, and half its width."""
@@ -46,8 +47,7 @@ Stroke = tuple[Point, ...]
 """How a line goes on: to one point straight, or by two control points to a third along a cubic curve."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Rectangle:
+class Rectangle(Struct, frozen=True):
     """The middle and the size of a box; `round` ones are ellipses."""
 
     x: float
@@ -61,8 +61,7 @@ class Rectangle:
         return Rectangle(self.y, self.x, self.height, self.width, self.round)
 
 
-@quickly_made(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """The way of an arrow, to the very tip of its head, and the middle of its label."""
 
     start: Point
@@ -88,8 +87,7 @@ class Line:
             yield at
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """The rectangle of a band, and where its title starts."""
 
     band: Band
@@ -108,8 +106,7 @@ class Lane:
         return Lane(self.band, *ends, self.title[::-1], self.part, self.beside[::-1])
 
 
-@dataclass(frozen=True, slots=True)
-class Plate:
+class Plate(Struct, frozen=True):
     """The rectangle of a frame, where its title starts, and how many frames are around it."""
 
     frame: Frame
@@ -124,8 +121,7 @@ class Plate:
         return Plate(self.frame, self.top, self.left, self.bottom, self.right, self.title[::-1], self.depth)
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """One entry of the legend; without a style it is a note, and its position starts at its left."""
 
     style: Style | None
@@ -133,8 +129,7 @@ class Sample:
     position: Rectangle
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """A scene, and a position for each of its boxes, arrows and bands, in the same order."""
 
     scene: Scene

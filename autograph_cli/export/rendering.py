@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from autograph_cli.export.bundling import bundled
 from autograph_cli.export.closing import close_below, close_to, closed_at_first
@@ -56,7 +58,6 @@ from autograph_cli.graph.marks import Mark, marks_of
 from autograph_cli.graph.names import told_apart, visible, visible_bytes, visible_joined
 from autograph_cli.graph.nesting import flattened
 from autograph_cli.graph.opened import inside_of, inside_words
-from autograph_cli.graph.quick import changed
 
 LARGEST = 200_000
 """Boxes up to which a picture is drawn at all."""
@@ -74,8 +75,7 @@ DATA = ".data"
 """The end of the key of such a sheet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """What a format is made from: a view of a graph, and the scene that shows it."""
 
     graph: Graph
@@ -150,7 +150,7 @@ class Job:
         )
         if self.colour is not None:
             taken = amounts(self.graph, self.colour, self.view, self.title)
-            scene = replace(scene, boxes=tuple(changed(box, amount=taken.get(box.id)) for box in scene.boxes))
+            scene = replace(scene, boxes=tuple(replace(box, amount=taken.get(box.id)) for box in scene.boxes))
         if self.flattened:
             scene = replace(scene, notes=(*scene.notes, f"modules deeper than {DEEPEST} have no frame"))
         if self.formulas:
@@ -225,8 +225,7 @@ class Job:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """One output format: the usual end of its files, and how it is made."""
 
     suffix: str
@@ -321,8 +320,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderOptions:
+class RenderOptions(Struct, frozen=True, kw_only=True):
     """How a graph is drawn, whatever the view and the format."""
 
     roots: tuple[str, ...] | None = None

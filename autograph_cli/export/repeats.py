@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.export.scene import Arrow, Scene
 from autograph_cli.graph import Graph, ModuleCall

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.export.saved_boxes import gathered
 from autograph_cli.export.scene import Arrow, Box, Scene
 from autograph_cli.export.style import RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.loops import Seat, find_turns
-from autograph_cli.graph.quick import changed
 
 SMALLER, FEWER = 0.75, 8
 """A picture is rolled unasked if no more than this part of its boxes is left, and at least so many are not."""
@@ -124,7 +124,7 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
             return True
         return arrow.tail in made and arrow.head in into and (arrow.tail, into[arrow.head]) not in ends
 
-    return [changed(arrow, tail=made[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
+    return [replace(arrow, tail=made[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
 
 
 def _spanned(box: Box, titles: Collection[str]) -> Box:
@@ -166,7 +166,7 @@ def _arrows(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) -> tuple
         ends[pair] = ends.get(pair, 0) + 1
         at = place.setdefault((tail, head, back, ends[pair]), len(arrows))
         if at == len(arrows):
-            arrows.append(changed(arrow, tail=tail, head=head, back=back))
+            arrows.append(replace(arrow, tail=tail, head=head, back=back))
             labels.append({})
             times.append(0)
         labels[at][arrow.label] = None

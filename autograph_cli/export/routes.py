@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from autograph_cli.export.compound import Wire
 from autograph_cli.export.coordinates import packed
@@ -29,8 +30,7 @@ CROWDED = 120
 """From so many lines between two rows on, labels no longer keep clear of all of them, for that takes the square."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A row's upper and lower end, and where the curves that lead into it end."""
 
     top: float

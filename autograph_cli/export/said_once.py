@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.export.scene import NUMBER, Arrow, Box, Scene
-from autograph_cli.graph.quick import changed
 
 BEFORE = "no shape: as before"
 LINE = ", line "
@@ -24,7 +24,7 @@ def said_once(scene: Scene) -> Scene:
 
 def _labelled(arrow: Arrow, label: str) -> Arrow:
     """The arrow with this label, which most of a big scene's have."""
-    return arrow if arrow.label == label else changed(arrow, label=label)
+    return arrow if arrow.label == label else replace(arrow, label=label)
 
 
 def _marks(scene: Scene) -> Scene:
@@ -43,7 +43,7 @@ def _marks(scene: Scene) -> Scene:
             gone.add(box.id)
         else:
             met.add(box.title)
-            boxes.append(changed(box, title=f"{box.title} × {several[box.title]:,}"))
+            boxes.append(replace(box, title=f"{box.title} × {several[box.title]:,}"))
     arrows = tuple(arrow for arrow in scene.arrows if arrow.head not in gone)
     return replace(scene, boxes=tuple(boxes), arrows=arrows)
 
@@ -65,9 +65,9 @@ def _shapes(scene: Scene) -> Scene:
             label = arrow.label
             if given.get(arrow.tail) == label:
                 before = True
-                arrow = changed(arrow, label="") if label else arrow
+                arrow = replace(arrow, label="") if label else arrow
             elif not label:
-                arrow = changed(arrow, label=SINGLE)
+                arrow = replace(arrow, label=SINGLE)
         arrows.append(arrow)
     notes = [BEFORE] if before else []
     place = scene.notes.index(NUMBER) if NUMBER in scene.notes else min(1, len(scene.notes))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
@@ -14,7 +15,6 @@ from autograph_cli.graph.derivatives import derivatives_text
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import UNGRADED
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
 
@@ -44,8 +44,7 @@ FAR = 6
 """Ranks that the edges of one leaf may be longer than needed, taken together, before it is drawn at each use."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """One drawn node; `small` ones are a leaf or an input drawn again at one of its uses."""
 
     id: str
@@ -75,8 +74,7 @@ class Box:
         return is_code(self.below)
 
 
-@quickly_made(frozen=True, slots=True)
-class Arrow:
+class Arrow(Struct, frozen=True):
     """One drawn edge; `dashed` where it leads from one order into another."""
 
     tail: str
@@ -99,8 +97,7 @@ class Arrow:
         return self.numbered[1] if self.numbered[1] and self.numbered[0] == self.label else self.label
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Struct, frozen=True):
     """The boxes of one order; what the script made from derivatives is above these, in a band of its own."""
 
     number: int
@@ -115,8 +112,7 @@ class Band:
         return order_of(self.number)
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """A rectangle around the boxes of one call of a module, in one band."""
 
     id: str
@@ -135,8 +131,7 @@ class Frame:
     """Whether it only holds its boxes together, and is not drawn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """One picture; `bands`, from the lowest, are empty if all is of one order."""
 
     title: str

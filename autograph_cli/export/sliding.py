@@ -7,8 +7,9 @@ the length of all that is beside it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from autograph_cli.export.placed import HEAD, Line, Plate, Point, Rectangle
 from autograph_cli.export.scene import Scene

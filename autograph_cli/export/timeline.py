@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autograph_cli.graph import Graph, Node
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A node is made; or, in a pass, it runs."""
 
     node: int

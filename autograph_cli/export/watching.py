@@ -7,8 +7,9 @@ import html
 import io
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from autograph_cli.export.errors import ExportError
 from autograph_cli.export.style import EDGE, FRAME_LINE, INK, PALE_INK, SMALL, TITLE, WRONG, text_width
@@ -99,8 +100,7 @@ def _checked(trace: Trace) -> Sequence[Watched]:
     return [each for each in trace.watched if each.rows]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
+class _Scale(Struct, frozen=True):
     """The logarithm to the base 10 of what a column goes from and to."""
 
     low: float

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from autograph_cli import __version__
 from autograph_cli.findings import RULES, Finding
@@ -35,7 +36,7 @@ def text(findings: Sequence[Finding]) -> str:
 
 def as_json(findings: Sequence[Finding]) -> str:
     """A list of objects, with the fields of `Finding`."""
-    return json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False)
+    return json.dumps(to_builtins(findings), indent=2, ensure_ascii=False)
 
 
 def github(findings: Sequence[Finding]) -> str:

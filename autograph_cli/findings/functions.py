@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autograph_cli.graph import Source
 from autograph_cli.record.bindings import Script
@@ -19,8 +20,7 @@ _PLAIN = frozenset(
 """What makes a plain value of a tensor."""
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionText:
+class FunctionText(Struct, frozen=True):
     """The class of a custom Function in a script."""
 
     file: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from autograph_cli.findings.records import Finding, Found, line_of
 from autograph_cli.graph import Collective, Trace
@@ -15,8 +16,7 @@ STOPPED = "stopped: "
 """What the failure of a rank begins with that was stopped since another one had failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankRule:
+class RankRule(Struct, frozen=True):
     """One kind of finding between ranks, and what looks for it; the trace is that of one rank."""
 
     code: str

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli.graph import Edge, Graph, Node, Pass, Source, Step, Trace
 from autograph_cli.graph.cuts import behind
@@ -12,8 +15,7 @@ from autograph_cli.graph.names import output_names
 from autograph_cli.record.bindings import Script
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing that is wrong, or probably not meant."""
 
     code: str
@@ -32,8 +34,7 @@ class Finding:
         return replace(self, nodes=())
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What a rule saw; with the rule's own words it becomes a finding."""
 
     said: str
@@ -96,8 +97,7 @@ class Seen:
         yield from dict.fromkeys(edge for entry in self.graph.passes for edge in entry.roots)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One kind of finding: its code, its words, and what looks for it in a step."""
 
     code: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from autograph_cli.graph import GraphError
 
@@ -12,8 +13,7 @@ class FormulaError(GraphError):
     """Why there are no formulas, as a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(Struct, frozen=True):
     """One line: what a name of the script is, or the derivative of one name by another."""
 
     name: str

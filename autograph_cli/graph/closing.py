@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.graph.nesting import Nesting
 from autograph_cli.graph.records import Edge, Graph, Node

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from autograph_cli.graph.alignment import align
 from autograph_cli.graph.matching import match
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import UNGRADED, Edge, Graph, Methods, Node, Pass, Root, TensorType
 from autograph_cli.graph.trace_writer import write_node
 from autograph_cli.graph.views import as_input, tracked
@@ -23,8 +25,7 @@ an input of what it recorded."""
 Aspect = Literal["kind", "operation", "type", "constants", "arguments", "gradients", "origin", "line", "module"]
 
 
-@quickly_made(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A node that both graphs have, and in what it differs; `follows` when its types changed with its arguments'."""
 
     old: int
@@ -33,8 +34,7 @@ class Change:
     follows: bool = False
 
 
-@quickly_made(frozen=True, slots=True)
-class PassChange:
+class PassChange(Struct, frozen=True):
     """A backward call that was added (`old` is None), removed (`new` is None) or changed."""
 
     old: int | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autograph_cli.graph.quick import quickly_made
+from msgspec import Struct
+
 from autograph_cli.graph.records import Edge, Graph, Node
 
 FEWEST = 3
@@ -19,8 +20,7 @@ MOST_BODIES = 50
 """Loops of which single turns are looked for."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Seat:
+class Seat(Struct, frozen=True):
     """Where a node stands in a loop, or in loops within each other, from the outermost one to the innermost."""
 
     path: tuple[int, ...]
@@ -40,8 +40,7 @@ class Seat:
         return False
 
 
-@quickly_made(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """Turns with the same items in each."""
 
     turns: tuple[tuple[Item, ...], ...]
@@ -270,8 +269,7 @@ class _Finder:
                     self.seats[number] = Seat(path, turn, turns)
 
 
-@quickly_made(frozen=True, slots=True)
-class _Pair:
+class _Pair(Struct, frozen=True):
     """Turns that are compared: where the first one begins, and how long each is."""
 
     start: int

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 
-from autograph_cli.graph.quick import quickly_made
+from msgspec import Struct
+
 from autograph_cli.graph.records import Edge, Graph, Node, Saved, Values
 from autograph_cli.graph.views import backward_edges, data_edges, walk
 from autograph_cli.graph.withheld import withheld
@@ -18,8 +19,7 @@ MANY, FEW = 3, 2
 """Lines that one kind of mark is told with, and tensors."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """What is wrong at a node; a picture that does not show the node has the mark at the next of `nodes`."""
 
     kind: str

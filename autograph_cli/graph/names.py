@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from io import BytesIO
 from itertools import islice
+
+from msgspec.structs import replace
 
 from autograph_cli.graph.records import Edge, Graph, Node, Output, Root
 

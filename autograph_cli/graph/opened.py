@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.names import visible

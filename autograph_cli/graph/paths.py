@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 
+from msgspec import Struct
+
 from autograph_cli.graph.names import output_names
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Edge, Graph
 from autograph_cli.graph.slices import find_nodes
 from autograph_cli.graph.views import Targets, backward_edges
@@ -18,8 +19,7 @@ Position = tuple[int, int | None]
 _Steps = dict[int, list[int]]
 
 
-@quickly_made(frozen=True, slots=True)
-class Paths:
+class Paths(Struct, frozen=True):
     """The paths between two positions; a node that takes one tensor twice is on one path, not on two."""
 
     count: int = 0

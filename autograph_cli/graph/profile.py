@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.facts import stored
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Allocation, Graph, Node, Step
 
 
-@quickly_made(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """One operation, or one run of the backward of a node, without what ran within it."""
 
     node: Node
@@ -102,8 +102,7 @@ def _nested(found: list[Cost]) -> list[Cost]:
 # Sums
 
 
-@quickly_made(frozen=True, slots=True)
-class Sum:
+class Sum(Struct, frozen=True):
     """What belongs together: how often, nanoseconds forward and backward, floating-point operations, bytes."""
 
     name: str
@@ -200,8 +199,7 @@ def timeline(allocations: Iterable[Allocation]) -> list[tuple[int, int]]:
     return found
 
 
-@quickly_made(frozen=True, slots=True)
-class Peak:
+class Peak(Struct, frozen=True):
     """The most memory that there was at once: when, how much, and what it was."""
 
     moment: int = 0

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from autograph_cli.graph.quick import quickly_made
+from msgspec import Struct
+from msgspec.structs import replace
+
 from autograph_cli.graph.records import Collective, Graph, Node, Source, Trace
 from autograph_cli.graph.trace_writer import write_node
 from autograph_cli.graph.views import tracked
 
 
-@quickly_made(frozen=True, slots=True)
-class Rank:
+class Rank(Struct, frozen=True):
     """One rank of a run, as the list of all ranks has it."""
 
     rank: int

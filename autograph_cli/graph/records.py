@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from autograph_cli.graph.quick import quickly_made
+from msgspec import NODEFAULT, Struct
 
 if TYPE_CHECKING:
     from autograph_cli.graph.diff import GraphDiff
@@ -17,8 +16,13 @@ UNGRADED: tuple[Kind, ...] = ("input", "untracked")
 """What no gradient goes to."""
 
 
-@quickly_made(frozen=True, slots=True)
-class TensorType:
+def defaults_of(record: type[Struct]) -> tuple[Any, ...]:
+    """Return the default of each field of a record, `NODEFAULT` for those that must be given."""
+    given = len(record.__struct_fields__) - len(record.__struct_defaults__)
+    return (*[NODEFAULT] * given, *record.__struct_defaults__)
+
+
+class TensorType(Struct, frozen=True):
     """What is known of a tensor without its values; prints as `float32[3, 4]`."""
 
     dtype: str
@@ -36,16 +40,14 @@ def _type_text(dtype: str, shape: tuple[int, ...], device: str) -> str:
     return f"{dtype}[{', '.join(map(str, shape))}]{where}"
 
 
-@quickly_made(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """One output of one node: `nr` is PyTorch's input number of a next function."""
 
     node: int
     nr: int = 0
 
 
-@quickly_made(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The line of the user's script that made a node."""
 
     file: str
@@ -54,8 +56,7 @@ class Source:
     function: str = ""
 
 
-@quickly_made(frozen=True, slots=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """What a node keeps for its backward: a tensor (`type` and `bytes`) or a plain value."""
 
     name: str
@@ -70,8 +71,7 @@ class Saved:
     """Whether it is in the memory of a leaf or an input, which is there whoever keeps it."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """One tensor that a node made, and the variables that named it."""
 
     type: TensorType
@@ -80,8 +80,7 @@ class Output:
     """The memory that it is in, if nodes keep that for backward: the number that their `saved` has."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Values:
+class Values(Struct, frozen=True):
     """The numbers of a tensor as text of four digits: all of them if they are few, else what sums them up."""
 
     whole: tuple[str, ...] = ()
@@ -99,8 +98,7 @@ class Values:
     """The root of the sum of the squares of those that are no NaN."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run of the backward of a node; of several, they are in the order of the passes that ran it."""
 
     began: int
@@ -111,8 +109,7 @@ class Run:
     """Floating-point operations, as PyTorch's `FlopCounterMode` counts them."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """What is recorded of a node on request."""
 
     values: tuple[Values | None, ...] = ()
@@ -141,8 +138,7 @@ class Measured:
     """The backward calls, by number, that gave its backward NaN or infinity, or that gave it as the gradient."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """One operation, one leaf (its AccumulateGrad), one input that needs no gradient, or an operation on such.
 
     An `untracked` operation left no grad_fn: nothing that it was given requires a gradient, or none was to be recorded.
@@ -191,8 +187,7 @@ class Node:
         return self.kind == "operation" and bool(self.op) and self.name == f"{self.op}Backward"
 
 
-@quickly_made(frozen=True, slots=True)
-class ModuleCall:
+class ModuleCall(Struct, frozen=True):
     """One call of a module; `parent` is the call that it ran in."""
 
     id: int
@@ -208,8 +203,7 @@ class ModuleCall:
     """The numbers in its parameters, those of the modules in it included."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """A named tensor of the script from which the graph hangs."""
 
     name: str
@@ -217,8 +211,7 @@ class Root:
     nr: int = 0
 
 
-@quickly_made(frozen=True, slots=True)
-class Pass:
+class Pass(Struct, frozen=True):
     """One backward call; `order` is 1 + the highest order among the nodes that it ran."""
 
     id: int
@@ -236,8 +229,7 @@ class Pass:
     """The derivatives by `inputs`, in the same order; None where one has no graph of its own."""
 
 
-@quickly_made(frozen=True, slots=True, repr=False)
-class Graph:
+class Graph(Struct, frozen=True):
     """Everything recorded in one step; nodes are sorted by id, and `nodes[i].id == i`.
 
     >>> from autograph_cli import capture, torch
@@ -252,8 +244,17 @@ class Graph:
     passes: tuple[Pass, ...] = ()
     calls: tuple[ModuleCall, ...] = ()
     """The calls of modules, sorted by id, each after the one that it ran in."""
-    numbers: Sequence[int] = field(default=(), compare=False)
-    """Of a view, the id that each node has in the graph that it is a view of."""
+    numbers: Sequence[int] = ()
+    """Of a view, the id that each node has in the graph that it is a view of; graphs are compared without them."""
+
+    def __eq__(self, other: object) -> bool:
+        return self._compared() == other._compared() if isinstance(other, Graph) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+    def _compared(self) -> tuple[Any, ...]:
+        return self.nodes, self.roots, self.passes, self.calls
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
@@ -308,8 +309,7 @@ pictured_by: Callable[[Graph], str | None] | None = None
 """What draws a graph in a notebook; `autograph_cli.export` puts it here."""
 
 
-@quickly_made(frozen=True, slots=True)
-class DeviceMemory:
+class DeviceMemory(Struct, frozen=True):
     """Of the bytes that were held, those of one device."""
 
     device: str
@@ -318,8 +318,7 @@ class DeviceMemory:
     optimizer: int = 0
 
 
-@quickly_made(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """Bytes that were held when a step was over; memory that is shared counts once."""
 
     parameters: int = 0
@@ -332,8 +331,7 @@ class Memory:
     """The same by device, unless all of it is the CPU's."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Allocation:
+class Allocation(Struct, frozen=True):
     """Memory that tensors were in, from when it was first seen to when it was let go."""
 
     bytes: int
@@ -348,8 +346,7 @@ class Allocation:
     device: str = "cpu"
 
 
-@quickly_made(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """What was measured of a step as a whole, in nanoseconds."""
 
     wall: int
@@ -360,8 +357,7 @@ class Profile:
     """In the order in which they began."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """Everything up to and including a backward pass that frees its graph."""
 
     number: int
@@ -384,8 +380,7 @@ class Step:
         return any(node.kind in ("operation", "leaf") for node in self.graph)
 
 
-@quickly_made(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """Something about a parameter that was seen while the script ran and that no graph tells."""
 
     kind: str
@@ -397,8 +392,7 @@ class Notice:
     step: int = 0
 
 
-@quickly_made(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """A few numbers of a parameter over the steps of a run."""
 
     name: str
@@ -409,8 +403,7 @@ class Watched:
     the norm to that of the values."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Collective:
+class Collective(Struct, frozen=True):
     """One call by which the ranks of a group exchange tensors, as one of these ranks made it."""
 
     op: str
@@ -438,8 +431,7 @@ def is_small(ran: int, most: int) -> bool:
     return 3 * ran < most
 
 
-@quickly_made(frozen=True, slots=True, repr=False)
-class Trace:
+class Trace(Struct, frozen=True):
     """One run of one script, or one rank of it: the steps that were kept."""
 
     script: str

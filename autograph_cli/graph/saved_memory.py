@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from autograph_cli.graph.facts import bytes_text, plain_name
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Edge, Graph, Node, TensorType
 
 
-@quickly_made(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """One storage at one version: its bytes, who keeps it under which name, and which output it is, if known."""
 
     storage: int | None

@@ -6,9 +6,10 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.names import output_names, visible
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Graph
 from autograph_cli.graph.views import bordering, take
 
@@ -16,8 +17,7 @@ LISTED = 12
 """Names that a message lists at most."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """Which part of a graph is asked for; several names of one kind count together.
 
     A name is a variable's (`w`, or `x~2` for its second holder), a root's, an operation's (`tanh`, `TanhBackward0`), or

@@ -6,11 +6,12 @@ import difflib
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli.graph.diff import DEFAULT_PARTS, PARTS, GraphDiff, diff
 from autograph_cli.graph.names import visible
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Graph
 from autograph_cli.graph.snapshot_text import graph_lines
 
@@ -24,16 +25,14 @@ TOLERANCE = 1e-4
 _NUMBER = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?")
 
 
-@quickly_made(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One graph of a snapshot under its title (`step 0`, `step 0, double backward`)."""
 
     title: str
     graph: Graph
 
 
-@quickly_made(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """What one file holds; `name` is that of the script or the test, `holds` some of `HOLDS`."""
 
     name: str
@@ -77,15 +76,14 @@ class Snapshot:
         return "\n".join(lines) + "\n"
 
 
-@quickly_made(frozen=True, slots=True)
-class SnapshotDiff:
+class SnapshotDiff(Struct, frozen=True):
     """How a new snapshot differs from a kept one; true if it does."""
 
     graphs: tuple[tuple[str, GraphDiff], ...] = ()
     """The sections that differ, by title."""
     others: tuple[str, ...] = ()
     """Sentences on all else: steps, sections, values, formulas, what is held."""
-    compared: tuple[tuple[str, GraphDiff], ...] = field(default=(), repr=False)
+    compared: tuple[tuple[str, GraphDiff], ...] = ()
     """All sections that both have, equal ones included."""
 
     def __bool__(self) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from autograph_cli.graph.errors import GraphError
 from autograph_cli.graph.records import Edge, Graph, Kind, Node, Output, Pass, Root, Saved, Source, TensorType

@@ -6,16 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from msgspec import Struct
+
 from autograph_cli.graph.diff import GraphDiff, Wording, constants, reached, shown_type
 from autograph_cli.graph.names import quoted, visible
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Edge, Graph, Node, Pass
 
 Labels = Sequence[tuple[str, ...]]
 
 
-@quickly_made(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line under a heading (`order 0`, `results`, `passes`); `key` is the node, root or pass that it tells of."""
 
     heading: str

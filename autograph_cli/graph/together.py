@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from autograph_cli.graph.facts import bytes_text
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.ranks import words
 from autograph_cli.graph.records import Collective, Edge, Graph, ModuleCall, Node, Output, Pass, Root, TensorType
 
@@ -16,8 +17,7 @@ GRADIENT = ".grad"
 """The end of the name of a gradient."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Band:
+class Band(Struct, frozen=True):
     """Ranks of the same graph, which is drawn once, and the collectives that each of them began in the step."""
 
     ranks: tuple[int, ...]

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from typing import IO, Any
 
+from msgspec.structs import force_setattr
+
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import GraphError, TraceError
 from autograph_cli.graph.records import Graph, Node, Trace
@@ -160,7 +162,7 @@ class _Unread(Sequence[Node]):
             try:
                 with resting(), _open(self.data) as lines:
                     lines.seek(self.start)
-                    object.__setattr__(self.graph, "nodes", _nodes(_Rows(lines)))
+                    force_setattr(self.graph, "nodes", _nodes(_Rows(lines)))
                     verify(self.graph)
             except (ValueError, GraphError):
                 from_json(_text(self.data, self.name), self.name)  # says what is wrong

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, fields
 from functools import lru_cache
 from typing import Any, TypeVar
+
+from msgspec import NODEFAULT, Struct
 
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.errors import GraphError, TraceError
@@ -34,12 +35,14 @@ from autograph_cli.graph.records import (
     Trace,
     Values,
     Watched,
+    defaults_of,
 )
 from autograph_cli.graph.trace_writer import FORMAT, HEADER, VERSION
 from autograph_cli.graph.verifier import KINDS, verify
 
 _TYPE = re.compile(r"([A-Za-z_]\w*)\[((?:(?:-1|\d{1,18})(?:, (?:-1|\d{1,18})){0,63})?)\](?:@([\w:.-]+))?", re.ASCII)
 T = TypeVar("T")
+Record = TypeVar("Record", bound=Struct)
 
 Reader = Callable[[Any], T]
 """Takes a value and gives a record, or raises `Malformed`."""
@@ -269,19 +272,19 @@ def _reread(reader: Reader[T], value: Any, step: str) -> T:
 
 
 def _record(
-    cls: type[T], readers: dict[str, Reader[Any]], /, *, make: Callable[..., T] | None = None, **renamed: str
-) -> Reader[T]:
+    cls: type[Record], readers: dict[str, Reader[Any]], /, *, make: Callable[..., Record] | None = None, **renamed: str
+) -> Reader[Record]:
     """A reader of one record; `renamed` are fields with another key in the text, and `make` makes it."""
-    every = [field for field in fields(cls) if renamed.get(field.name, field.name) in readers]  # type: ignore[arg-type]
-    keys = [renamed.get(field.name, field.name) for field in every]
-    table = {key: (position, readers[key]) for position, key in enumerate(keys)}
-    needed = {key for key, field in zip(keys, every, strict=True) if field.default is MISSING}
-    blank = [field.default for field in every]
+    every = zip(cls.__struct_fields__, defaults_of(cls), strict=True)
+    fields = {key: default for name, default in every if (key := renamed.get(name, name)) in readers}
+    table = {key: (position, readers[key]) for position, key in enumerate(fields)}
+    needed = {key for key, default in fields.items() if default is NODEFAULT}
+    blank = list(fields.values())
     made = make or cls
-    makers: dict[tuple[str, ...], Callable[..., T]] = {}
+    makers: dict[tuple[str, ...], Callable[..., Record]] = {}
     """By the keys of an object, in their order: what checks its values, and makes the record of them."""
 
-    def read(value: Any) -> T:
+    def read(value: Any) -> Record:
         if type(value) is dict:
             shape = tuple(value)
             maker = makers.get(shape)
@@ -294,12 +297,12 @@ def _record(
                     pass
         return told(value)
 
-    def told(value: Any) -> T:
+    def told(value: Any) -> Record:
         """The same, field by field, so that an error says where it is."""
         if type(value) is not dict:
             raise Malformed(f"must be an object, not {_shown(value)}")
         if not needed <= value.keys():
-            raise Malformed(f"has no {next(key for key in keys if key in needed - value.keys())!r}")
+            raise Malformed(f"has no {next(key for key in fields if key in needed - value.keys())!r}")
         found: list[Any] = blank.copy()
         key = ""
         try:

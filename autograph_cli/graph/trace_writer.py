@@ -7,9 +7,10 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, fields
 from functools import lru_cache
 from typing import Any
+
+from msgspec import to_builtins
 
 from autograph_cli.graph.collector import resting
 from autograph_cli.graph.records import (
@@ -34,6 +35,7 @@ from autograph_cli.graph.records import (
     Trace,
     Values,
     Watched,
+    defaults_of,
 )
 
 BATCH = 1_000
@@ -99,8 +101,7 @@ def _notice(notice: Notice) -> str:
 
 
 def _collective(each: Collective) -> str:
-    kept = [field for field in fields(each) if field.name == "sequence" or getattr(each, field.name) != field.default]
-    row = {field.name: getattr(each, field.name) for field in kept}
+    row = _filled(each)
     return _encode(row | ({"source": json.loads(_source(each.source))} if each.source else {}))
 
 
@@ -111,7 +112,7 @@ def _watched(watched: Watched) -> str:
 
 def _step(step: Step) -> Iterator[str]:
     derived = f', "derived": {_encode(step.derived)}' if step.derived else ""
-    held = {} if step.memory is None else asdict(step.memory)
+    held = {} if step.memory is None else to_builtins(step.memory)
     if not held.get("devices"):
         held.pop("devices", None)
     memory = f', "memory": {_encode(held)}' if held else ""
@@ -227,10 +228,10 @@ def _measured(measured: Measured) -> str:
     return f"{{{', '.join(parts)}}}"
 
 
-def _filled(record: Measured | Values | Run | Allocation) -> dict[str, Any]:
+def _filled(record: Measured | Values | Run | Allocation | Collective) -> dict[str, Any]:
     """The fields that differ from their defaults."""
-    pairs = ((field, getattr(record, field.name)) for field in fields(record))
-    return {field.name: value for field, value in pairs if value != field.default}
+    every = zip(record.__struct_fields__, defaults_of(type(record)), strict=True)
+    return {name: value for name, default in every if (value := getattr(record, name)) != default}
 
 
 def _source(source: Source) -> str:

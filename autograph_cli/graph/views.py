@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.graph.errors import GraphError
-from autograph_cli.graph.quick import changed
 from autograph_cli.graph.records import Edge, Graph, Node, Pass, Root
 
 CUT = "…"
@@ -221,7 +221,7 @@ def take(
         following = node.next if next_of is None else next_of(node)
         args: Iterable[Edge] = node.args if args_of is None else args_of(node)
         if stay:
-            return changed(node, next=tuple(following), args=tuple(args))
+            return replace(node, next=tuple(following), args=tuple(args))
         if not every:
             following = [None if edge is None or positions[edge.node] < 0 else moved(edge) for edge in following]
             args = [moved(edge) for edge in args if positions[edge.node] >= 0]
@@ -255,7 +255,7 @@ def take(
     if not (stay and next_of is None):
         nodes = [copied(number, node) for number, node in enumerate(nodes)]
     elif args_of is not None:
-        nodes = [node if (args := args_of(node)) is node.args else changed(node, args=tuple(args)) for node in nodes]
+        nodes = [node if (args := args_of(node)) is node.args else replace(node, args=tuple(args)) for node in nodes]
     return Graph(
         tuple(nodes),
         tuple(replace(root, node=positions[root.node]) for root in roots),
@@ -313,7 +313,7 @@ def _under(number: int, node: Node, new: Mapping[Edge, Edge]) -> Node:
     """The node with a new number, and edges that lead to the new ones."""
     parent = None if node.parent is None else new[Edge(node.parent)].node
     following = tuple([None if edge is None else new[edge] for edge in node.next])
-    return changed(node, id=number, args=tuple([new[edge] for edge in node.args]), next=following, parent=parent)
+    return replace(node, id=number, args=tuple([new[edge] for edge in node.args]), next=following, parent=parent)
 
 
 def _pass_under(entry: Pass, new: Mapping[Edge, Edge]) -> Pass:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 _CALLS = {
     "detach": ".detach()",
@@ -23,16 +25,14 @@ _DTYPES = frozenset(("int64", "long", "int32", "int", "int16", "short", "int8", 
 _MODES = ("no_grad", "inference_mode")
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """Something in a statement that ends a gradient, and the variables in what it is applied to."""
 
     words: str
     operands: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Struct, frozen=True):
     """One statement: what it assigns to, what it reads, what in it ends gradients."""
 
     line: int
@@ -43,8 +43,7 @@ class Binding:
     causes: tuple[Cause, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """Where a gradient is cut; `causes` is empty where the statement has nothing that is known to cut."""
 
     binding: Binding

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
+
+from msgspec.structs import replace
 
 from autograph_cli.engines.protocol import Engine, Output, key_of, number_of
 from autograph_cli.graph import (

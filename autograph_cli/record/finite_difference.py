@@ -8,10 +8,10 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 STEPS = (1e-5, 1e-6, 1e-3, 1e-2)
 """By how much a number is varied. Where the first step disagrees, a smaller one tells curvature and a kink close by
@@ -25,8 +25,7 @@ _SIDES = 1e-3
 _ROUNDING = 1e-15
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """How the derivatives of one order came out."""
 
     name: str
@@ -59,8 +58,7 @@ class OutOfTime(CannotCheck):
     """The time that may be taken is over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """The arguments of a call that can be made again."""
 
     args: tuple[Any, ...] = ()
@@ -271,8 +269,7 @@ def _compared(call: Call, name: str, order: int, gradients: Sequence[Any]) -> Ch
     return Checked(name, order, error, worst, kinks, kink, compared, len(chosen))
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
+class _Compared(Struct, frozen=True):
     """One number of a derivative beside the difference quotients from the left, from the right, and of both."""
 
     error: float

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from autograph_cli.graph.quick import quickly_made
+from msgspec import Struct
+
 from autograph_cli.record.imports import REFUSED, SERVED
 
 _FORGIVEN = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
@@ -17,8 +18,7 @@ _DEEPEST = 20
 """How many assignments a name is followed through."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """A full dotted name, and whether the script is ready to go without it."""
 
     name: str
@@ -49,8 +49,7 @@ class Module:
         return any(name.partition(".")[0] in (*SERVED, *REFUSED) for name in self.imported)
 
 
-@quickly_made(frozen=True, slots=True)
-class _Chain:
+class _Chain(Struct, frozen=True):
     """`root.a.b`, as it stands in the text."""
 
     root: str
@@ -85,8 +84,7 @@ class _Scope:
         return None if values or base is None else ".".join((base, *chain.rest))
 
 
-@quickly_made(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A chain to be told once all that is bound is known; `kind` says what it is wanted for."""
 
     scope: _Scope

@@ -9,8 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from autograph_cli.engines.protocol import Engine
 from autograph_cli.record.finite_difference import CannotCheck, Given, check
@@ -20,8 +21,7 @@ SECONDS = 10.0
 """For one node at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """What a node computes, and the arguments that it was given."""
 
     function: Callable[..., Any]

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograph_cli.graph.quick import quickly_made
+from msgspec import Struct
 
 FOLDER, PARENT = "AUTOGRAPH_RANKS", "AUTOGRAPH_RANKS_PARENT"
 """The environment's names for the folder that the ranks share, and for the process that looks after them all."""
@@ -23,8 +23,7 @@ _STARTED_BY = (
 """By which variables of the environment a process knows its rank, how many there are, and how many on its machine."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """Which of the processes that run a script this one is."""
 
     rank: int

@@ -7,9 +7,10 @@ import json
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from autograph_cli.graph.ranks import words
 
@@ -19,8 +20,7 @@ NAMED = 8
 """So many ranks are named with their lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """The last collective of a group that a rank has begun."""
 
     sequence: int
@@ -30,8 +30,7 @@ class Begun:
     ranks: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """Where a rank is, as far as it has told."""
 
     rank: int
@@ -79,8 +78,7 @@ def _json(path: Path) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """Why the ranks cannot go on, in one sentence; `rank` is to blame, where one is."""
 
     said: str

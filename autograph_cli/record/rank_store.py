@@ -9,9 +9,10 @@ import json
 import shutil
 import zipfile
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from autograph_cli.atomic_files import atomic_write
 from autograph_cli.graph import Trace, TraceError, from_json, read_trace, to_json, write_trace

@@ -13,10 +13,11 @@ import socket
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from autograph_cli.graph import Collective, Trace
 from autograph_cli.record import rank_faults, rank_store

@@ -13,15 +13,16 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Generator, Iterator
-from dataclasses import dataclass, field, replace
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Literal, NoReturn, Protocol, TypeVar
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from autograph_cli import AutographError, engines
 from autograph_cli.graph import Source, Trace
-from autograph_cli.graph.quick import quickly_made
 from autograph_cli.record.imports import serve
 from autograph_cli.record.tracebacks import line_that_raised, print_exception, summary
 
@@ -39,14 +40,13 @@ class TargetError(AutographError):
     exit_code = 2
 
 
-@quickly_made(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """What to run, and the arguments that it is given."""
 
     kind: Literal["file", "module", "stdin"]
     name: str
     args: tuple[str, ...] = ()
-    source: bytes | None = field(default=None, repr=False)
+    source: bytes | None = None
     """The text, where it has been read already: standard input can be read once only."""
 
     @classmethod
@@ -66,15 +66,14 @@ class Target:
         return {"file": Path(self.name).name, "module": self.name, "stdin": STDIN}[self.kind]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """How a run ended: its exit code, the exception in one line, and the script's globals."""
 
     exit_code: int
     failure: str = ""
     failed_at: Source | None = None
     """The script's line that raised it."""
-    scope: dict[str, Any] = field(default_factory=dict, repr=False)
+    scope: dict[str, Any] = field(default_factory=dict)
 
 
 class RecorderLike(Protocol):

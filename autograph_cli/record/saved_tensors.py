@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from autograph_cli.graph import Saved
-from autograph_cli.graph.quick import changed
 from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import LEAF, OPERATION, Event, Look, StepLog
 
@@ -82,7 +83,7 @@ def records(kept: tuple[Saved, ...], versions: Versions, given: Collection[int] 
         number = 0 if versions.setdefault(storage, version) == version else _number(versions, storage, version)
         if number != version or storage in given:
             found = found or list(kept)
-            found[place] = changed(saved, version=number, given=storage in given)
+            found[place] = replace(saved, version=number, given=storage in given)
     return kept if found is None else tuple(found)
 
 

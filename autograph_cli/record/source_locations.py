@@ -11,8 +11,9 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterable
-from dataclasses import replace
 from types import CodeType, FrameType
+
+from msgspec.structs import replace
 
 import autograph_cli
 from autograph_cli.graph import Graph, Source

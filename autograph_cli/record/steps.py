@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from autograph_cli.graph.quick import quickly_made
+from msgspec import Struct
 
 ALL_UNTIL, EACH = 16, 64
 """Nobody knows which step is the last. Where it costs something to follow a step, so many at the beginning may be it,
 and each one of so many after them."""
 
 
-@quickly_made(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """A choice of steps; ranges are as Python's, their end left out.
 
     >>> chosen = Selection.parse("first,last,10:12")
@@ -72,8 +71,7 @@ def _within(number: int, ranges: tuple[tuple[int, int | None], ...]) -> bool:
     return any(start <= number and (stop is None or number < stop) for start, stop in ranges)
 
 
-@quickly_made(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far a run has come."""
 
     steps: int

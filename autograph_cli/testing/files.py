@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from autograph_cli.graph.snapshot import TOLERANCE, Snapshot, SnapshotDiff, compare
 from autograph_cli.graph.snapshot_reader import SnapshotError, read_snapshot
@@ -16,8 +17,7 @@ Status = Literal["same", "written", "updated", "removed", "different", "missing"
 Mode = Literal["write", "check", "update"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What came of one snapshot: its file, and the difference or the error if there is one."""
 
     path: Path

@@ -11,9 +11,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from autograph_cli import AutographError, engines
 from autograph_cli.engines import connect
@@ -34,8 +35,7 @@ class RecordingError(AutographError):
     exit_code = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """What one run of a script left: its trace, and lines on values and formulas where these were asked for."""
 
     trace: Trace

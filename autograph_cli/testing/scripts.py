@@ -6,9 +6,12 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli import AutographError
 from autograph_cli.atomic_files import before_a_signal_ends
@@ -26,8 +29,7 @@ SKIPPED = ("_", "test_", "conftest", "setup.")
 _TRACES = (".json", ".json.gz", ".zip")
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What came of the snapshot of one script."""
 
     script: Path

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from autograph_cli import AutographError
 from autograph_cli.engines import NAMES
@@ -27,8 +28,7 @@ class SettingsError(AutographError):
     exit_code = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """How snapshots are made; `folder` is where pyproject.toml is, and what `files` are looked for in."""
 
     folder: Path = field(default_factory=Path.cwd)
@@ -90,7 +90,7 @@ def read(table: Any, folder: Path, name: str = "pyproject.toml") -> Settings:
     """
     if not isinstance(table, dict):
         raise SettingsError(f"{name}: tool.autograph is no table.")
-    known = [entry.name for entry in fields(Settings) if entry.name != "folder"]
+    known = [name for name in Settings.__struct_fields__ if name != "folder"]
     found: dict[str, Any] = {}
     for key, value in table.items():
         if key in COMMANDS:

@@ -14,11 +14,11 @@ FILES = os.path.join("autograph_cli", "torch", "")
 """How tracebacks begin the names of their files, which they know from the root of the project on."""
 
 
-def compiled(name: str) -> ModuleType | None:
-    """The compiled module of this name within the engine, as `_core.fast_tape`; None without it."""
+def compiled(name: str, package: str = __package__) -> ModuleType | None:
+    """Return the compiled module of this name within a package, as `_core.fast_tape` of the engine; None without it."""
     if os.environ.get("AUTOGRAPH_PURE"):
         return None
     try:
-        return importlib.import_module(f"{__package__}.{name}")
+        return importlib.import_module(f"{package}.{name}")
     except ModuleNotFoundError:
         return None

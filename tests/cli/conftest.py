@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import asdict, replace
 
 from autograph_cli import export
 from autograph_cli.cli.main import main
@@ -67,7 +67,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     asked: list[dict[str, Any]] = []
 
     def render(step: Any, view: str, format: str, options: export.RenderOptions) -> bytes:
-        shown = {field.name: getattr(options, field.name) for field in fields(options)}
+        shown = asdict(options)
         asked.append({"step": step.number, "view": view, "format": format, **shown})
         return f"{view} as {format}\n".encode()
 

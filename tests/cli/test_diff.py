@@ -6,11 +6,11 @@ import json
 import re
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from msgspec.structs import replace
 
 from autograph_cli.graph import Trace
 from autograph_cli.record import store

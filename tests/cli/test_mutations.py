@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph import Snapshot, compare, read_snapshot
 from autograph_cli.record import runner

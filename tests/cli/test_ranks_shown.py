@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from msgspec.structs import replace
 
 from autograph_cli.graph import Collective, Edge, Graph, Node, Output, Pass, Root, Source, Step, TensorType, Trace
 from autograph_cli.graph.ranks import drawn

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.cli.report import MOST, kept_bytes, print_report, report
 from autograph_cli.graph import (

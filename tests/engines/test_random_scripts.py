@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph.snapshot import HOLDS, Snapshot, compare
 from autograph_cli.graph.snapshot_reader import read_snapshot

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from autograph_cli.graph import Edge, Graph, ModuleCall, Node, Output, Pass, Root, TensorType
 
 FLOATS = TensorType("float32", (3,))
@@ -41,7 +43,7 @@ class Net:
         )  # type: ignore[arg-type]
 
     def add(self, node: Node) -> int:
-        self.nodes.append(Node(len(self.nodes), *(getattr(node, field) for field in Node.__slots__[1:])))
+        self.nodes.append(replace(node, id=len(self.nodes)))
         return len(self.nodes) - 1
 
     def graph(self, *roots: int) -> Graph:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.export import ExportError
 from autograph_cli.export.comparison import both_scenes, render_diff, side_by_side

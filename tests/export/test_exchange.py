@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.export import ExportError, render
 from autograph_cli.graph import Graph, GraphError, ModuleCall, Trace, backward, forward

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
 
 from autograph_cli.export.arranging import FRAME_TITLE
 from autograph_cli.export.direction import DOWN, RIGHT, Direction

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.export import ExportError, watching
 from autograph_cli.graph import Trace, Watched

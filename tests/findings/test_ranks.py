@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.findings.ranks import explain_ranks
 from autograph_cli.graph import Collective, Graph, Node, Output, Pass, Source, Step, TensorType, Trace

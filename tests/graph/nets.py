@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Root, TensorType
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from autograph_cli.graph import Edge, Graph, Node, Output, Source, TensorType
 from autograph_cli.graph.cuts import behind, reasons

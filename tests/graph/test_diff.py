@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from msgspec.structs import replace
 
 from autograph_cli.graph import Edge, Graph, Output, Pass, Root, Source, TensorType, Trace, diff
 from tests.graph.nets import BINARY, UNARY, inserted, leaf, net, operation, shuffled

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph import (
     Graph,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph import (
     Graph,
@@ -132,7 +132,7 @@ def test_a_malformed_part_is_named(change: Callable[[dict[str, Any]], None], sen
 def test_a_malformed_part_is_named_after_many_that_are_well_formed(
     keys: tuple[Any, ...], value: Any, sentence: str
 ) -> None:
-    nodes = tuple(dataclasses.replace(NODE, id=number) for number in range(300))
+    nodes = tuple(replace(NODE, id=number) for number in range(300))
     data = json.loads(to_json(Trace("a.py", (Step(3, Graph(nodes)),))))
     part = data["steps"][0]["graph"]["nodes"][200]
     for key in keys[:-1]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograph_cli.graph import Collective, Edge, Graph, Node, Output, Step, TensorType, Trace
 from autograph_cli.graph.ranks import alike
