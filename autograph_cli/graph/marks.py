@@ -14,6 +14,8 @@ _FLOATING = ("float", "bfloat", "complex")
 CUT, UNREACHED, MISSING = "cut here", "gets no gradient", "second derivative misses"
 PASSED, NONE = "left out of the gradient", "returned None"
 NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
+_CUTTING = ("detach", "grad")
+"""What leaves no node whether or not gradients are switched on."""
 MANY, FEW = 3, 2
 """Lines that one kind of mark is told with, and tensors."""
 
@@ -69,8 +71,12 @@ def _has_gradient(node: Node) -> bool:
 
 def _cuts(graph: Graph) -> Iterator[Mark]:
     """What was computed without a record from something that has one, and is used by what is recorded again: there the
-    gradient ends, or where it was computed in place, goes on as if it had not been."""
-    untracked = [node for node in graph if node.kind == "untracked"]
+    gradient ends, or where it was computed in place, goes on as if it had not been.
+
+    Of several in a row it is the last, which the gradient comes to first. Where gradients are switched off and whatever
+    they would go to has one all the same, as around a solver whose last turn is recorded, none is cut.
+    """
+    untracked = [node for node in graph if node.cut]
     if not untracked:
         return
     users: dict[int, list[Node]] = {}
@@ -80,18 +86,25 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
     ran = {number for entry in graph.passes for number in entry.ran}
     for node in untracked:
         floating = any(output.type.dtype.startswith(_FLOATING) for output in node.outputs)
-        if not floating or not any(_has_gradient(graph[edge.node]) for edge in node.args):
+        severed = {number for position in node.cut if _has_gradient(graph[number := node.args[position].node])}
+        if not floating or not severed:
             continue
         met, stack = {node.id}, [node.id]
         while stack:
             for user in users.get(stack.pop(), ()):
                 if user.id not in met:
                     met.add(user.id)
-                    stack += [user.id] if user.kind == "untracked" else []
+                    stack += [user.id] if user.kind == "untracked" and not user.cut else []
         used = sorted(number for number in met if graph[number].kind == "operation" and number in ran)
         if used:
             kind = PASSED if all(_passes(graph[number], met) for number in used) else CUT
-            yield _mark(kind, f"{kind}: {node.op}", node, *used)
+            if kind == PASSED or node.op in _CUTTING or not severed <= ran:
+                yield _mark(kind, f"{kind}: {node.op}", node, *used)
+
+
+def _required(node: Node) -> list[Edge]:
+    """What an operation was given that required a gradient then, or had one to pass on."""
+    return [*backward_edges(node), *[node.args[position] for position in node.cut]]
 
 
 def _passes(node: Node, unrecorded: Container[int]) -> bool:
@@ -102,7 +115,8 @@ def _passes(node: Node, unrecorded: Container[int]) -> bool:
 
 
 def _unreached(graph: Graph) -> Iterator[Mark]:
-    """Leaves that the result of a `backward` was made from, and that no path of gradients leads to."""
+    """Leaves that the result of a `backward` was made from, that required a gradient then, and that no path of
+    gradients leads to."""
     calls = [entry for entry in graph.passes if entry.call == "backward" and entry.roots]
     if not calls:
         return
@@ -110,7 +124,8 @@ def _unreached(graph: Graph) -> Iterator[Mark]:
     led = set(walk(graph, ends, backward_edges))
     made_from = set(walk(graph, [edge.node for entry in calls for edge in entry.roots], data_edges))
     leaves = [node for node in graph if node.kind == "leaf"]
-    unreached = [node for node in leaves if node.id in made_from and node.id not in led]
+    required = {edge.node for node in graph for edge in _required(node)}
+    unreached = [node for node in leaves if node.id in (made_from & required) - led]
     for path, its in _by_module(leaves, unreached).items():
         words = f"{len(its)} leaves of {path} get no gradient" if len(its) > 1 else UNREACHED
         yield Mark(UNREACHED, words, tuple(node.id for node in its))

@@ -174,6 +174,8 @@ class Node:
     """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
     constants: tuple[tuple[str, str], ...] = ()
     """What the operation was given that is no tensor and that `saved` does not have, by name: `("other", "3")`."""
+    cut: tuple[int, ...] = ()
+    """Of what is untracked: where among `args` stands what required a gradient then, which ends here."""
 
     @property
     def is_operation(self) -> bool:

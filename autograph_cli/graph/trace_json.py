@@ -415,6 +415,7 @@ def _readers(inside: Reader[Graph | None]) -> tuple[Reader[Node], Reader[Graph]]
             "measured": _optional(measured),
             "call": _optional(_count),
             "constants": _list(_constant),
+            "cut": _list(_count),
         },
         pass_id="pass",
     )

@@ -173,6 +173,8 @@ def write_node(node: Node) -> str:
         text += f', "call": {node.call}'
     if node.constants:
         text += f', "constants": {_encode(node.constants)}'
+    if node.cut:
+        text += f', "cut": {_encode(node.cut)}'
     return text + "}"
 
 
