@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from autograph_cli.findings.numbers import largest, value_of
+from autograph_cli.findings.numbers import largest, over_one, value_of
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Node
 from autograph_cli.graph.cuts import where
@@ -25,11 +25,8 @@ _EXACT = {"float16": 2_048, "bfloat16": 256}
 
 def _over_one(seen: Seen) -> Iterator[Found]:
     for node in seen.graph:
-        dim = next((saved.value for saved in node.saved if saved.name in ("_saved_dim", "dim")), "")
-        if node.op not in _SOFTMAX or node.order or not node.args or not dim.lstrip("-").isdigit():
-            continue
-        shape = _shape(seen, node.args[0])
-        if shape and -len(shape) <= int(dim) < len(shape) and shape[int(dim)] == 1:
+        if node.op in _SOFTMAX and not node.order and node.args and over_one(seen, node):
+            dim = next(saved.value for saved in node.saved if saved.name in ("_saved_dim", "dim"))
             given = seen.shown(node.args[0])
             said = f"{where(node)} is over dimension {dim} of {given}, in which there is one number"
             yield Found(said, node.source, ("its result is the same whatever it is given",), (node.id,))

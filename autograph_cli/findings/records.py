@@ -42,6 +42,8 @@ class Found:
     nodes: tuple[int, ...] = ()
     remedy: str = ""
     """What to change, where that is not the same for all that the rule finds."""
+    reason: str = ""
+    """Why, likewise."""
 
 
 @dataclass(frozen=True)

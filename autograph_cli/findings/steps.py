@@ -139,7 +139,7 @@ RULES = (
     Rule(
         "AG404",
         "gradients add up over steps",
-        "backward adds to .grad: each step goes along the sum of all gradients since the beginning.",
+        "backward adds to .grad: each step goes along gradients of earlier parameters as well.",
         "Call optimizer.zero_grad(), or set .grad to None, before each backward.",
         _stale,
     ),

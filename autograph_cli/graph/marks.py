@@ -86,8 +86,8 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
     ran = {number for entry in graph.passes for number in entry.ran}
     for node in untracked:
         floating = any(output.type.dtype.startswith(_FLOATING) for output in node.outputs)
-        severed = {number for position in node.cut if _has_gradient(graph[number := node.args[position].node])}
-        if not floating or not severed:
+        severed = {_before(graph, node.args[position]).id for position in node.cut}
+        if not floating or not any(_has_gradient(graph[number]) for number in severed):
             continue
         met, stack = {node.id}, [node.id]
         while stack:
@@ -98,6 +98,8 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
         used = sorted(number for number in met if graph[number].kind == "operation" and number in ran)
         if used:
             kind = PASSED if all(_passes(graph[number], met) for number in used) else CUT
+            if kind == PASSED and _before(graph, node.args[0]).kind == "leaf":
+                continue  # a leaf's own history begins with what it holds
             if kind == PASSED or node.op in _CUTTING or not severed <= ran:
                 yield _mark(kind, f"{kind}: {node.op}", node, *used)
 
@@ -105,6 +107,14 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
 def _required(node: Node) -> list[Edge]:
     """What an operation was given that required a gradient then, or had one to pass on."""
     return [*backward_edges(node), *[node.args[position] for position in node.cut]]
+
+
+def _before(graph: Graph, edge: Edge) -> Node:
+    """What has the history of a tensor, however often that was changed in place outside of it."""
+    node = graph[edge.node]
+    while node.kind == "untracked" and node.args:
+        node = graph[node.args[0].node]
+    return node
 
 
 def _passes(node: Node, unrecorded: Container[int]) -> bool:

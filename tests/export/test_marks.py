@@ -84,6 +84,11 @@ CASES = {
         "print(slope.norm())\nh.backward()\n",
         [],
     ),
+    "a step between retained passes": (
+        "for _ in range(3):\n    loss = (w * v).exp().sum()\n    loss.backward(retain_graph=True)\n"
+        "    with torch.no_grad():\n        w -= 0.1 * w.grad\n    w.grad = None\n",
+        [],
+    ),
     "changed under no_grad": (
         "h = w.exp()\nwith torch.no_grad():\n    h.mul_(2)\nloss = (h * v).sum()\nloss.backward()\n",
         ["left out of the gradient: mul_, line 6"],
