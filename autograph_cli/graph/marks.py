@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 
 from autograph_cli.graph.quick import quickly_made
-from autograph_cli.graph.records import Edge, Graph, Node, Saved, Values
+from autograph_cli.graph.records import Edge, Graph, Node, Output, Saved, Values
 from autograph_cli.graph.views import backward_edges, data_edges, walk
 from autograph_cli.graph.withheld import withheld
 
@@ -76,32 +76,44 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
     Of several in a row it is the last, which the gradient comes to first. Where gradients are switched off and whatever
     they would go to has one all the same, as around a solver whose last turn is recorded, none is cut.
     """
-    untracked = [node for node in graph if node.cut]
-    if not untracked:
-        return
+    cuts = cutting(graph)
+    ran = {number for entry in graph.passes for number in entry.ran} if cuts else set()
+    for number, met in cuts.items():
+        node, used = graph[number], sorted(number for number in met if number in ran)
+        if not used:
+            continue
+        kind = PASSED if all(_passes(graph[user], {number, *met}) for user in used) else CUT
+        severed = [_before(graph, node.args[position]) for position in node.cut]
+        if kind == PASSED and severed[0].kind == "leaf":
+            continue  # a leaf's own history begins with what it holds
+        if kind == PASSED or node.op in _CUTTING or not ran.issuperset(each.id for each in severed):
+            yield _mark(kind, f"{kind}: {node.op}", node, *used)
+
+
+def cutting(graph: Graph) -> dict[int, list[int]]:
+    """The operations that were computed without a record from something that has one, each with what it leads to, down
+    to what is recorded again, or cuts once more."""
+    untracked = [node for node in graph if node.cut and any(map(_is_real, node.outputs))]
     users: dict[int, list[Node]] = {}
-    for node in graph:
+    for node in graph if untracked else ():
         for number in {edge.node for edge in node.args}:
             users.setdefault(number, []).append(node)
-    ran = {number for entry in graph.passes for number in entry.ran}
+    found = {}
     for node in untracked:
-        floating = any(output.type.dtype.startswith(_FLOATING) for output in node.outputs)
-        severed = {_before(graph, node.args[position]).id for position in node.cut}
-        if not floating or not any(_has_gradient(graph[number]) for number in severed):
+        if not any(_has_gradient(_before(graph, node.args[position])) for position in node.cut):
             continue
-        met, stack = {node.id}, [node.id]
+        met, stack = {node.id: None}, [node.id]
         while stack:
             for user in users.get(stack.pop(), ()):
                 if user.id not in met:
-                    met.add(user.id)
+                    met[user.id] = None
                     stack += [user.id] if user.kind == "untracked" and not user.cut else []
-        used = sorted(number for number in met if graph[number].kind == "operation" and number in ran)
-        if used:
-            kind = PASSED if all(_passes(graph[number], met) for number in used) else CUT
-            if kind == PASSED and _before(graph, node.args[0]).kind == "leaf":
-                continue  # a leaf's own history begins with what it holds
-            if kind == PASSED or node.op in _CUTTING or not severed <= ran:
-                yield _mark(kind, f"{kind}: {node.op}", node, *used)
+        found[node.id] = [number for number in met if number != node.id]
+    return found
+
+
+def _is_real(output: Output) -> bool:
+    return output.type.dtype.startswith(_FLOATING)
 
 
 def _required(node: Node) -> list[Edge]:
