@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Node, Values
-from autograph_cli.graph.cuts import LISTED, where
+from autograph_cli.graph.cuts import LISTED, behind, where
 
 _NOT_FINITE = re.compile(r"\b(nan|inf)\b")
 _NUMBER = re.compile(r"-?(?:inf|nan|\d[\d.]*(?:e[+-]?\d+)?)")
@@ -270,8 +270,11 @@ def _keeps_numbers(node: Node) -> bool:
 
 
 def _parameters(seen: Seen) -> list[tuple[Edge, float]]:
-    """Of each layer a leaf and the largest number of its gradient, in order of first use: the bias, whose gradient is
-    that of the layer's result, unless it is nothing but rounding, as before a normalization; else the weights."""
+    """Of each layer on the way to the last one a leaf and the largest number of its gradient, in order of first use.
+
+    The leaf is the bias, whose gradient is that of the layer's result, unless it is nothing but rounding, as before a
+    normalization; else the weights.
+    """
     layers: dict[str | int, list[tuple[bool, Edge, float]]] = {}
     taken = {edge: users[0] for edge, users in seen.users.items() if seen.graph[edge.node].kind == "leaf"}
     for edge, user in sorted(taken.items(), key=lambda item: item[1].id):
@@ -280,7 +283,9 @@ def _parameters(seen: Seen) -> list[tuple[Edge, float]]:
         came = largest(gradient_of(seen, Edge(user.id))) or 0.0
         if size and size == size and not node.order and (many or (node.module and not size < ROUNDING * came)):
             layers.setdefault(node.module or node.id, []).append((many, edge, size))
-    return [min(each, key=lambda one: one[0])[1:] for each in layers.values()]
+    found = [min(each, key=lambda one: one[0])[1:] for each in layers.values()]
+    chain = behind(seen.graph, [(taken[found[-1][0]].id, 0)]) if found else set()
+    return [(edge, size) for edge, size in found if taken[edge].id in chain]
 
 
 def _vanishing(seen: Seen) -> Iterator[Found]:

@@ -14,7 +14,8 @@ _FLOATING = ("float", "bfloat", "complex")
 CUT, UNREACHED, MISSING = "cut here", "gets no gradient", "second derivative misses"
 PASSED, NONE = "left out of the gradient", "returned None"
 NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
-_CUTTING = ("detach", "grad")
+_DERIVATIVE = "grad"
+_CUTTING = ("detach", _DERIVATIVE)
 """What leaves no node whether or not gradients are switched on."""
 MANY, FEW = 3, 2
 """Lines that one kind of mark is told with, and tensors."""
@@ -78,8 +79,10 @@ def _cuts(graph: Graph) -> Iterator[Mark]:
     """
     cuts = cutting(graph)
     ran = {number for entry in graph.passes for number in entry.ran} if cuts else set()
+    trained = {number for entry in graph.passes if entry.call == "backward" for number in entry.ran} if cuts else set()
     for number, met in cuts.items():
-        node, used = graph[number], sorted(number for number in met if number in ran)
+        node = graph[number]
+        used = sorted((trained if node.op == _DERIVATIVE else ran).intersection(met))
         if not used:
             continue
         kind = PASSED if all(_passes(graph[user], {number, *met}) for user in used) else CUT

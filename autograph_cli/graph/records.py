@@ -374,6 +374,8 @@ class Step:
     """The graph with the derivatives that the recorder made, to be drawn as double backward instead of `graph`."""
     memory: Memory | None = None
     profile: Profile | None = None
+    older: int = 0
+    """How many of its nodes were made in earlier steps, the first ones."""
 
     @property
     def ran(self) -> int:

@@ -498,6 +498,7 @@ _read_trace = _record(
                     "double": _optional(_read_graph),
                     "memory": _optional(_read_memory),
                     "profile": _optional(_read_profile),
+                    "older": _count,
                 },
             )
         ),

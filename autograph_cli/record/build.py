@@ -46,6 +46,8 @@ class Span:
     """What was measured in the step, if anything was to be."""
     ids: dict[int, int] = field(default_factory=dict)
     """The nodes that events became, by number: filled in when the graph is built, if numbers are asked for."""
+    older: int = 0
+    """How many nodes of the graph are of earlier steps, the first ones: filled in when it is built."""
 
 
 @resting()
@@ -60,6 +62,9 @@ def build(log: EventLog, sources: Sources, span: Span, *, at_last: bool = False)
         span.ids.update((event.number, position) for position, event in enumerate(builder.events))
     if span.found is not None:
         span.found.ids = span.ids
+    first = span.step.events[0].number if span.step.events else log.count + 1
+    own = (position for position, event in enumerate(builder.events) if event.number >= first and event.kind != LEAF)
+    span.older = next(own, len(builder.events))
     graph = builder.graph()
     if at_last:
         log.clear()

@@ -364,7 +364,8 @@ class Recorder:
     def _step(self, done: _Finished) -> Step:
         step, roots = done.step, [output for _, output in done.roots]
         others = [(name, output) for name, output in self._made(step) if output not in roots]
-        graph = build(self.log, self.sources, Span(step, [*done.roots, *others], step.found))
+        span = Span(step, [*done.roots, *others], step.found)
+        graph = build(self.log, self.sources, span)
         profile = None if step.found is None else step.found.profile()
         double, derived = step.derived
         if derived is None:
@@ -373,7 +374,7 @@ class Recorder:
         made = double and double()
         if made is not None:
             step.derived = (lambda: made), derived  # once: what it was made from is gone
-        return Step(done.number, graph, derived, made, done.memory, profile)
+        return Step(done.number, graph, derived, made, done.memory, profile, span.older)
 
     # -- roots and names
 
