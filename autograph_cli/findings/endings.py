@@ -75,8 +75,8 @@ def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, str]]:
             continue
         for one in script.bindings:
             for cause in one.causes if one.line <= source.line <= one.last_line else ():
-                kind = next((kind for word, kind in _WORDS.items() if word in cause.words), "number")
-                yield kind, f"{source.file}:{one.line} `{one.text}`: {cause.words}"
+                known = [kind for word, kind in _WORDS.items() if word in cause.words]
+                yield known[0] if known else "number", f"{source.file}:{one.line} `{one.text}`: {cause.words}"
 
 
 def endings(seen: Seen, leaf: Edge) -> Iterator[Ending]:

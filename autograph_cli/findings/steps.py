@@ -124,7 +124,9 @@ def _stale(seen: Seen) -> Iterator[Found]:
 def _scales_gradients(script: Script) -> bool:
     """Whether a script multiplies `.grad` in place by something: what stays of it is meant to."""
     for part in ast.walk(script.tree):
-        target = part.target if isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Mult, ast.Div)) else None
+        target: ast.expr | None = None
+        if isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Mult, ast.Div)):
+            target = part.target
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in ("mul_", "div_"):
             target = part.func.value
         if isinstance(target, ast.Attribute) and target.attr == "grad":
