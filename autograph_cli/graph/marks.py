@@ -17,6 +17,8 @@ NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
 _DERIVATIVE = "grad"
 _CUTTING = ("detach", _DERIVATIVE)
 """What leaves no node whether or not gradients are switched on."""
+_REFUSED = "Error"
+"""The node that a backward leaves which is marked as once differentiable: to differentiate it is an error."""
 MANY, FEW = 3, 2
 """Lines that one kind of mark is told with, and tensors."""
 
@@ -174,9 +176,10 @@ def _around(node: Node) -> list[str]:
 
 def _missing(graph: Graph) -> Iterator[Mark]:
     """Custom Functions that were to be differentiated again and keep numbers that `forward` made: constants there."""
+    refused = {node.parent for node in graph if node.name == _REFUSED}
     for number in sorted({number for entry in graph.passes if entry.create_graph for number in entry.ran}):
         node = graph[number]
-        if not node.is_custom:
+        if not node.is_custom or number in refused:
             continue
         kept = [saved.name for saved in kept_without_history(graph, node)]
         if kept:

@@ -99,6 +99,14 @@ CASES = {
         KEPT.replace("WHAT", "ctx.up + 1 / ctx.up").replace("MORE", "True"),
         ["second derivative misses ctx.up, line 14"],
     ),
+    "once differentiable": (
+        KEPT.replace("WHAT", "ctx.up + 1 / ctx.up")
+        .replace("MORE", "True")
+        .replace("out.sum()", "out.pow(2).sum()")
+        .replace("    @staticmethod\n    def backward", "    @staticmethod\n    @once\n    def backward")
+        .replace("class Sinh", "once = torch.autograd.function.once_differentiable\nclass Sinh"),
+        [],
+    ),
     "a first derivative": (KEPT.replace("WHAT", "ctx.up + 1 / ctx.up").replace("MORE", "False"), []),
     "a module without gradient": (
         LAYERS,
