@@ -129,22 +129,30 @@ def _carries(seen: Seen, node: Node) -> bool:
 
 def _reaches(seen: Seen, node: Node) -> Found:
     facts = tuple(dict.fromkeys(f"given {seen.shown(edge)} = {_shown(value_of(seen, edge))}" for edge in node.args))
-    return Found(
-        f"the infinity that {where(node)} puts in reaches the result",
-        node.source,
-        facts,
-        (node.id,),
-        "Let the loss pick nothing that is masked, or mask with a large finite number, such as -1e9.",
-    )
+    given = [edge for edge in node.args if not_finite(value_of(seen, edge))]
+    said = f"the infinity of {seen.shown(given[0])}" if given else f"the infinity that {where(node)} puts in"
+    remedy = _UNPICKED if not given or _is_mask(value_of(seen, given[0])) else _WHERE_MADE
+    return Found(f"{said} reaches the result", node.source, facts, (node.id,), remedy)
+
+
+def _is_mask(values: Values | None) -> bool:
+    """Whether there is infinity below all numbers alone, as in a mask."""
+    text = "" if values is None else " ".join((*values.whole, values.low, values.high))
+    return "-inf" in text and "inf" not in text.replace("-inf", "")
 
 
 def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
     """The leaves and inputs with a NaN that leads to a result, in the first kept step in which there are some."""
-    given = [node for node in seen.graph if _is_given_nan(seen, node)]
+    given = [node for node in seen.graph if node.kind != "operation" and _kind(seen, node) == "nan"]
     given = [node for node in given if node.id in results or _leads_on(seen, node, results)]
     earlier = [step.number for step in seen.trace.steps if step.number < seen.step.number]
     if not given or any(_sick_gradients(Seen(seen.trace, step)) for step in seen.trace.steps if step.number in earlier):
         return
+    if given[0].computes:
+        said = f"{seen.shown(Edge(given[0].id))}, made without a gradient, has NaN"
+        yield Found(said, given[0].source, (f"it is made by {where(given[0])}",), (given[0].id,), _WHERE_MADE)
+        return
+    given = [node for node in given if not node.computes]
     names = [seen.shown(Edge(node.id)) for node in given]
     listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
     said = f"{listed} had NaN when step {seen.step.number} began"
@@ -153,7 +161,7 @@ def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
     facts = (f"{unkept} steps before it were not kept",) if unkept > 1 else ("the step before it was not kept",)
     again = f"`autograph explain --steps all {seen.trace.script}`"
     remedy = f"It was made in an earlier step: record them too, {again}. " if unkept else ""
-    remedy += "What is given from outside, such as data, is to be looked at where it is made."
+    remedy += _WHERE_MADE
     nodes = tuple(node.id for node in given)
     yield Found(said, users[0].source if users else None, facts if unkept else (), nodes, remedy)
 
@@ -180,7 +188,10 @@ def _birth(seen: Seen, node: Node, kind: str, placed: set[int], hidden: bool) ->
     most = max((size for edge in node.args if (size := largest(value_of(seen, edge))) is not None), default=0.0)
     if kind == "inf" and not half and most > _LARGE.get(node.outputs[0].type.dtype, float("inf")):
         remedy = "The result is larger than its type can hold: make the numbers smaller, or use a larger type."
-    if any(edge.node in placed for edge in node.args):
+    given = [value_of(seen, edge) for edge in node.args if edge.node in placed]
+    if given and not all(map(_is_mask, given)):
+        remedy = _WHERE_MADE
+    elif given:
         remedy = "The infinity that it is given was put there: let no row be masked whole, which leaves nothing to "
         remedy += "divide by, or mask with a large finite number, such as -1e9."
     elif hidden:
@@ -211,10 +222,6 @@ def _born_backward(seen: Seen) -> Iterator[Found]:
 
 def _edges_to(node: Node, target: int) -> list[Edge]:
     return [edge for edge in node.next if edge is not None and edge.node == target]
-
-
-def _is_given_nan(seen: Seen, node: Node) -> bool:
-    return not node.computes and not_finite(value_of(seen, Edge(node.id))) == "nan"
 
 
 def _is_sick(seen: Seen, node: Node) -> bool:
@@ -368,6 +375,8 @@ def given_count(seen: Seen, edge: Edge) -> int:
     return 0 if values is None else values.count
 
 
+_UNPICKED = "Let the loss pick nothing that is masked, or mask with a large finite number, such as -1e9."
+_WHERE_MADE = "What is given from outside, such as data, is to be looked at where it is made."
 _UNTRAINED = "Use other initial values, of the bias first, or an activation with a slope everywhere."
 _VALUES = ("values",)
 RULES = (

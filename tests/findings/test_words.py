@@ -47,6 +47,9 @@ WORDS = [
     ("w = torch.ones(3, requires_grad=True)\n(g,) = torch.autograd.grad((w**2).sum(), w)\nprint(w.grad.norm())", "AG006", "Take what grad returns", "zero_grad"),
     ("w = torch.ones(3, requires_grad=True)\na = w.exp()\nv = torch.ones(3, requires_grad=True)\na.sum().backward()\n(v**2).sum().backward()\n(a * 2).sum().backward()", "AG001", "expr.py:7", "expr.py:8"),
     ("net = nn.Linear(4, 20)\nnn.init.constant_(net.bias, -9)\nfor _ in range(4):\n    torch.relu(net(torch.rand(8, 4))).sum().backward()\n    net.zero_grad()", "AG305", "initial values", "learning rate"),
+    ("x = torch.randn(8, 3)\nx[2, 1] = float('nan')\nnn.Linear(3, 1)(x).pow(2).mean().backward()", "AG301", "where it is made", "in the domain"),
+    ("x = torch.randn(8, 3)\nx[2, 1] = float('inf')\nnn.Linear(3, 1)(x).pow(2).mean().backward()", "AG301", "where it is made", "mask"),
+    ("x = torch.ones(8, 3)\nx = (x - x.mean(0)) / x.std(0)\nnn.Linear(3, 1)(x).pow(2).mean().backward()", "AG301", "expr.py:5", "in the domain"),
 ]  # fmt: skip
 
 
