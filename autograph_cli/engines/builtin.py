@@ -243,23 +243,26 @@ class Builtin:
                     self.listener.drawn[id(outputs[0])] = weakref.ref(outputs[0]), name
                     return
                 args: list[Output] = []
+                cut: list[Output] = []
                 plain = False
                 for x in inputs:
                     if isinstance(x, Tensor):
-                        edge = x._edge
+                        edge, before = x._edge, len(args)
                         if x is inputs[0] and edge.__class__ is View and edge.edge.__class__ is tuple:
                             args.append(self._earlier(x, edge.edge))  # a view has its new history already
                         else:
                             plain |= self._take(x, args)
+                        cut += args[before:] if edge is not None else ()
                     elif x.__class__ is tuple or isinstance(x, list):
                         for item in getattr(x, "given", x):
                             plain |= item is None
                             if isinstance(item, Tensor):
                                 self._take(item, args)
+                                cut += args[-1:] if item._edge is not None else ()
                     elif x is not None:
                         plain = True
                 given = plain_arguments(inputs) if plain else None
-                self.listener.untracked(name, op, outputs, tuple(args), given)
+                self.listener.untracked(name, op, outputs, tuple(args), given, cut)
                 if name == "detach":
                     self.listener.shares(outputs[0], inputs[0])
             except Exception as error:

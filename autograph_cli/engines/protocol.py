@@ -8,7 +8,7 @@ what has no node, a tensor without gradient, gets a negative number from the rec
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, Protocol
@@ -203,10 +203,11 @@ class Listener(Protocol):
         outputs: Sequence[Any],
         args: tuple[Output, ...],
         plain: Sequence[Any] | None,
+        cut: Collection[Output],
     ) -> None:
         """An operation ran that left no node, for nothing that it was given has a gradient, or none is wanted.
 
-        `op` is what `Engine.arguments` knows the arguments by.
+        `op` is what `Engine.arguments` knows the arguments by, `cut` those of `args` that required a gradient.
         """
 
     def held(self, tensor: Any) -> Output | None:

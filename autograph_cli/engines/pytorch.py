@@ -243,17 +243,17 @@ class PyTorch:
             return
         args = self._before(given, asked)
         self._operation = operation
-        self.listener.untracked(name, NodeType("", name), outputs, args, plain)
+        self.listener.untracked(name, NodeType("", name), outputs, args, plain, _cut(given, args))
         self._operation = None
 
     def _written(self, operation: Any, given: Given, plain: Any, outputs: Sequence[Any]) -> None:
         """An operation put its results into tensors that it was given for them: what it made is copied there."""
         name, made = dispatched(operation), [torch.empty_like(x) for x in outputs]
         args, taken = tuple([self._take(x) for x, _ in given]), [self._take(x) for x in outputs]
-        self.listener.untracked(name, NodeType("", name), made, args, plain)
+        self.listener.untracked(name, NodeType("", name), made, args, plain, _cut(given, args))
         for x, before, source in zip(outputs, taken, made, strict=True):
             whole = x if x._base is None else x._base
-            self.listener.untracked("copy_", NodeType("", "copy_"), [whole], (before, self._take(source)), None)
+            self.listener.untracked("copy_", NodeType("", "copy_"), [whole], (before, self._take(source)), None, ())
 
     def aliased(self, operation: str, tensor: Any, result: Any) -> None:
         """An alias of a tensor was made, which is seen at the method: see `pytorch_private.watch_methods`."""
@@ -261,7 +261,8 @@ class PyTorch:
             self.applied(operation, self.applies((tensor,)), result)
         elif operation == "detach" and current_node() is None:  # an object of a subclass is the tensor itself
             node_type = NodeType("", operation)
-            self.listener.untracked(operation, node_type, [result], (self._take(tensor, read=asked),), None)
+            taken = (self._take(tensor, read=asked),)
+            self.listener.untracked(operation, node_type, [result], taken, None, _cut([(tensor, None)], taken))
             self.listener.shares(result, tensor)
 
     def _tell_node(
@@ -533,3 +534,8 @@ class PyTorch:
     def inside(self, node: Any, grad: Any, summary: Callable[[Any], Any] | None) -> Inside | None:
         """PyTorch tells what the backward of a node is made of where it has compiled it."""
         return inside_of(node)
+
+
+def _cut(given: Given, args: Sequence[Output]) -> list[Output]:
+    """Those of the arguments that require a gradient."""
+    return [output for (x, _), output in zip(given, args, strict=True) if x.requires_grad]

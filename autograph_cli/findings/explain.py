@@ -79,8 +79,8 @@ def explain(
 
 
 def _finding(rule: Rule, one: Found, step: Step) -> Finding:
-    remedy = one.remedy or rule.remedy
-    return Finding(rule.code, one.said, one.source, rule.reason, remedy, one.facts, one.nodes, step.number)
+    reason, remedy = one.reason or rule.reason, one.remedy or rule.remedy
+    return Finding(rule.code, one.said, one.source, reason, remedy, one.facts, one.nodes, step.number)
 
 
 def _chosen(rule: Rule, select: Collection[str], ignore: Collection[str]) -> bool:

@@ -47,9 +47,9 @@ def _named(edges: Sequence[Edge], seen: Seen) -> str:
 @_failing("Trying to backward through the graph a second time")
 def _freed(seen: Seen) -> Iterator[Found]:
     at, failed = seen.trace.failed_at, _failed_pass(seen)
-    freeing = _freeing(seen, failed)
-    facts = [f"the buffers were freed by {freeing.call} at {line_of(freeing.source)}"] if freeing else []
     needed = seen.graph[failed.ran[-1]] if failed is not None and failed.ran else None
+    freeing = _freeing(seen, failed, needed)
+    facts = [f"the buffers were freed by {freeing.call} at {line_of(freeing.source)}"] if freeing else []
     shared = [needed] if freeing and needed is not None and needed.kind == "operation" else []
     facts += [f"{where(node)} ({seen.names[node.id][0]}) is in both graphs" for node in shared]
     again = freeing is not None and freeing.source == at
@@ -65,11 +65,20 @@ def _freed(seen: Seen) -> Iterator[Found]:
     )
 
 
-def _freeing(seen: Seen, failed: Pass | None) -> Pass | None:
-    """The pass before the failed one, which may be the last of the step before."""
-    steps = [step for step in seen.trace.steps if seen.step.number - 1 <= step.number <= seen.step.number]
-    passes = [entry for step in steps for entry in step.graph.passes if entry.ran and entry is not failed]
-    return passes[-1] if passes else None
+def _freeing(seen: Seen, failed: Pass | None, needed: Node | None) -> Pass | None:
+    """The last pass before the failed one that ran the node which that needs, as its operation and line tell, where no
+    step between was left out."""
+    for step in reversed(seen.trace.steps):
+        for entry in reversed(step.graph.passes):
+            if entry is not failed and needed is not None and any(_same(step.graph[n], needed) for n in entry.ran):
+                return entry
+        if step.number != seen.step.number and step.number - 1 not in {each.number for each in seen.trace.steps}:
+            return None
+    return None
+
+
+def _same(node: Node, other: Node) -> bool:
+    return (node.name, node.source, node.outputs[0].type) == (other.name, other.source, other.outputs[0].type)
 
 
 @_failing("has been modified by an inplace operation")
@@ -266,9 +275,12 @@ def _none(seen: Seen) -> Iterator[Found]:
         starts = [(edge.node, edge.nr) for edge in seen.graph.passes[-1].roots]
         facts: tuple[str, ...] = _why(seen, starts, made[-1]) if made else ()
         if made and made[-1].node in seen.reached:
-            facts = ("a backward pass reached it: zero_grad() has set it to None since",)
+            written = any(made[-1].node in entry.ran for entry in seen.graph.passes if entry.call == "backward")
+            facts = ("a backward pass reached it, and it was set to None since, as zero_grad() does",)
+            facts = facts if written else (_ONLY_GRAD,)
         facts = facts or _why_unrecorded(seen, starts, name)
-        yield Found(said, at, facts, tuple(edge.node for edge in made))
+        remedy = "Take what grad returns, or call backward." if facts == (_ONLY_GRAD,) else ""
+        yield Found(said, at, facts, tuple(edge.node for edge in made), remedy)
 
 
 @_failing("grad can be implicitly created only for scalar outputs")
@@ -287,6 +299,7 @@ def _once(seen: Seen) -> Iterator[Found]:
     )
 
 
+_ONLY_GRAD = "autograd.grad returns gradients, and writes none to .grad"
 RULES = (
     Rule(
         "AG001",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from autograph_cli.findings.numbers import largest, value_of
+from autograph_cli.findings.numbers import largest, over_one, value_of
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Node
 from autograph_cli.graph.cuts import where
@@ -18,18 +18,15 @@ _TWICE = {
 }
 """What takes any numbers and does the same to them once more."""
 _NLL = ("nll_loss_forward", "nll_loss", "nll_loss2d_forward", "nll_loss2d", "nll_loss_nd")
-_REDUCTIONS = ("sum", "mean", "cumsum", "prod", "logsumexp", "norm", "linalg_vector_norm", "var", "std")
+_SUMS = ("sum", "nansum", "cumsum")
 _EXACT = {"float16": 2_048, "bfloat16": 256}
 """Up to here whole numbers are exact: what is added to more is rounded to it."""
 
 
 def _over_one(seen: Seen) -> Iterator[Found]:
     for node in seen.graph:
-        dim = next((saved.value for saved in node.saved if saved.name in ("_saved_dim", "dim")), "")
-        if node.op not in _SOFTMAX or node.order or not node.args or not dim.lstrip("-").isdigit():
-            continue
-        shape = _shape(seen, node.args[0])
-        if shape and -len(shape) <= int(dim) < len(shape) and shape[int(dim)] == 1:
+        if node.op in _SOFTMAX and not node.order and node.args and over_one(seen, node):
+            dim = next(saved.value for saved in node.saved if saved.name in ("_saved_dim", "dim"))
             given = seen.shown(node.args[0])
             said = f"{where(node)} is over dimension {dim} of {given}, in which there is one number"
             yield Found(said, node.source, ("its result is the same whatever it is given",), (node.id,))
@@ -63,7 +60,7 @@ def _shape(seen: Seen, edge: Edge) -> tuple[int, ...]:
 
 def _in_half(seen: Seen) -> Iterator[Found]:
     for node in seen.graph:
-        if node.op not in _REDUCTIONS or node.order or node.kind != "operation" or not node.args:
+        if node.op not in _SUMS or node.order or node.kind != "operation" or not node.args:
             continue
         made, given = node.outputs[0].type, seen.graph[node.args[0].node].outputs[node.args[0].nr].type
         exact = _EXACT.get(made.dtype)
@@ -105,7 +102,7 @@ RULES = (
         "many numbers are added up in half precision",
         "The result has 8 or 11 bits, whatever the kernel does within: small differences are lost, and large sums "
         "overflow.",
-        "Reduce in float32: x.float().mean(), or sum(dtype=torch.float32).",
+        "Add up in float32, sum(dtype=torch.float32), or take the mean.",
         _in_half,
     ),
 )

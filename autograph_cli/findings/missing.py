@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from autograph_cli.findings.endings import Ending, endings, read_out, remedy
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge, Source
-from autograph_cli.graph.cuts import LISTED, reasons
+from autograph_cli.graph.cuts import LISTED, behind, reasons
 from autograph_cli.graph.views import backward_edges
 from autograph_cli.graph.withheld import withheld
 from autograph_cli.record.causes import causes, first_binding, unused
@@ -23,12 +24,25 @@ def _unused(seen: Seen) -> Iterator[Found]:
     starts = [(edge.node, edge.nr) for edge in seen.outcome()]
     for notice in seen.trace.notices:
         if notice.kind == "unused":
-            facts = causes(seen.graph, starts, [], notice.name, scripts) or unused(notice.name, scripts)
+            there = [each for leaf in _leaves(seen, notice.name) for each in endings(seen, leaf)]
+            facts = _facts(seen, there, causes(seen.graph, starts, [], notice.name, scripts))
             yield Found(
                 f"{notice.name} never gets a gradient, and an optimizer has it",
                 _made(seen, notice.name),
-                tuple(facts[:LISTED]),
+                tuple((facts or unused(notice.name, scripts))[:LISTED]),
+                tuple(dict.fromkeys(each.node.id for each in there)),
+                remedy([each.kind for each in there], scripts),
+                _ENDS if there else "",
             )
+
+
+def _facts(seen: Seen, there: Iterable[Ending], told: list[str]) -> list[str]:
+    """What the text tells of a cut; where it tells of none, what the graph does."""
+    return [fact for fact in told if _cut(fact)] or [each.fact(seen) for each in there] or told
+
+
+def _leaves(seen: Seen, name: str) -> Iterator[Edge]:
+    return (Edge(node.id) for node in seen.graph if node.kind in ("leaf", "input") and name in node.outputs[0].names)
 
 
 def _made(seen: Seen, name: str) -> Source | None:
@@ -48,20 +62,29 @@ def _unreached(seen: Seen) -> Iterator[Found]:
     starts = [(edge.node, edge.nr) for edge in seen.outcome()]
     # AG104 tells of those that a backward returned None for.
     kept_back = _behind_gradients(seen, [edge for node, nr in withheld(seen.graph) if (edge := node.next[nr])])
+    asked = [(edge.node, edge.nr) for entry in seen.graph.passes if entry.create_graph for edge in entry.roots]
+    differentiated = behind(seen.graph, asked)
     for node in seen.graph:
         name = next((name for name in node.outputs[0].names if name in wanted), "")
         users = seen.users.get(Edge(node.id), [])
         if node.kind != "leaf" or not name or name in reached or not users or node.id in kept_back:
             continue
-        ends = [(node.id, 0)]
-        facts = causes(seen.graph, starts, ends, name, dict(seen.scripts)) or reasons(seen.graph, starts, ends)
+        ends, there = [(node.id, 0)], list(endings(seen, Edge(node.id)))
+        if not there and node.id in differentiated:
+            continue  # the loss is made of a derivative that does not hang on it
+        read = [] if there else list(read_out(seen, Edge(node.id)))
+        facts = _facts(seen, there, causes(seen.graph, starts, ends, name, dict(seen.scripts)))
+        facts = facts or [fact for _, fact in read] or reasons(seen.graph, starts, ends)
+        kinds = [each.kind for each in there] + [kind for kind, _ in read]
         who = "an optimizer has it" if name in noticed else "the script reads it"
-        source = _cut(facts[0]) if facts else None
+        source = next((cut for fact in facts if (cut := _cut(fact))), there[0].node.source if there else None)
         yield Found(
             f"{name} is used and gets no gradient, and {who}",
             source or users[0].source or _made(seen, name),
-            tuple(facts[:LISTED]),
-            (node.id, users[0].id),
+            tuple(dict.fromkeys(facts))[:LISTED],
+            (node.id, there[0].node.id if there else users[0].id),
+            remedy(kinds, seen.scripts),
+            _ENDS if kinds else "",
         )
 
 
@@ -108,6 +131,7 @@ def _read_gradients(seen: Seen) -> set[str]:
     return found
 
 
+_ENDS = "What is computed from it goes into the loss, and its gradient ends on the way, so it stays None."
 RULES = (
     Rule(
         "AG201",
@@ -120,7 +144,7 @@ RULES = (
         "AG202",
         "a leaf is used, and its gradient is cut",
         "Operations take it, but none of them leads to what backward is called on, so its gradient stays None.",
-        "Detach less, or add what is computed from it to the loss; where no gradient is meant, leave it out.",
+        "Add what is computed from it to the loss; where no gradient is meant, let no optimizer have it.",
         _unreached,
     ),
 )

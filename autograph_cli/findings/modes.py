@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Graph, Node, Source
@@ -56,10 +56,11 @@ def _calls_method(scripts: Mapping[str, Script], name: str) -> bool:
 def _called_without_grad(scripts: Mapping[str, Script], path: str) -> Source | None:
     """The statement under `no_grad` that calls this variable."""
     for file, script in scripts.items():
+        drawn = _drawn_again(script.tree)
         called = {
             part.lineno
             for part in ast.walk(script.tree)
-            if isinstance(part, ast.Call) and ast.unparse(part.func) == path
+            if isinstance(part, ast.Call) and ast.unparse(part.func) == path and part not in drawn
         }
         for one in script.bindings:
             quiet = any(cause.words.removeprefix("torch.") in _MODES for cause in one.causes)
@@ -68,10 +69,56 @@ def _called_without_grad(scripts: Mapping[str, Script], path: str) -> Source | N
     return None
 
 
+def _drawn_again(tree: ast.AST) -> set[ast.AST]:
+    """What is computed in a loop over and over of the same: a sample of what dropout makes of it."""
+    found: set[ast.AST] = set()
+    for part in ast.walk(tree):
+        targets = (
+            [part.target] if isinstance(part, ast.For) else [each.target for each in getattr(part, "generators", ())]
+        )
+        body = part.body if isinstance(part, ast.For) else [part] if targets else []
+        names = {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+        trains = any(isinstance(inner, ast.Attribute) and inner.attr == "backward" for inner in ast.walk(part))
+        for call in (inner for each in body for inner in ast.walk(each) if isinstance(inner, ast.Call)):
+            read = {name.id for name in ast.walk(call) if isinstance(name, ast.Name)}
+            given = all(isinstance(value, ast.Name) for value in call.args)
+            if targets and not trains and given and not names & read and not _assigned(body) & read:
+                found.add(call)
+    return found
+
+
+def _assigned(body: Sequence[ast.AST]) -> set[str]:
+    """The variables that statements assign to."""
+    return {
+        name.id
+        for each in body
+        for name in ast.walk(each)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    }
+
+
+def _stopped_one_by_one(script: Script) -> bool:
+    """Whether a script calls `eval` on modules that a loop chooses among others, as on batch norms alone."""
+    chosen = {
+        name.id
+        for part in ast.walk(script.tree)
+        if isinstance(part, ast.For) and isinstance(part.iter, ast.Call) and isinstance(part.iter.func, ast.Attribute)
+        if part.iter.func.attr in ("modules", "named_modules", "children", "named_children")
+        for name in ast.walk(part.target)
+        if isinstance(name, ast.Name)
+    }
+    return any(
+        isinstance(part, ast.Attribute) and part.attr == "eval" and ast.unparse(part.value) in chosen
+        for part in ast.walk(script.tree)
+    )
+
+
 def _trained_in_eval(seen: Seen) -> Iterator[Found]:
     """What is in training mode in the first kept step, and no more in the last."""
     first = seen.trace.steps[0].graph
     if not seen.is_last or first is seen.graph or _calls_method(seen.scripts, "train"):
+        return
+    if any(map(_stopped_one_by_one, seen.scripts.values())):
         return
     before, now = _in_training(first), _in_training(seen.graph)
     classes = {call.path: call.cls for call in first.calls}

@@ -18,6 +18,8 @@ DEEP = 4
 """So many layers there must be for their gradients to be compared."""
 ROUNDING = 1e-4
 """A sum that is smaller than this part of what it is made of may be rounding."""
+_LARGE = {"float16": 256.0, "bfloat16": 1e19, "float32": 1e19, "complex64": 1e19, "float64": 1e154, "complex128": 1e154}
+"""What has no square in these types, in round numbers."""
 MANY = 16
 """So many numbers must be zero for a layer to be dead."""
 
@@ -61,30 +63,96 @@ def _shown(values: Values | None) -> str:
 
 
 def _born_forward(seen: Seen) -> Iterator[Found]:
-    """The first node on the way to a result that is not finite, or to a NaN, whose inputs are; else the NaN that was
-    there before."""
+    """The first node on the way to a result that is not finite, or to a NaN, whose inputs are, as far as infinity was
+    not put there; else what was put or was there before."""
     results = {edge.node for edge in seen.outcome() if not_finite(value_of(seen, edge))}
     results |= {root.node for root in seen.graph.roots if not_finite(value_of(seen, Edge(root.node, root.nr))) == "nan"}
-    results |= {edge.node for node in _sick_gradients(seen) for edge in node.args}
+    hidden = not results
+    sick = _sick_gradients(seen)
+    results |= {edge.node for node in sick for edge in node.args}
+    results |= {node.id for node in _senders(seen, {node.id for node in sick}) if _carries(seen, node)}
     if not results:
         return
+    placed = _placed(seen)
     for node in seen.graph:
-        kinds = [not_finite(value_of(seen, Edge(node.id, nr))) for nr in range(len(node.outputs))]
-        if node.kind != "operation" or not any(kinds) or any(not_finite(value_of(seen, edge)) for edge in node.args):
+        kind = _kind(seen, node)
+        if node.kind != "operation" or not kind or not _makes(seen, node, kind, placed):
             continue
         if node.id in results or _leads_on(seen, node, results):
-            yield _birth(seen, node, "nan" if "nan" in kinds else "inf")
+            yield _birth(seen, node, kind, placed, hidden)
             return
-    yield from _there_before(seen, results)
+    put = [node for node in seen.graph if node.kind == "operation" and node.id in placed]
+    reaching = next((node for node in put if node.id in results or _leads_on(seen, node, results)), None)
+    if reaching is not None:
+        yield _reaches(seen, reaching)
+    else:
+        yield from _there_before(seen, results)
+
+
+def _kind(seen: Seen, node: Node) -> str:
+    """`nan` or `inf` where a result has some, NaN first."""
+    kinds = [not_finite(value_of(seen, Edge(node.id, nr))) for nr in range(len(node.outputs))]
+    return "nan" if "nan" in kinds else max(kinds, default="")
+
+
+def _placed(seen: Seen) -> set[int]:
+    """The nodes with infinity that was put there: a constant, as for a mask, and what came of such alone."""
+    found: set[int] = set()
+    for node in seen.graph:
+        if _kind(seen, node) == "inf":
+            texts = [value for _, value in node.constants] + [saved.value for saved in node.saved]
+            given = [edge.node for edge in node.args if not_finite(value_of(seen, edge))]
+            if node.kind != "operation" or any(map(_NOT_FINITE.search, texts)) or (given and found.issuperset(given)):
+                found.add(node.id)
+    return found
+
+
+def _makes(seen: Seen, node: Node, kind: str, placed: set[int]) -> bool:
+    """Whether NaN or infinity is of the operation itself."""
+    given = {edge.node: not_finite(value_of(seen, edge)) for edge in node.args}
+    if kind == "nan":
+        return all(not what or (what == "inf" and number in placed) for number, what in given.items())
+    return node.id not in placed and not any(given.values())
+
+
+def _senders(seen: Seen, targets: set[int]) -> Iterator[Node]:
+    """The nodes that ran and sent a gradient to one of these."""
+    for number in seen.reached:
+        if any(edge is not None and edge.node in targets for edge in seen.graph[number].next):
+            yield seen.graph[number]
+
+
+def _carries(seen: Seen, node: Node) -> bool:
+    """Whether it computed with NaN, or made some, before any gradient came."""
+    return _kind(seen, node) == "nan" or any(not_finite(value_of(seen, edge)) == "nan" for edge in node.args)
+
+
+def _reaches(seen: Seen, node: Node) -> Found:
+    facts = tuple(dict.fromkeys(f"given {seen.shown(edge)} = {_shown(value_of(seen, edge))}" for edge in node.args))
+    given = [edge for edge in node.args if not_finite(value_of(seen, edge))]
+    said = f"the infinity of {seen.shown(given[0])}" if given else f"the infinity that {where(node)} puts in"
+    remedy = _UNPICKED if not given or _is_mask(value_of(seen, given[0])) else _WHERE_MADE
+    return Found(f"{said} reaches the result", node.source, facts, (node.id,), remedy)
+
+
+def _is_mask(values: Values | None) -> bool:
+    """Whether there is infinity below all numbers alone, as in a mask."""
+    text = "" if values is None else " ".join((*values.whole, values.low, values.high))
+    return "-inf" in text and "inf" not in text.replace("-inf", "")
 
 
 def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
     """The leaves and inputs with a NaN that leads to a result, in the first kept step in which there are some."""
-    given = [node for node in seen.graph if _is_given_nan(seen, node)]
+    given = [node for node in seen.graph if node.kind != "operation" and _kind(seen, node) == "nan"]
     given = [node for node in given if node.id in results or _leads_on(seen, node, results)]
     earlier = [step.number for step in seen.trace.steps if step.number < seen.step.number]
     if not given or any(_sick_gradients(Seen(seen.trace, step)) for step in seen.trace.steps if step.number in earlier):
         return
+    if given[0].computes:
+        said = f"{seen.shown(Edge(given[0].id))}, made without a gradient, has NaN"
+        yield Found(said, given[0].source, (f"it is made by {where(given[0])}",), (given[0].id,), _WHERE_MADE)
+        return
+    given = [node for node in given if not node.computes]
     names = [seen.shown(Edge(node.id)) for node in given]
     listed = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
     said = f"{listed} had NaN when step {seen.step.number} began"
@@ -93,7 +161,7 @@ def _there_before(seen: Seen, results: set[int]) -> Iterator[Found]:
     facts = (f"{unkept} steps before it were not kept",) if unkept > 1 else ("the step before it was not kept",)
     again = f"`autograph explain --steps all {seen.trace.script}`"
     remedy = f"It was made in an earlier step: record them too, {again}. " if unkept else ""
-    remedy += "What is given from outside, such as data, is to be looked at where it is made."
+    remedy += _WHERE_MADE
     nodes = tuple(node.id for node in given)
     yield Found(said, users[0].source if users else None, facts if unkept else (), nodes, remedy)
 
@@ -112,12 +180,24 @@ def _leads_on(seen: Seen, node: Node, results: set[int]) -> bool:
     return False
 
 
-def _birth(seen: Seen, node: Node, kind: str) -> Found:
+def _birth(seen: Seen, node: Node, kind: str, placed: set[int], hidden: bool) -> Found:
     word = {"nan": "NaN", "inf": "infinity"}[kind]
     facts = tuple(dict.fromkeys(f"given {seen.shown(edge)} = {_shown(value_of(seen, edge))}" for edge in node.args))
     half = kind == "inf" and node.outputs[0].type.dtype == "float16"
     remedy = "float16 ends at 65504: compute this in float32 or bfloat16, or make the numbers smaller." if half else ""
-    return Found(f"the first {word} is made by {where(node)}", node.source, facts, (node.id,), remedy)
+    most = max((size for edge in node.args if (size := largest(value_of(seen, edge))) is not None), default=0.0)
+    if kind == "inf" and not half and most > _LARGE.get(node.outputs[0].type.dtype, float("inf")):
+        remedy = "The result is larger than its type can hold: make the numbers smaller, or use a larger type."
+    given = [value_of(seen, edge) for edge in node.args if edge.node in placed]
+    if given and not all(map(_is_mask, given)):
+        remedy = _WHERE_MADE
+    elif given:
+        remedy = "The infinity that it is given was put there: let no row be masked whole, which leaves nothing to "
+        remedy += "divide by, or mask with a large finite number, such as -1e9."
+    elif hidden:
+        remedy = "Change the input of the operation, not its result: torch.where(x > 0, x, 1) before it."
+    reason = "The result leaves it out, and the gradient does not: zero times NaN is NaN." if hidden else ""
+    return Found(f"the first {word} is made by {where(node)}", node.source, facts, (node.id,), remedy, reason)
 
 
 def _sick_gradients(seen: Seen) -> list[Node]:
@@ -132,7 +212,7 @@ def _born_backward(seen: Seen) -> Iterator[Found]:
         ran = [seen.graph[number] for number in entry.ran if sick]
         for target in [number for number in (*entry.ran, *(edge.node for edge in entry.inputs)) if number in sick]:
             senders = [(node, _edges_to(node, target)) for node in ran if _edges_to(node, target)]
-            if any(node.id in sick or _was_given_nan(seen, node) for node, _ in senders):
+            if any(node.id in sick or _carries(seen, node) for node, _ in senders):
                 continue  # a gradient may be a sum: who sent the NaN had it before
             for node, after in senders:
                 if _keeps_numbers(node) and (hidden or not _is_sick(seen, node)):
@@ -142,17 +222,6 @@ def _born_backward(seen: Seen) -> Iterator[Found]:
 
 def _edges_to(node: Node, target: int) -> list[Edge]:
     return [edge for edge in node.next if edge is not None and edge.node == target]
-
-
-def _was_given_nan(seen: Seen, node: Node) -> bool:
-    """Whether it was given a NaN that was there before the step."""
-    if not any(not_finite(value_of(seen, edge)) == "nan" for edge in node.args):
-        return False
-    return any(_is_given_nan(seen, seen.graph[number]) for number in behind(seen.graph, [(node.id, 0)]))
-
-
-def _is_given_nan(seen: Seen, node: Node) -> bool:
-    return not node.computes and not_finite(value_of(seen, Edge(node.id))) == "nan"
 
 
 def _is_sick(seen: Seen, node: Node) -> bool:
@@ -173,9 +242,33 @@ def _gradient_birth(seen: Seen, node: Node, after: list[Edge]) -> Found:
         made_by = seen.graph[made_by.parent]
     if made_by is not node:
         facts.insert(0, f"it is a derivative, made by the backward of {where(made_by)}")
-    return Found(
-        said, made_by.source or node.source, tuple(dict.fromkeys(facts)), (node.id, *(edge.node for edge in after))
-    )
+    reason, remedy = _words(seen, node)
+    nodes = (node.id, *(edge.node for edge in after))
+    return Found(said, made_by.source or node.source, tuple(dict.fromkeys(facts)), nodes, remedy, reason)
+
+
+def _words(seen: Seen, node: Node) -> tuple[str, str]:
+    """Reason and remedy of NaN or infinity that a backward makes, where the derivative need not be infinite there."""
+    if node.is_custom:
+        return (
+            f"The backward of {node.op} was given numbers, and computed what is none.",
+            "See what it divides by, and what it multiplies: a small number under the line, or torch.where before it.",
+        )
+    given = [value_of(seen, edge) for edge in node.args]
+    given += [gradient_of(seen, Edge(node.id, nr)) for nr in range(len(node.outputs))]
+    most = max((size for values in given if (size := largest(values)) is not None), default=0.0)
+    if most == float("inf"):
+        return (
+            "It was given infinity: the difference of two, or zero times infinity, is NaN.",
+            "Keep infinity out of it: let no row be masked whole, or mask with a large finite number, such as -1e9.",
+        )
+    if most > _LARGE.get(node.outputs[0].type.dtype, float("inf")):
+        return (
+            f"Products of such numbers are larger than {node.outputs[0].type.dtype} can hold.",
+            "Make the numbers or the loss smaller, or compute this in a type with a larger range; in half precision, "
+            "scale the loss with torch.amp.GradScaler.",
+        )
+    return "", ""
 
 
 def _keeps_numbers(node: Node) -> bool:
@@ -184,8 +277,11 @@ def _keeps_numbers(node: Node) -> bool:
 
 
 def _parameters(seen: Seen) -> list[tuple[Edge, float]]:
-    """Of each layer a leaf and the largest number of its gradient, in order of first use: the bias, whose gradient is
-    that of the layer's result, unless it is nothing but rounding, as before a normalization; else the weights."""
+    """Of each layer on the way to the last one a leaf and the largest number of its gradient, in order of first use.
+
+    The leaf is the bias, whose gradient is that of the layer's result, unless it is nothing but rounding, as before a
+    normalization; else the weights.
+    """
     layers: dict[str | int, list[tuple[bool, Edge, float]]] = {}
     taken = {edge: users[0] for edge, users in seen.users.items() if seen.graph[edge.node].kind == "leaf"}
     for edge, user in sorted(taken.items(), key=lambda item: item[1].id):
@@ -194,7 +290,9 @@ def _parameters(seen: Seen) -> list[tuple[Edge, float]]:
         came = largest(gradient_of(seen, Edge(user.id))) or 0.0
         if size and size == size and not node.order and (many or (node.module and not size < ROUNDING * came)):
             layers.setdefault(node.module or node.id, []).append((many, edge, size))
-    return [min(each, key=lambda one: one[0])[1:] for each in layers.values()]
+    found = [min(each, key=lambda one: one[0])[1:] for each in layers.values()]
+    chain = behind(seen.graph, [(taken[found[-1][0]].id, 0)]) if found else set()
+    return [(edge, size) for edge, size in found if taken[edge].id in chain]
 
 
 def _vanishing(seen: Seen) -> Iterator[Found]:
@@ -220,7 +318,8 @@ def _exploding(seen: Seen) -> Iterator[Found]:
 
 
 def _dead(seen: Seen) -> Iterator[Found]:
-    """An operation of one tensor with nothing but zeros, whose backward passes on nothing but zeros."""
+    """An operation of one tensor that makes zeros of negative numbers, and whose backward passes on nothing but zeros,
+    though it is one that may pass on others."""
     elsewhere = [step for step in seen.trace.steps if step is not seen.step]
     alive = {_seat(node) for step in elsewhere for node in step.graph if _is_alive(Seen(seen.trace, step), node)}
     for node in seen.graph if seen.is_last else ():
@@ -236,9 +335,29 @@ def _dead(seen: Seen) -> Iterator[Found]:
         made, given = value_of(seen, Edge(node.id)), gradient_of(seen, Edge(node.id))
         passed = gradient_of(seen, edge) if edge in node.next and len(seen.users[edge]) == 1 else None
         many = made is not None and made.count >= MANY and made.count == given_count(seen, edge)
-        if many and largest(made) == 0 and largest(passed) == 0 and largest(given) and largest(value_of(seen, edge)):
+        off = many and _is_negative(value_of(seen, edge)) and _keeps_numbers(node) and not over_one(seen, node)
+        if off and largest(made) == 0 and largest(passed) == 0 and largest(given):
             facts = (f"given {seen.shown(edge)} = {_shown(value_of(seen, edge))}",)
-            yield Found(f"{where(node)} makes zeros only, and passes on no gradient", node.source, facts, (node.id,))
+            said = f"{where(node)} makes zeros only, and passes on no gradient"
+            yield Found(said, node.source, facts, (node.id,), "" if _trained(seen) else _UNTRAINED)
+
+
+def _is_negative(values: Values | None) -> bool:
+    """Whether all numbers are below zero."""
+    texts = [] if values is None else [text for line in values.whole for text in _NUMBER.findall(line)] or [values.high]
+    return bool(texts) and all(text and float(text) < 0 for text in texts)
+
+
+def _trained(seen: Seen) -> bool:
+    """Whether parameters may have changed before the first kept step, or it is the only one."""
+    return seen.trace.steps[0].number > 0 or seen.trace.steps[0] is seen.step
+
+
+def over_one(seen: Seen, node: Node) -> bool:
+    """Whether an operation goes along a dimension in which there is one number."""
+    dim = next((saved.value for saved in node.saved if saved.name in ("_saved_dim", "dim")), "")
+    shape = seen.graph[node.args[0].node].outputs[node.args[0].nr].type.shape
+    return bool(shape) and dim.lstrip("-").isdigit() and -len(shape) <= int(dim) < len(shape) and shape[int(dim)] == 1
 
 
 def _seat(node: Node) -> tuple[object, ...]:
@@ -256,6 +375,9 @@ def given_count(seen: Seen, edge: Edge) -> int:
     return 0 if values is None else values.count
 
 
+_UNPICKED = "Let the loss pick nothing that is masked, or mask with a large finite number, such as -1e9."
+_WHERE_MADE = "What is given from outside, such as data, is to be looked at where it is made."
+_UNTRAINED = "Use other initial values, of the bias first, or an activation with a slope everywhere."
 _VALUES = ("values",)
 RULES = (
     Rule(
@@ -271,8 +393,8 @@ RULES = (
         "AG302",
         "NaN or infinity is born in the backward pass",
         "The derivative at this point is infinite, and zero times infinity is NaN, under torch.where as well.",
-        "Change the input of the operation, not its result: torch.where(x > 0, x, 1) before sqrt, a small number "
-        "under a root, norm or logarithm.",
+        "Change the input of the operation, not its result: torch.where(x > 0, x, 1) before it, a small number under a "
+        "root, norm, logarithm or fraction.",
         _born_backward,
         _VALUES,
     ),

@@ -43,6 +43,8 @@ class Found(Struct, frozen=True):
     nodes: tuple[int, ...] = ()
     remedy: str = ""
     """What to change, where that is not the same for all that the rule finds."""
+    reason: str = ""
+    """Why, likewise."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograph_cli.findings.records import Found, Rule, Seen
 from autograph_cli.graph import Edge
-from autograph_cli.graph.cuts import where
+from autograph_cli.graph.cuts import behind, where
 
 
 def _outer(seen: Seen) -> Iterator[Found]:
@@ -60,12 +60,16 @@ def _is_meant_as_column(seen: Seen, column: Edge, row: Edge) -> bool:
 
 
 def _is_all_reduced(seen: Seen, edge: Edge) -> bool:
-    """Whether all uses of a table go, element by element, to single numbers."""
+    """Whether all uses of a table go, element by element, to single numbers, and none with another table, for which
+    this one would be meant as such."""
     users = seen.users.get(edge, [])
     if not users:
         return False
     for user in users:
         shape = user.outputs[0].type.shape
+        others = [other for other in user.args if other != edge and _shape(seen, other) == _shape(seen, edge)]
+        if any(edge.node not in behind(seen.graph, [(other.node, other.nr)]) for other in others):
+            return False
         if shape and not (shape == _shape(seen, edge) and _is_all_reduced(seen, Edge(user.id))):
             return False
     return True

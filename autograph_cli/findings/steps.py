@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from autograph_cli.findings.records import Found, Rule, Seen, line_of
-from autograph_cli.graph import Edge, Graph, Pass, Source
+from autograph_cli.graph import Edge, Node, Pass, Source
 from autograph_cli.graph.cuts import LISTED, behind
+from autograph_cli.record.bindings import Script
 
 FEWEST = 4
 """So many steps or calls are a loop."""
 
 
-def _by_line(graph: Graph) -> Counter[tuple[Source, str]]:
+def _by_line(graph: Iterable[Node]) -> Counter[tuple[Source, str]]:
     return Counter((node.source, node.op) for node in graph if node.source is not None and node.kind == "operation")
 
 
 def _grows(seen: Seen) -> Iterator[Found]:
-    """A line is in the last graph once for each step, and was not in the first."""
+    """A line is in the last graph once for each step, and was not in the first; most of it was made in those steps."""
     steps = seen.trace.steps
     passed = seen.step.number - steps[0].number
     if not seen.is_last or passed < FEWEST - 1:
         return
     first, last = _by_line(steps[0].graph), _by_line(seen.graph)
+    older = _by_line(seen.graph.nodes[: seen.step.older])
     # The script's own derivatives of derivatives may come later than the first step: only what came to stay counts.
     grown = [
         (key, count)
         for key, count in last.items()
         if count > first[key] and count >= passed * max(1, first[key]) and (first[key] or _adds_up(seen, key, passed))
+        if 2 * older[key] >= count
     ]
     if not grown:
         return
@@ -58,11 +62,13 @@ def _adds_up(seen: Seen, key: tuple[Source, str], passed: int) -> bool:
 
 
 def _retained(seen: Seen) -> Iterator[Found]:
-    """Calls of one line within one step, each of which ran more than the one before."""
+    """Calls of one line within one step, each of which ran what the one before had run, and more."""
     for source, entries in _calls(seen).items():
         sizes = [len(entry.ran) for entry in entries]
         alike = len({(entry.order, entry.create_graph) for entry in entries}) == 1 and entries[0].order == 1
-        if alike and len(sizes) >= FEWEST and all(low < high for low, high in pairwise(sizes)):
+        both = ((set(before.ran), after.ran) for before, after in pairwise(entries))
+        grown = all(2 * len(before.intersection(after)) > len(before) for before, after in both)
+        if alike and grown and len(sizes) >= FEWEST and all(low < high for low, high in pairwise(sizes)):
             said = f"each {entries[0].call} at {line_of(source)} runs more nodes than the one before"
             yield Found(said, source, (f"{sizes[0]} nodes at first, {sizes[-1]} at the end",), tuple(entries[-1].ran))
 
@@ -103,7 +109,9 @@ def _takes(args: Iterable[Edge], nodes: set[int]) -> bool:
 
 
 def _stale(seen: Seen) -> Iterator[Found]:
-    notices = [notice for notice in seen.trace.notices if notice.kind == "stale"] if seen.is_last else []
+    if not seen.is_last or any(map(_scales_gradients, seen.scripts.values())):
+        return
+    notices = [notice for notice in seen.trace.notices if notice.kind == "stale"]
     by_line: dict[Source | None, list[str]] = {}
     for notice in notices:
         by_line.setdefault(notice.source, []).append(notice.name)
@@ -111,6 +119,19 @@ def _stale(seen: Seen) -> Iterator[Found]:
         said = f"the gradient of {', '.join(names[:LISTED])}{', ...' if len(names) > LISTED else ''} adds up over steps"
         fact = f"step {notices[0].step} adds to what was there before the parameters were changed"
         yield Found(said, source, (fact,))
+
+
+def _scales_gradients(script: Script) -> bool:
+    """Whether a script multiplies `.grad` in place by something: what stays of it is meant to."""
+    for part in ast.walk(script.tree):
+        target: ast.expr | None = None
+        if isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Mult, ast.Div)):
+            target = part.target
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in ("mul_", "div_"):
+            target = part.func.value
+        if isinstance(target, ast.Attribute) and target.attr == "grad":
+            return True
+    return False
 
 
 RULES = (
@@ -139,7 +160,7 @@ RULES = (
     Rule(
         "AG404",
         "gradients add up over steps",
-        "backward adds to .grad: each step goes along the sum of all gradients since the beginning.",
+        "backward adds to .grad: each step goes along gradients of earlier parameters as well.",
         "Call optimizer.zero_grad(), or set .grad to None, before each backward.",
         _stale,
     ),

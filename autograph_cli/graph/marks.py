@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 
 from msgspec import Struct
 
-from autograph_cli.graph.records import Edge, Graph, Node, Saved, Values
+from autograph_cli.graph.records import Edge, Graph, Node, Output, Saved, Values
 from autograph_cli.graph.views import backward_edges, data_edges, walk
 from autograph_cli.graph.withheld import withheld
 
@@ -15,6 +15,11 @@ _FLOATING = ("float", "bfloat", "complex")
 CUT, UNREACHED, MISSING = "cut here", "gets no gradient", "second derivative misses"
 PASSED, NONE = "left out of the gradient", "returned None"
 NAN, NAN_GRADIENT, CHANGED = "NaN", "gradient NaN", "changed in place"
+_DERIVATIVE = "grad"
+_CUTTING = ("detach", _DERIVATIVE)
+"""What leaves no node whether or not gradients are switched on."""
+_REFUSED = "Error"
+"""The node that a backward leaves which is marked as once differentiable: to differentiate it is an error."""
 MANY, FEW = 3, 2
 """Lines that one kind of mark is told with, and tensors."""
 
@@ -69,29 +74,64 @@ def _has_gradient(node: Node) -> bool:
 
 def _cuts(graph: Graph) -> Iterator[Mark]:
     """What was computed without a record from something that has one, and is used by what is recorded again: there the
-    gradient ends, or where it was computed in place, goes on as if it had not been."""
-    untracked = [node for node in graph if node.kind == "untracked"]
-    if not untracked:
-        return
+    gradient ends, or where it was computed in place, goes on as if it had not been.
+
+    Of several in a row it is the last, which the gradient comes to first. Where gradients are switched off and whatever
+    they would go to has one all the same, as around a solver whose last turn is recorded, none is cut.
+    """
+    cuts = cutting(graph)
+    ran = {number for entry in graph.passes for number in entry.ran} if cuts else set()
+    trained = {number for entry in graph.passes if entry.call == "backward" for number in entry.ran} if cuts else set()
+    for number, met in cuts.items():
+        node = graph[number]
+        used = sorted((trained if node.op == _DERIVATIVE else ran).intersection(met))
+        if not used:
+            continue
+        kind = PASSED if all(_passes(graph[user], {number, *met}) for user in used) else CUT
+        severed = [_before(graph, node.args[position]) for position in node.cut]
+        if kind == PASSED and severed[0].kind == "leaf":
+            continue  # a leaf's own history begins with what it holds
+        if kind == PASSED or node.op in _CUTTING or not ran.issuperset(each.id for each in severed):
+            yield _mark(kind, f"{kind}: {node.op}", node, *used)
+
+
+def cutting(graph: Graph) -> dict[int, list[int]]:
+    """The operations that were computed without a record from something that has one, each with what it leads to, down
+    to what is recorded again, or cuts once more."""
+    untracked = [node for node in graph if node.cut and any(map(_is_real, node.outputs))]
     users: dict[int, list[Node]] = {}
-    for node in graph:
+    for node in graph if untracked else ():
         for number in {edge.node for edge in node.args}:
             users.setdefault(number, []).append(node)
-    ran = {number for entry in graph.passes for number in entry.ran}
+    found = {}
     for node in untracked:
-        floating = any(output.type.dtype.startswith(_FLOATING) for output in node.outputs)
-        if not floating or not any(_has_gradient(graph[edge.node]) for edge in node.args):
+        if not any(_has_gradient(_before(graph, node.args[position])) for position in node.cut):
             continue
-        met, stack = {node.id}, [node.id]
+        met, stack = {node.id: None}, [node.id]
         while stack:
             for user in users.get(stack.pop(), ()):
                 if user.id not in met:
-                    met.add(user.id)
-                    stack += [user.id] if user.kind == "untracked" else []
-        used = sorted(number for number in met if graph[number].kind == "operation" and number in ran)
-        if used:
-            kind = PASSED if all(_passes(graph[number], met) for number in used) else CUT
-            yield _mark(kind, f"{kind}: {node.op}", node, *used)
+                    met[user.id] = None
+                    stack += [user.id] if user.kind == "untracked" and not user.cut else []
+        found[node.id] = [number for number in met if number != node.id]
+    return found
+
+
+def _is_real(output: Output) -> bool:
+    return output.type.dtype.startswith(_FLOATING)
+
+
+def _required(node: Node) -> list[Edge]:
+    """What an operation was given that required a gradient then, or had one to pass on."""
+    return [*backward_edges(node), *[node.args[position] for position in node.cut]]
+
+
+def _before(graph: Graph, edge: Edge) -> Node:
+    """What has the history of a tensor, however often that was changed in place outside of it."""
+    node = graph[edge.node]
+    while node.kind == "untracked" and node.args:
+        node = graph[node.args[0].node]
+    return node
 
 
 def _passes(node: Node, unrecorded: Container[int]) -> bool:
@@ -102,7 +142,8 @@ def _passes(node: Node, unrecorded: Container[int]) -> bool:
 
 
 def _unreached(graph: Graph) -> Iterator[Mark]:
-    """Leaves that the result of a `backward` was made from, and that no path of gradients leads to."""
+    """Leaves that the result of a `backward` was made from, that required a gradient then, and that no path of
+    gradients leads to."""
     calls = [entry for entry in graph.passes if entry.call == "backward" and entry.roots]
     if not calls:
         return
@@ -110,7 +151,8 @@ def _unreached(graph: Graph) -> Iterator[Mark]:
     led = set(walk(graph, ends, backward_edges))
     made_from = set(walk(graph, [edge.node for entry in calls for edge in entry.roots], data_edges))
     leaves = [node for node in graph if node.kind == "leaf"]
-    unreached = [node for node in leaves if node.id in made_from and node.id not in led]
+    required = {edge.node for node in graph for edge in _required(node)}
+    unreached = [node for node in leaves if node.id in (made_from & required) - led]
     for path, its in _by_module(leaves, unreached).items():
         words = f"{len(its)} leaves of {path} get no gradient" if len(its) > 1 else UNREACHED
         yield Mark(UNREACHED, words, tuple(node.id for node in its))
@@ -134,9 +176,10 @@ def _around(node: Node) -> list[str]:
 
 def _missing(graph: Graph) -> Iterator[Mark]:
     """Custom Functions that were to be differentiated again and keep numbers that `forward` made: constants there."""
+    refused = {node.parent for node in graph if node.name == _REFUSED}
     for number in sorted({number for entry in graph.passes if entry.create_graph for number in entry.ran}):
         node = graph[number]
-        if not node.is_custom:
+        if not node.is_custom or number in refused:
             continue
         kept = [saved.name for saved in kept_without_history(graph, node)]
         if kept:

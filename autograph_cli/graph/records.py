@@ -170,6 +170,8 @@ class Node(Struct, frozen=True):
     """The call of a module that it ran in, by its number among `calls`; of an input, the one that it was made in."""
     constants: tuple[tuple[str, str], ...] = ()
     """What the operation was given that is no tensor and that `saved` does not have, by name: `("other", "3")`."""
+    cut: tuple[int, ...] = ()
+    """Of what is untracked: where among `args` stands what required a gradient then, which ends here."""
 
     @property
     def is_operation(self) -> bool:
@@ -368,6 +370,8 @@ class Step(Struct, frozen=True):
     """The graph with the derivatives that the recorder made, to be drawn as double backward instead of `graph`."""
     memory: Memory | None = None
     profile: Profile | None = None
+    older: int = 0
+    """How many of its nodes were made in earlier steps, the first ones."""
 
     @property
     def ran(self) -> int:

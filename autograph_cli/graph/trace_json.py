@@ -418,6 +418,7 @@ def _readers(inside: Reader[Graph | None]) -> tuple[Reader[Node], Reader[Graph]]
             "measured": _optional(measured),
             "call": _optional(_count),
             "constants": _list(_constant),
+            "cut": _list(_count),
         },
         pass_id="pass",
     )
@@ -500,6 +501,7 @@ _read_trace = _record(
                     "double": _optional(_read_graph),
                     "memory": _optional(_read_memory),
                     "profile": _optional(_read_profile),
+                    "older": _count,
                 },
             )
         ),

@@ -116,8 +116,9 @@ def _step(step: Step) -> Iterator[str]:
     if not held.get("devices"):
         held.pop("devices", None)
     memory = f', "memory": {_encode(held)}' if held else ""
+    older = f', "older": {step.older}' if step.older else ""
     profile = f',\n"profile": {_profile(step.profile)}' if step.profile else ""
-    yield f'{{"number": {step.number}{derived}{memory}{profile}, "graph": {{'
+    yield f'{{"number": {step.number}{derived}{memory}{older}{profile}, "graph": {{'
     yield from _graph(step.graph)
     if step.double:
         yield '},\n"double": {'
@@ -174,6 +175,8 @@ def write_node(node: Node) -> str:
         text += f', "call": {node.call}'
     if node.constants:
         text += f', "constants": {_encode(node.constants)}'
+    if node.cut:
+        text += f', "cut": {_encode(node.cut)}'
     return text + "}"
 
 

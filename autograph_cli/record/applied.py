@@ -12,7 +12,8 @@ from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from autograph_cli.graph import Graph
-from autograph_cli.graph.cuts import where
+from autograph_cli.graph.cuts import behind, where
+from autograph_cli.graph.marks import cutting
 from autograph_cli.record.finite_difference import CannotCheck, Checked, Given, check, run_once, tensors_in
 from autograph_cli.record.function_calls import applying, around_calls
 from autograph_cli.record.recorder import Recorder
@@ -73,16 +74,19 @@ def wrong_nodes(recorder: Recorder, torch: Any, applied: Applied, order: int) ->
         run_once(torch, applied.function, applied.wrong, order - 1)
     finally:
         trace = recorder.finish({})
-    return list(dict.fromkeys(said for step in trace.steps for said in _faults(step.graph)))
+    return list(dict.fromkeys(said for step in trace.steps for said in _faults(step.graph, order)))
 
 
-def _faults(graph: Graph) -> Iterator[str]:
-    tracked = {node.id for node in graph if node.kind in ("operation", "leaf")}
+def _faults(graph: Graph, order: int) -> Iterator[str]:
+    last = max((node.id for node in graph if node.kind == "operation"), default=None)
+    inside = set() if last is None else behind(graph, [(last, 0)], untracked=True)
+    cuts = cutting(graph)
     for node in graph:
-        has_numbers = node.outputs[0].type.dtype.startswith(("float", "complex", "bfloat"))
+        if node.id not in inside:
+            continue
         if node.measured is not None and node.measured.wrong:
             yield f"{where(node)} is wrong by itself: {node.measured.wrong}"
-        elif node.kind == "untracked" and has_numbers and not tracked.isdisjoint(edge.node for edge in node.args):
+        elif any(graph[user].order >= order - 1 for user in cuts.get(node.id, ())):  # the lower orders are right
             yield f"{where(node)} cuts the gradient"
 
 

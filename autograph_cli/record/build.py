@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -48,6 +48,8 @@ class Span:
     """What was measured in the step, if anything was to be."""
     ids: dict[int, int] = field(default_factory=dict)
     """The nodes that events became, by number: filled in when the graph is built, if numbers are asked for."""
+    older: int = 0
+    """How many nodes of the graph are of earlier steps, the first ones: filled in when it is built."""
 
 
 @resting()
@@ -62,6 +64,9 @@ def build(log: EventLog, sources: Sources, span: Span, *, at_last: bool = False)
         span.ids.update((event.number, position) for position, event in enumerate(builder.events))
     if span.found is not None:
         span.found.ids = span.ids
+    first = span.step.events[0].number if span.step.events else log.count + 1
+    own = (position for position, event in enumerate(builder.events) if event.number >= first and event.kind != LEAF)
+    span.older = next(own, len(builder.events))
     graph = builder.graph()
     if at_last:
         log.clear()
@@ -148,7 +153,7 @@ class _Builder:
 
     def _node(self, position: int, event: Event, parent: int | None, call: CallEvent | None) -> Node:
         # Each field by its name takes twice as long: there may be a million.
-        _, key, what, _, cls, like, following, given, _, made_by, site, told, _, _, constants, plain, base = event
+        _, key, what, _, cls, like, following, given, _, made_by, site, told, _, _, constants, plain, base, cut = event
         of_operation = what is OPERATION
         kind, name, op = (of_operation and self.described.get((cls, told))) or self._described(event)
         types = self.types(cls, like) if of_operation else self._types(event)
@@ -182,7 +187,13 @@ class _Builder:
             None if self.span.found is None else self._measured(event, len(outputs)),
             None if call is None else self.call_ids[call.serial],
             () if plain is None else self._constants(event, kept),
+            self._positions(cut, args) if cut else (),
         )
+
+    def _positions(self, cut: Iterable[Output], args: Sequence[Edge]) -> tuple[int, ...]:
+        """Where among the arguments these are."""
+        those = set(map(self.edge, cut))
+        return tuple([position for position, edge in enumerate(args) if edge in those])
 
     def _described(self, event: Event) -> tuple[Kind, str, str]:
         """What `describe` says, which is the same of all operations of a class."""

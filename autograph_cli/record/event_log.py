@@ -11,7 +11,7 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from autograph_cli.engines.protocol import (
@@ -25,7 +25,7 @@ from autograph_cli.engines.protocol import (
     number_of,
 )
 from autograph_cli.graph import Saved
-from autograph_cli.record import forgetting
+from autograph_cli.record import forgetting, gradients
 from autograph_cli.record.changes import current, last, latest, mark_changed, output_of
 from autograph_cli.record.events import INPUT, LEAF, OPERATION, UNTRACKED, BackwardEvent, Earlier, Event, Look, StepLog
 from autograph_cli.record.modules import CallEvent, Modules, was_given
@@ -87,6 +87,8 @@ class EventLog:
         self.aliases: dict[int, tuple[weakref.ref[Any], weakref.ref[Any]]] = {}
         """The same of tensors over the memory of one with a gradient that is in this step."""
         self.drawn: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self.gradients: dict[int, gradients.Given] = {}
+        """What `grad` calls gave without a graph, by id."""
         self.names: Names = {}
         """The variables of each output, by its event's key and its own number, the first one first."""
         self.borrowed: Names = {}
@@ -185,7 +187,7 @@ class EventLog:
         event = _event(
             Earlier if again else Event,
             (count, number, OPERATION, ref, cls, like, next, args, parent, made_by, site, op, call, "",
-             constants, plain, None),
+             constants, plain, None, ()),
         )  # fmt: skip
         self.known[number] = event
         step.events.append(event)
@@ -205,7 +207,26 @@ class EventLog:
         self.count = count = self.count + 1
         event = self.known[number] = _event(
             Earlier,
-            (count, number, OPERATION, ref, cls, like, next, args, None, None, None, "", None, "", None, None, None),
+            (
+                count,
+                number,
+                OPERATION,
+                ref,
+                cls,
+                like,
+                next,
+                args,
+                None,
+                None,
+                None,
+                "",
+                None,
+                "",
+                None,
+                None,
+                None,
+                (),
+            ),
         )
         self.thread.step.events.append(event)
 
@@ -247,6 +268,9 @@ class EventLog:
     def input(self, tensor: Any) -> int:
         """A tensor that no gradient goes to, as far as is known, gets a number of its own."""
         engine = self.engine
+        found = gradients.used(self, tensor) if self.gradients else None
+        if found is not None:
+            return found
         base = self.free_base(tensor)
         output = None if base is None else engine.output(base)
         if base is not None and output is None:
@@ -268,6 +292,7 @@ class EventLog:
         outputs: Sequence[Any],
         args: tuple[Output, ...],
         plain: Sequence[Any] | None,
+        cut: Collection[Output],
     ) -> None:
         """An operation ran that left no node; its outputs are known by a number until the step is over.
 
@@ -276,7 +301,7 @@ class EventLog:
         step, known = self.step, self.known
         outputs = [output if (whole := self._whole(output)) is None else whole for output in outputs]
         first = step.events[0].number if step.events else self.count + 1
-        given, args = args, tuple([output for output in args if _stays(known[key_of(output)], first)])
+        given, args = args, tuple([output for output in args if gradients.stays(known[key_of(output)], first)])
         base = given[0] if given and not args and self.free_base(outputs[0]) is not None else None
         calls = self.engine.calls()
         call = self.modules.enter(self.thread.calls, calls) if calls else None
@@ -287,7 +312,7 @@ class EventLog:
         like = [self.engine.like(output) for output in outputs]
         event = Event(
             self.count, key, UNTRACKED, refs[0], op, like, args=args, site=site, op=name, call=call,
-            plain=plain, base=base,
+            plain=plain, base=base, cut=cut,
         )  # fmt: skip
         self.add(event)
         if self.measures is not None:
@@ -361,6 +386,7 @@ class EventLog:
             entry.inputs = [self.engine.root(x) for x in call.inputs]
             found = call.found or [None] * len(call.inputs)
             entry.results = [None if x is None else self.engine.output(x) for x in found]
+            gradients.note(self, call, entry)
         error = sys.exc_info()[1]
         entry.failed = error is not None and id(error) != entry.error
 
@@ -493,11 +519,6 @@ class EventLog:
 
 def _raise(error: Exception) -> None:
     raise error
-
-
-def _stays(event: Event, first: int) -> bool:
-    """Whether what an untracked operation is given is of this step, which begins there, or hangs on nothing before."""
-    return event.number >= first or event.kind in (LEAF, INPUT)
 
 
 def _add_name(names: Names, number: int, nr: int, name: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from autograph_cli.engines.protocol import Output, key_of
@@ -72,6 +72,8 @@ class Event(NamedTuple):
     """The arguments that are no tensors, as the engine's `arguments` reads them."""
     base: Output | None = None
     """What an input, or the outputs of an operation that stands for one, are views of."""
+    cut: Collection[Output] = ()
+    """Of what left no node: those of `args` that required a gradient when it ran."""
 
     @property
     def is_operation(self) -> bool:

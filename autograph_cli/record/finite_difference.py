@@ -23,6 +23,8 @@ ELEMENTS = 24
 _SIDES = 1e-3
 """By how much the derivatives from the left and from the right differ at a kink, at least."""
 _ROUNDING = 1e-15
+_SMALL = 1e-2
+"""Below this a step may be large beside a number."""
 
 
 class Checked(Struct, frozen=True):
@@ -290,12 +292,15 @@ def _compare(
     found, sides = math.nan, []
     if call.singular and not math.isfinite(mine):
         return _Compared(math.nan, is_kink=True)
-    for step, tolerance in zip(STEPS, TOLERANCES, strict=True):
+    for step, tolerance in _steps(x):
         before, after = (_moved(call, order, x, moved, by) for by in (-step, step))
         left, right = (middle - before) / step, (after - middle) / step
         sides.append((left, right))
         numeric = (left + right) / 2
-        error = abs(mine - numeric) / max(abs(mine), abs(numeric), _floor(middle, largest, step, tolerance))
+        size, floor = max(abs(mine), abs(numeric)), _floor(middle, largest, step, tolerance)
+        if step < STEPS[1] and floor > size:
+            break  # in so small a step there is nothing but rounding
+        error = abs(mine - numeric) / max(size, floor)
         found = error if len(sides) == 1 else found
         sure = len(sides) > 1 or abs(right - left) <= _SIDES * max(abs(left), abs(right))
         if error <= tolerance and sure:
@@ -304,6 +309,14 @@ def _compare(
     if _apart(mine, _floor(middle, largest, STEPS[1], _SIDES), *sides[:2]):
         return _Compared(found, is_kink=True, left=sides[1][0], right=sides[1][1])
     return _Compared(found, left=sides[0][0], right=sides[0][1])
+
+
+def _steps(x: Any) -> Iterator[tuple[float, float]]:
+    """Steps and tolerances; of an input whose numbers are all next to nothing, one that is small beside them, too."""
+    yield from zip(STEPS, TOLERANCES, strict=True)
+    scale = float(x.detach().abs().max())
+    if 0 < scale < _SMALL:
+        yield STEPS[0] * scale, TOLERANCES[0]
 
 
 def _floor(middle: float, largest: float, step: float, tolerance: float) -> float:

@@ -81,6 +81,7 @@ def sweep(log: EventLog, *, between: bool = False) -> None:
     known, steps = log.known, list(log.steps)
     log.tensors = {name: held for name, held in log.tensors.items() if held[0]() is not None}
     log.drawn = {name: held for name, held in log.drawn.items() if held[0]() is not None}
+    log.gradients = {name: given for name, given in log.gradients.items() if given[0]() is not None}
     log.shared = {name: held for name, held in log.shared.items() if held[0]() is not None}
     starts = [event.key for step in steps if step.finished or between for event in step.events]
     starts += [key for key, event in known.items() if event.kind is OPERATION and event.ref() is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,16 @@ import numpy as np
 from autograph_cli.engines.protocol import Engine
 from autograph_cli.graph import Notice, Source
 from autograph_cli.record.event_log import EventLog
+from autograph_cli.record.events import LEAF, BackwardEvent
 from autograph_cli.record.names import parameters_in
+from autograph_cli.record.source_locations import Site
 
 FEW = 16
 """So many steps are watched for stale gradients: who forgets to zero them does so from the second step on."""
+CALLS = 64
+"""So many backward calls at most."""
+MANY = 2
+"""So many calls in turn that add to older gradients are told."""
 
 
 @dataclass(slots=True)
@@ -34,6 +40,20 @@ class _Bare:
     """Whether its values were changed, for which it may have had one."""
 
 
+@dataclass(slots=True)
+class _Written:
+    """The gradient of a leaf as the last backward call left it that added to it."""
+
+    ref: weakref.ref[Any]
+    grad: weakref.ref[Any]
+    version: int
+    """That of the leaf then."""
+    often: int
+    """How many calls in turn added to a gradient that was there before the leaf was changed."""
+    adds_to: int
+    """The same with the call that is going on, if that adds to it."""
+
+
 class Noticed:
     """Watches the parameters of one run."""
 
@@ -41,18 +61,17 @@ class Noticed:
         self._log = log
         self._bare: dict[int, _Bare] = {}
         """By id. What is known of a parameter stays when it is gone, as with the function that it was made in."""
-        self._versions: dict[int, int] = {}
-        """Of each leaf, by key: its version when the last backward pass was over."""
-        self._often: dict[int, int] = {}
-        """Of each leaf, by key: how often in turn its gradient was older than its last change."""
-        self._stale: dict[int, Notice] = {}
-        self._adds_to: dict[int, int] = {}
-        """The same of the leaves that the pass which is going on may add to."""
-        self._notice = Notice("stale", "")
+        self._held: set[int] = set()
+        """The ids of the parameters of optimizers."""
+        self._written: dict[int, _Written] = {}
+        """By the key of the leaf."""
+        self._stale: dict[int, tuple[Site | None, int]] = {}
+        """Of leaves, by key: where a backward call added to an older gradient, and in which step."""
 
     def look_at(self, optimizers: Iterable[weakref.ref[Any]], spaces: Sequence[Mapping[str, Any]]) -> None:
         """Note the parameters of the optimizers that have no gradient, with the names that they have here."""
         optimizers = list(optimizers)
+        self._held.update(map(id, _parameters(optimizers)))
         bare = {id(x): x for x in _parameters(optimizers) if x.requires_grad and x.grad is None}
         for key, x in bare.items():
             if key not in self._bare or self._bare[key].ref() is not x:
@@ -72,29 +91,32 @@ class Noticed:
                 known.met = known.met or self._met(x)
                 known.reached, known.changed = x.grad is not None, x._version != known.version
 
-    def begins(self, leaves: Mapping[int, weakref.ref[Any]], line: Callable[[], Source | None], step: int) -> None:
-        """A backward pass that may reach these leaves is about to run."""
-        self._adds_to.clear()
-        for key, x in _living(leaves):
-            before = self._versions.get(key)
-            often = self._often.get(key, 0)
-            changed = before is not None and x._version != before
-            if key not in self._stale and (often or changed):
-                self._adds_to[key] = often + changed if _is_set(self._log.engine, x) else 0
-        if any(count == 2 for count in self._adds_to.values()):
-            self._notice = Notice("stale", "", line(), step)
+    def begins(self) -> None:
+        """A backward call is about to run: it may add to gradients that were there before their leaf was changed."""
+        for each in self._written.values():
+            x = each.ref()
+            changed = x is not None and x._version != each.version
+            if changed or each.often:
+                there = x is not None and x.grad is each.grad() and _is_set(self._log.engine, x)
+                each.adds_to = each.often + changed if there else 0
 
-    def ends(self, leaves: Mapping[int, weakref.ref[Any]], ran: Container[int]) -> None:
-        """The pass is over, and ran these nodes."""
-        for key, count in self._adds_to.items():
+    def ends(self, entry: BackwardEvent, step: int) -> None:
+        """The call is over, and has added to the gradients of the leaves that it ran."""
+        for key in entry.ran:
+            event = self._log.known.get(key)
+            x = event.ref() if event is not None and event.kind == LEAF else None
+            grad = None if x is None else x.grad
+            if x is None or grad is None:
+                self._written.pop(key, None)
+                continue
+            before = self._written.get(key)
             # Once may be in passing, on the way to another network: such a gradient is zeroed before the next change.
-            if key in ran:
-                self._often[key] = count
-                if count == 2:
-                    self._stale[key] = self._notice
-        self._versions |= {key: x._version for key, x in _living(leaves)}
+            often = 0 if before is None else before.adds_to
+            self._written[key] = _Written(weakref.ref(x), weakref.ref(grad), x._version, often, often)
+            if often == MANY and (not self._held or id(x) in self._held):
+                self._stale.setdefault(key, (entry.site, step))
 
-    def notices(self) -> tuple[Notice, ...]:
+    def notices(self, line: Callable[[Site | None], Source | None]) -> tuple[Notice, ...]:
         """What was noted, with the names of the parameters that are known by now."""
         log = self._log
         self.look_again()
@@ -102,21 +124,14 @@ class Noticed:
         found = [Notice("unused", known.name) for known in bare if not known.met]
         found += [Notice("unreached", known.name) for known in bare if known.met and not known.changed]
         for key in sorted(self._stale.keys() & log.known.keys(), key=lambda key: log.known[key].number):
-            notice = self._stale[key]
+            site, step = self._stale[key]
             named = log.names_of(key) or log.names_of(key, borrowed=True)
-            found += [Notice(notice.kind, name, notice.source, notice.step) for name in named[:1]]
+            found += [Notice("stale", name, line(site), step) for name in named[:1]]
         return tuple(found)
 
     def _met(self, x: Any) -> bool:
         held = self._log.tensors.get(id(x))
         return held is not None and held[0]() is x and held[1] >= 0
-
-
-def _living(leaves: Mapping[int, weakref.ref[Any]]) -> Iterator[tuple[int, Any]]:
-    for key, ref in leaves.items():
-        x = ref()
-        if x is not None:
-            yield key, x
 
 
 def _is_set(engine: Engine, x: Any) -> bool:

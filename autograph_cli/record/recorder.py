@@ -15,7 +15,7 @@ from typing import Any
 
 from autograph_cli.engines import connect
 from autograph_cli.engines.protocol import BackwardCall, CollectiveCall, Connect, Output, key_of
-from autograph_cli.graph import Graph, Memory, Source, Step, Trace
+from autograph_cli.graph import Graph, Memory, Step, Trace
 from autograph_cli.graph.records import is_small
 from autograph_cli.record import forgetting, names
 from autograph_cli.record.build import Span, build, describe
@@ -25,9 +25,9 @@ from autograph_cli.record.event_log import EventLog
 from autograph_cli.record.events import BackwardEvent, StepLog
 from autograph_cli.record.measures import Measures
 from autograph_cli.record.memory import memory_of, optimizers_in
-from autograph_cli.record.noticed import FEW, Noticed
+from autograph_cli.record.noticed import CALLS, FEW, Noticed
 from autograph_cli.record.saved_tensors import look
-from autograph_cli.record.source_locations import Sources, script_frames, site_of
+from autograph_cli.record.source_locations import Sources, script_frames
 from autograph_cli.record.steps import Progress, Selection, may_be_last
 from autograph_cli.record.tracebacks import summary
 from autograph_cli.record.watch import Watch
@@ -195,7 +195,7 @@ class Recorder:
                 tuple(steps),
                 total,
                 self.log.engine.name,
-                notices=self.noticed.notices(),
+                notices=self.noticed.notices(self.sources.source),
                 watched=watched,
                 collectives=self.collectives.found(),
             )
@@ -254,8 +254,8 @@ class Recorder:
                 if self._keeps or _seldom(self.total):
                     self._optimizers = optimizers_in(log.engine, spaces) or self._optimizers
                     self.noticed.look_at(self._optimizers, spaces)
-                if self.total < FEW:
-                    self.noticed.begins(step.leaves, self._line, self.total)
+            if self._notices(call):
+                self.noticed.begins()
         if self.measures is not None:
             self.measures.begins(log, call)
 
@@ -263,6 +263,8 @@ class Recorder:
         """A backward call is over; if it freed its graph, so is the step."""
         if self.measures is not None:
             self.measures.ends(call, entry)
+        if self._notices(call) and not entry.failed and self._wanted():
+            self.noticed.ends(entry, self.total)
         if not (entry.failed or call.keeps_graph or self.log.step.running):
             if self.watch is not None:
                 self.watch.ends(self._given(call, entry), self.total)
@@ -287,8 +289,9 @@ class Recorder:
             if leaf is not None:
                 yield next(iter(self.log.names_of(key)), ""), key, leaf
 
-    def _line(self) -> Source | None:
-        return self.sources.source(site_of(sys._getframe(1)))
+    def _notices(self, call: BackwardCall) -> bool:
+        """Whether it is looked at to which gradients a call adds."""
+        return call.kind == "backward" and self.total < FEW and self.log.calls < CALLS
 
     # -- steps
 
@@ -338,8 +341,6 @@ class Recorder:
             self.measures.ended()
         if wanted:
             self.noticed.look_again()
-            if self.total < FEW:
-                self.noticed.ends(step.leaves, set(entry.ran))
             roots = [(self._name_of(output), output) for output in entry.roots]
             done = _Finished(self.total, step, roots, self._memory(step.leaves))
             if self._keeps:
@@ -363,7 +364,8 @@ class Recorder:
     def _step(self, done: _Finished) -> Step:
         step, roots = done.step, [output for _, output in done.roots]
         others = [(name, output) for name, output in self._made(step) if output not in roots]
-        graph = build(self.log, self.sources, Span(step, [*done.roots, *others], step.found))
+        span = Span(step, [*done.roots, *others], step.found)
+        graph = build(self.log, self.sources, span)
         profile = None if step.found is None else step.found.profile()
         double, derived = step.derived
         if derived is None:
@@ -372,7 +374,7 @@ class Recorder:
         made = double and double()
         if made is not None:
             step.derived = (lambda: made), derived  # once: what it was made from is gone
-        return Step(done.number, graph, derived, made, done.memory, profile)
+        return Step(done.number, graph, derived, made, done.memory, profile, span.older)
 
     # -- roots and names
 

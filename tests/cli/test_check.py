@@ -203,6 +203,48 @@ def test_below_a_wrong_module_stand_the_nodes_that_are_to_blame(script: Check) -
     assert "tanh" not in said
 
 
+SOLVER = """
+class Fixed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(3, 3, dtype=torch.float64) * 0.2)
+    def f(self, z, x):
+        return torch.tanh(z @ self.w + x)
+    def solve(self, f, z):
+        for _ in range(60):
+            after = f(z)
+            if (after - z).norm() < 1e-12:
+                break
+            z = after
+        return z
+    def forward(self, x):
+        with torch.no_grad():
+            z = self.solve(lambda q: self.f(q, x), torch.zeros_like(x))
+        z = self.f(z, x)
+        z0 = z.clone().detach().requires_grad_()
+        f0 = self.f(z0, x)
+        z.register_hook(lambda g: self.solve(lambda y: torch.autograd.grad(f0, z0, y, retain_graph=True)[0] + g, g))
+        return z
+Fixed()(torch.randn(2, 3, dtype=torch.float64, requires_grad=True)).pow(2).sum().backward()
+"""
+
+
+def test_where_a_lower_order_is_right_nothing_of_it_is_to_blame(script: Check) -> None:
+    said = script(SOLVER).stdout
+    assert "module  Fixed  order 1  right to" in said
+    assert [line.strip() for line in said.splitlines() if line.startswith("  ")] == [
+        "grad at expr.py:23 cuts the gradient"
+    ]
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1, "right to"), (2, "WRONG by")])
+def test_numbers_next_to_nothing_are_varied_by_less(script: Check, factor: int, said: str) -> None:
+    norm = SCRIPT.partition("\n")[2].partition("F.apply")[0]
+    norm = norm.format(forward="x.norm()", backward=f"g * {factor} * x / x.norm()")
+    numbers = "torch.tensor([3e-7, -1e-7, 2e-8], dtype=torch.float64, requires_grad=True)"
+    assert f"order 1  {said}" in script(f"{norm}F.apply({numbers}).backward()\n").stdout
+
+
 def test_a_function_is_checked_at_the_arguments_that_the_script_gave_it(script: Check) -> None:
     assert "function  loss_of  order 2  right to" in script(RIGHT, "expr.py::loss_of").stdout
     assert "function  Net.forward  order 1  WRONG by" in script(CUT, "expr.py::Net.forward").stdout

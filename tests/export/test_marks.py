@@ -50,6 +50,45 @@ CASES = {
         "g = w.exp()\nwith torch.no_grad():\n    h = g * 2\nloss = (h * v).sum()\nloss.backward()\n",
         ["gets no gradient", "cut here: mul, line 6"],
     ),
+    "a leaf that required no gradient then": (
+        "x = torch.ones(2)\ny = x.sin()\nx.requires_grad_()\nloss = (x * v - y).sum()\nloss.backward()\n",
+        [],
+    ),
+    "a leaf that required none any more": (
+        "loss = (w * v).sum()\nloss.backward(retain_graph=True)\nw.requires_grad_(False)\n"
+        "more = (w.sin() * v).sum() + loss\nw.grad = None\nmore.backward()\n",
+        [],
+    ),
+    "a solver under no_grad": (
+        "u = v.cos()\nwith torch.no_grad():\n    z = torch.zeros(2)\n    for _ in range(20):\n"
+        "        z = torch.tanh(w * z + u)\nloss = torch.tanh(w * z + u).sum()\nloss.backward()\n",
+        [],
+    ),
+    "two layers under no_grad": (
+        "net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 2))\n"
+        "with torch.no_grad():\n    h = net(v)\nloss = (h * v).sum()\nloss.backward()\n",
+        ["4 leaves of net get no gradient", "cut here: addmm, line 6"],
+    ),
+    "a derivative without create_graph": (
+        "h = (w.sin() * v).sum()\nslope, = torch.autograd.grad(h, w, retain_graph=True)\n"
+        "loss = h + (slope * v).sum()\nloss.backward()\n",
+        ["cut here: grad, line 5"],
+    ),
+    "a derivative with create_graph": (
+        "h = (w.sin() * v).sum()\nslope, = torch.autograd.grad(h, w, create_graph=True)\n"
+        "loss = h + (slope * v).sum()\nloss.backward()\n",
+        [],
+    ),
+    "a derivative that is looked at": (
+        "h = (w.sin() * v).sum()\nslope, = torch.autograd.grad(h, w, retain_graph=True)\n"
+        "print(slope.norm())\nh.backward()\n",
+        [],
+    ),
+    "a step between retained passes": (
+        "for _ in range(3):\n    loss = (w * v).exp().sum()\n    loss.backward(retain_graph=True)\n"
+        "    with torch.no_grad():\n        w -= 0.1 * w.grad\n    w.grad = None\n",
+        [],
+    ),
     "changed under no_grad": (
         "h = w.exp()\nwith torch.no_grad():\n    h.mul_(2)\nloss = (h * v).sum()\nloss.backward()\n",
         ["left out of the gradient: mul_, line 6"],
@@ -59,6 +98,14 @@ CASES = {
     "kept in forward": (
         KEPT.replace("WHAT", "ctx.up + 1 / ctx.up").replace("MORE", "True"),
         ["second derivative misses ctx.up, line 14"],
+    ),
+    "once differentiable": (
+        KEPT.replace("WHAT", "ctx.up + 1 / ctx.up")
+        .replace("MORE", "True")
+        .replace("out.sum()", "out.pow(2).sum()")
+        .replace("    @staticmethod\n    def backward", "    @staticmethod\n    @once\n    def backward")
+        .replace("class Sinh", "once = torch.autograd.function.once_differentiable\nclass Sinh"),
+        [],
     ),
     "a first derivative": (KEPT.replace("WHAT", "ctx.up + 1 / ctx.up").replace("MORE", "False"), []),
     "a module without gradient": (

@@ -1,0 +1,106 @@
+"""Where the gradient of a leaf ends, though what is computed from it goes on to a result."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from autograph_cli.findings.records import Seen
+from autograph_cli.graph import Edge, Node
+from autograph_cli.graph.cuts import behind, where
+from autograph_cli.graph.views import backward_edges
+from autograph_cli.record.bindings import Script
+
+Kind = Literal["detached", "whole", "number", "unrecorded", "derivative", "early", "flat", "constant"]
+_REMEDIES: dict[Kind, str] = {
+    "detached": "Detach less, or let no optimizer have it.",
+    "whole": "Whole numbers, and so indices, have no gradient: weigh what may be picked (softmax, interpolation), or "
+    "let no optimizer have it.",
+    "number": "Stay with tensors: a plain number or an array has no gradient.",
+    "unrecorded": "Compute it where gradients are recorded, outside of no_grad, or let no optimizer have it.",
+    "derivative": "Make this derivative with create_graph=True.",
+    "early": "Have it require a gradient before it is used.",
+    "flat": "This derivative is the same whatever it is, as that of ReLU: use a smooth activation, or a loss of the "
+    "function itself.",
+    "constant": "Compute the result from it by what sends it a gradient, or let no optimizer have it.",
+}
+_REENTRANT = "A checkpoint with use_reentrant=True records nothing where none of its inputs requires a gradient."
+_WORDS: dict[str, Kind] = {"detach": "detached", ".data": "detached", "an integer": "whole", "torch.": "unrecorded"}
+"""What the causes in the text of a line have in them, where it is no plain number."""
+
+
+class Ending(Struct, frozen=True):
+    """An operation that was given what has a gradient, or was to have one, and sends it none."""
+
+    kind: Kind
+    node: Node
+    given: Edge
+
+    def fact(self, seen: Seen) -> str:
+        """What happens there, in a sentence."""
+        made, given = self.node.outputs[0].type, seen.shown(self.given)
+        return {
+            "detached": f"{where(self.node)} cuts it off from {given}",
+            "whole": f"{where(self.node)} makes {made} of {given}",
+            "unrecorded": f"{where(self.node)} takes {given} where no gradients are recorded",
+            "derivative": f"{where(self.node)} differentiates by {given} without create_graph",
+            "early": f"{where(self.node)} took {given} when it did not require a gradient",
+            "flat": f"{where(self.node)}, a derivative, takes {given} and has none by it",
+            "constant": f"{where(self.node)} takes {given} and sends it no gradient",
+        }[self.kind]
+
+
+def remedy(kinds: Collection[Kind], scripts: Mapping[str, Script]) -> str:
+    """What to change, for each kind of ending."""
+    words = [_REMEDIES[kind] for kind in dict.fromkeys(kinds)]
+    reentrant = any("use_reentrant=True" in line for script in scripts.values() for line in script.lines)
+    return " ".join([*words, *[_REENTRANT] * ("unrecorded" in kinds and reentrant)])
+
+
+def read_out(seen: Seen, leaf: Edge) -> Iterator[tuple[Kind, str]]:
+    """What ends the gradient of a leaf in the text of the lines that use it last: of what is read as a plain number
+    the graph does not tell."""
+    used, stack = {leaf.node}, [leaf.node]
+    while stack:
+        number = stack.pop()
+        outputs = [Edge(number, nr) for nr in range(len(seen.graph[number].outputs))]
+        following = {user.id for edge in outputs for user in seen.users.get(edge, ())}
+        stack += following - used
+        used |= following
+        source = seen.graph[number].source
+        script = None if source is None or following else seen.scripts.get(source.file)
+        if script is None or source is None:
+            continue
+        for one in script.bindings:
+            for cause in one.causes if one.line <= source.line <= one.last_line else ():
+                known = [kind for word, kind in _WORDS.items() if word in cause.words]
+                yield known[0] if known else "number", f"{source.file}:{one.line} `{one.text}`: {cause.words}"
+
+
+def endings(seen: Seen, leaf: Edge) -> Iterator[Ending]:
+    """Where the ways of a leaf end that go on, by data, to what a backward call started from."""
+    wanted = behind(seen.graph, [(edge.node, edge.nr) for edge in seen.outcome()], untracked=True)
+    met, stack = {leaf}, [leaf]
+    while stack:
+        edge = stack.pop()
+        for user in seen.users.get(edge, ()):
+            if user.id not in wanted:
+                continue
+            if edge not in backward_edges(user):
+                yield Ending(_kind(user, edge), user, edge)
+                continue
+            following = {Edge(user.id, nr) for nr in range(len(user.outputs))} - met
+            met |= following
+            stack += following
+
+
+def _kind(node: Node, given: Edge) -> Kind:
+    if node.kind == "operation":
+        return "flat" if node.order else "constant"
+    if given not in [node.args[position] for position in node.cut]:
+        return "early"
+    if not node.outputs[0].type.dtype.startswith(("float", "bfloat", "complex")):
+        return "whole"
+    return {"detach": "detached", "grad": "derivative"}.get(node.op, "unrecorded")  # type: ignore[return-value]

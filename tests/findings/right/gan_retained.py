@@ -1,0 +1,22 @@
+import torch
+from torch import nn
+torch.manual_seed(0)
+G = nn.Sequential(nn.Linear(4, 16), nn.LeakyReLU(0.2), nn.Linear(16, 2))
+D = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
+g_opt = torch.optim.Adam(G.parameters(), 1e-3, betas=(0.5, 0.999))
+d_opt = torch.optim.Adam(D.parameters(), 1e-3, betas=(0.5, 0.999))
+bce = nn.BCEWithLogitsLoss()
+real = torch.randn(32, 2)
+for i in range(8):
+    z = torch.randn(32, 4)
+    fake = G(z)
+    D.zero_grad()
+    err_real = bce(D(real), torch.ones(32, 1))
+    err_real.backward()
+    err_fake = bce(D(fake.detach()), torch.zeros(32, 1))
+    err_fake.backward(retain_graph=True)
+    d_opt.step()
+    G.zero_grad()
+    err_g = bce(D(fake), torch.ones(32, 1))
+    err_g.backward()
+    g_opt.step()
