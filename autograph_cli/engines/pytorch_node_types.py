@@ -108,7 +108,7 @@ def _spelled(name: str) -> str:
 @functools.cache
 def _records() -> dict[str, Any]:
     """The operations of the table by the names of their nodes."""
-    from autograph_cli.torch._core.operation import table  # the engine, a second to import; it fills the table
+    from autograph_cli.torch._core.operation import table  # the engine, at first use; it fills the table
 
     found: dict[str, Any] = {}
     for operation in table.values():

@@ -13,7 +13,7 @@ def formulas_of(graph: Graph) -> tuple[Formula, ...]:
     Raises `FormulaError`: without SymPy, for a graph of too many operations, or one in which nothing has a name.
     """
     try:
-        from autograph_cli.formulas.derivation import derive  # SymPy is an extra, and takes half a second to import
+        from autograph_cli.formulas.derivation import derive  # SymPy is an extra; and the engine
     except ModuleNotFoundError as error:
         if error.name != "sympy":
             raise
