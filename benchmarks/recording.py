@@ -1,10 +1,10 @@
 """What recording adds to the time of a training loop: the same loop with and without `autograph run`'s recorder, in turns.
 
-    python benchmarks/recording.py [rounds]
+    python benchmarks/recording.py [rounds] [--write]
     python benchmarks/recording.py --script FILE [rounds]
 
 CPU time of the process, one thread; the median of the rounds' ratios. With a script: the same for all of `FILE`, without
-the time that the imports take. Needs no PyTorch.
+the time that the imports take. Needs no PyTorch. `--write` puts the table into benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from tables import put, table
 
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.record.runner import Result, Target, run
@@ -132,23 +134,32 @@ def seconds(source: str, *, record: bool, file: str = "loop.py") -> float:
     return times[1] - times[0]
 
 
-def compare(name: str, source: str, steps: int, rounds: int, file: str = "loop.py") -> None:
+def compare(name: str, source: str, steps: int, rounds: int, file: str = "loop.py") -> list[str]:
     seconds(source, record=True, file=file)
     pairs = [[seconds(source, record=record, file=file) for record in (False, True)] for _ in range(rounds)]
     plain, recorded = (statistics.median(pair[i] for pair in pairs) / steps * 1e6 for i in (0, 1))
-    print(f"{name:22} {plain:10.1f} {recorded:10.1f} {statistics.median(b / a for a, b in pairs):7.2f}", flush=True)
+    row = [name, f"{plain:.0f}", f"{recorded - plain:.0f}", f"{statistics.median(b / a for a, b in pairs):.2f}"]
+    print("{:22} {:>10} {:>10} {:>7}".format(*row), flush=True)
+    return row
 
 
 def main() -> None:
-    script = sys.argv[2] if sys.argv[1:2] == ["--script"] else None
-    numbers = sys.argv[3:] if script else sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word != "--write"]
+    script = words[1] if words[:1] == ["--script"] else None
+    numbers = words[2:] if script else words
     rounds = int(numbers[0]) if numbers else 5
-    print(f"{'loop':22} {'us a step':>10} {'recorded':>10} {'ratio':>7}   (median of {rounds})")
+    print(f"{'loop':22} {'us a step':>10} {'added':>10} {'ratio':>7}   (median of {rounds})")
     if script is not None:
         compare(os.path.basename(script), Path(script).read_text(encoding="utf-8"), 1, rounds, script)
         return
-    for name, (build, steps, body) in LOOPS.items():
+    rows = [
         compare(name, HEAD + build + body.format(steps=steps), steps, rounds)
+        for name, (build, steps, body) in LOOPS.items()
+    ]
+    if "--write" in sys.argv:
+        head = ["loop", "us a step", "us added", "ratio"]
+        said = f"CPU time of loops with and without the recorder, in turns, medians of {rounds} rounds."
+        put("benchmarks/recording.py", table(head, rows, said))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """What `--engine torch` adds to a training step of PyTorch: of steps that are kept, and of those in between.
 
-    .venv-conformance/bin/python benchmarks/recording_pytorch.py [rounds]
+    .venv-conformance/bin/python benchmarks/recording_pytorch.py [rounds] [--write]
 
-Seconds a step, one thread, the median of the rounds; needs PyTorch.
+CPU time of a step, one thread, the median of the rounds, in which all take turns; needs PyTorch. `--write` puts the table into
+benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable
 
 import torch
+from tables import put, table
 from torch import nn
 from torch.nn import functional as F
 
@@ -46,8 +48,26 @@ def lenet() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
 
 
 def gpt() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
-    model = nn.Sequential(nn.Embedding(64, 128), *[Block(128) for _ in range(4)], nn.Flatten(0, 1), nn.Linear(128, 64))
-    return model, torch.randint(64, (8, 64)), torch.randint(64, (512,))
+    model = nn.Sequential(nn.Embedding(64, 128), *[Block(128) for _ in range(2)], nn.Flatten(0, 1), nn.Linear(128, 64))
+    return model, torch.randint(64, (1, 64)), torch.randint(64, (64,))
+
+
+def perceptron() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
+    model = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
+    return model, torch.rand(64, 784), torch.randint(10, (64,))
+
+
+def neurons() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
+    model = nn.Sequential(nn.Linear(2, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 2))
+    return model, torch.rand(32, 2), torch.randint(2, (32,))
+
+
+MODELS = {
+    "perceptron 2-16-16-2, 32 rows": neurons,
+    "perceptron 784-128-10, 64 pictures": perceptron,
+    "LeNet, 32 pictures": lenet,
+    "GPT of 2 blocks, 64 tokens": gpt,
+}
 
 
 def train(make: Callable[[], tuple[nn.Module, torch.Tensor, torch.Tensor]], steps: str | None) -> float:
@@ -60,11 +80,11 @@ def train(make: Callable[[], tuple[nn.Module, torch.Tensor, torch.Tensor]], step
         recorder.start()
     took = []
     for _ in range(STEPS):
-        start = time.perf_counter()
+        start = time.process_time()
         optimizer.zero_grad()
         F.cross_entropy(model(x), y).backward()
         optimizer.step()
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     if recorder is not None:
         assert recorder.finish({}).total_steps == STEPS and not recorder.broken
     return statistics.median(took[2:])
@@ -72,14 +92,19 @@ def train(make: Callable[[], tuple[nn.Module, torch.Tensor, torch.Tensor]], step
 
 def main(rounds: int) -> None:
     torch.set_num_threads(1)
-    for make in (lenet, gpt):
+    rows = []
+    for title, make in MODELS.items():
         runs = [[train(make, steps) for steps in (None, "0", "last", "2:20")] for _ in range(rounds)]
-        plain, between, followed, kept = (statistics.median(column) for column in zip(*runs, strict=True))
-        print(
-            f"{make.__name__}: {1000 * plain:.2f} ms a step; in between {between / plain:.2f}, "
-            f"followed {followed / plain:.2f}, kept {kept / plain:.2f} of it"
-        )
+        plain = statistics.median(run[0] for run in runs)
+        added = statistics.median(run[1] - run[0] for run in runs)
+        ratios = [statistics.median(run[n] / run[0] for run in runs) for n in (1, 2, 3)]
+        rows.append([title, f"{1000 * plain:.2f}", f"{1000 * added:.2f}", *(f"{ratio:.2f}" for ratio in ratios)])
+        print(*rows[-1], sep=" | ", flush=True)
+    if "--write" in sys.argv:
+        head = ["", "ms a step", "ms added in between", "in between", "followed", "kept"]
+        said = f"PyTorch {torch.__version__}, one thread; CPU time, medians of {rounds} rounds in turns."
+        put("benchmarks/recording_pytorch.py", table(head, rows, said))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    main(next((int(word) for word in sys.argv[1:] if word.isdigit()), 5))

@@ -145,7 +145,7 @@ def _render(options: list[str]) -> bool:
 
 
 def _record(shell: Any, cell: str, beside: tuple[str, ...], engine: Connect, *, served: bool) -> Trace:
-    from autograph_cli.record.recorder import Recorder  # the engine, a second to import: not before a cell asks
+    from autograph_cli.record.recorder import Recorder  # the engine: not before a cell asks
 
     recorder = Recorder("first,last", "cell", record=beside, engine=engine)
     with imports.serve() if served else contextlib.nullcontext():

@@ -101,7 +101,10 @@ def show(
         say_derived(chosen)
         say_missing_order(chosen, order)
     if formula:
-        for line in formulas_of(chosen.graph):
+        found = formulas_of(chosen.graph)
+        if not found:
+            raise click.ClickException("no formula gives the numbers of this graph, as far as it can be run again")
+        for line in found:
             say(f"order {line.order}  {line}")
         ctx.exit(opened.exit_code)
     whole = told_apart(chosen.double if view == "double-backward" and chosen.double else chosen.graph)

@@ -9,10 +9,11 @@ __all__ = ["Formula", "FormulaError", "formulas_of"]
 def formulas_of(graph: Graph) -> tuple[Formula, ...]:
     """The formulas of a step's named tensors and of its derivatives, each after those that it stands on.
 
+    Each gave the numbers of the graph when that was run again on others; what did not, or cannot be run, is left out.
     Raises `FormulaError`: without SymPy, for a graph of too many operations, or one in which nothing has a name.
     """
     try:
-        from autograph_cli.formulas.derivation import derive  # SymPy is an extra, and takes half a second to import
+        from autograph_cli.formulas.derivation import derive  # SymPy is an extra; and the engine
     except ModuleNotFoundError as error:
         if error.name != "sympy":
             raise

@@ -7,6 +7,7 @@ of matrices) is a function that algebra leaves alone, with a rule of its own in 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import sympy
@@ -86,6 +87,44 @@ class compared(ZeroOrOne):
         return sympy.Integer(0)
 
 
+class larger(sympy.Function):  # type: ignore[misc]
+    """The larger of two numbers; both share the gradient where they are equal."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        own, other = self.args[argindex - 1], self.args[2 - argindex]
+        return compared(sympy.Symbol(">"), own, other) + compared(sympy.Symbol("="), own, other) / 2
+
+
+class smaller(sympy.Function):  # type: ignore[misc]
+    """The smaller of two numbers; both share the gradient where they are equal."""
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        own, other = self.args[argindex - 1], self.args[2 - argindex]
+        return compared(sympy.Symbol("<"), own, other) + compared(sympy.Symbol("="), own, other) / 2
+
+
+class clamp(sympy.Function):  # type: ignore[misc]
+    """Its first argument, but no less than the second and no more than the third; the gradient goes on at both."""
+
+    signs = "≥", "≤"
+
+    def fdiff(self, argindex: int = 1) -> Expr:
+        x, *bounds = self.args
+        if argindex != 1:
+            raise NotImplementedError  # a bound is a number
+        return math.prod(
+            compared(sympy.Symbol(sign), x, bound)
+            for sign, bound in zip(self.signs, bounds, strict=True)
+            if bound.is_finite
+        )
+
+
+class bounded(clamp):
+    """The same, but that no gradient goes on at the bounds."""
+
+    signs = ">", "<"
+
+
 class TensorFunction(sympy.Function):  # type: ignore[misc]
     """A function of whole tensors, which does more than work on each number by itself."""
 
@@ -113,7 +152,7 @@ class total(TensorFunction):
 
 
 class norm(TensorFunction):
-    """The root of the sum of all squares."""
+    """The root of the sum of squares over some dimensions: the tensor, the dimensions, and whether they stay."""
 
 
 class reshape(TensorFunction):
@@ -129,16 +168,24 @@ class log_softmax(TensorFunction):
 
 
 class onehot(TensorFunction):
-    """Rows that are 1 at a class and 0 elsewhere; sums to 1 over its last dimension."""
+    """Rows that are 1 at a class and 0 elsewhere: the classes, and how many there are."""
 
 
 class ones(TensorFunction):
     """A tensor of ones, by its shape."""
 
 
-class unknown(TensorFunction):
-    """An operation without a rule: its name and what it was computed from."""
+class called(TensorFunction):
+    """An operation as a call: how it is written, with `{0}` for the first tensor, and the tensors."""
+
+
+class picked(called):
+    """Numbers of its first tensor in another place, `x[0]`."""
 
 
 class pulled(TensorFunction):
-    """A gradient taken back through an operation without a rule: the operation, which argument, the gradient."""
+    """A gradient taken back through a call by one of its tensors: the call's text, which tensor, all, the gradient."""
+
+
+class placed(TensorFunction):
+    """Zeros with a gradient added where numbers were picked: the text, the tensors, the gradient."""

@@ -9,8 +9,9 @@ from typing import Any
 import sympy
 
 from autograph_cli.formulas import functions as fn
+from autograph_cli.formulas.calls import FIXED
 from autograph_cli.formulas.functions import Expr
-from autograph_cli.formulas.sheet import Shape, Sheet, broadcast
+from autograph_cli.formulas.sheet import Pulled, Shape, Sheet, broadcast
 
 Plain = Mapping[str, Any]
 """The arguments that are no tensors, by name."""
@@ -33,11 +34,33 @@ class Call:
             raise KeyError(name)
         return sympy.nsimplify(value, rational=True) if math.isfinite(value) else sympy.Float(value)
 
-    def dims(self) -> tuple[int, ...]:
+    def only(self, count: int, **plain: Any) -> None:
+        """Raise `KeyError` where there are more tensors, or a plain argument is not what it is in most calls."""
+        if len(self.args) > count:
+            raise KeyError(count)
+        for name, usual in plain.items():
+            if self.plain.get(name, usual) != usual:
+                raise KeyError(name)
+
+    def dims(self, name: str = "dim") -> tuple[int, ...]:
         """The dimensions that a reduction is over; all unless told."""
-        dim = self.plain.get("dim")
+        dim = self.plain.get(name)
         found = dim if isinstance(dim, tuple) else () if dim is None else (dim,)
-        return found or tuple(range(len(self.shapes[0])))
+        count = len(self.shapes[0])
+        return tuple(each % max(1, count) for each in found) or tuple(range(count))
+
+    def kept(self) -> bool:
+        """Whether the dimensions of a reduction stay."""
+        return self.plain.get("keepdim") is True
+
+    def count(self) -> int:
+        """How many numbers a reduction takes together."""
+        return math.prod(self.shapes[0][dim] for dim in self.dims()) if self.shapes[0] else 1
+
+    def over(self, expr: Expr, dims: Sequence[int], *, kept: bool) -> Expr:
+        """The sum of an expression that has the shape of the first argument, over some of its dimensions."""
+        shape = self.shapes[0]
+        return self.sheet.summed(self.sheet.filled(expr, shape), shape, dims, keepdim=kept)
 
 
 Rule = Callable[[Call], Expr]
@@ -70,31 +93,54 @@ def _pow(call: Call) -> Expr:
     return call.number("self") ** call.args[0]
 
 
+def _div(call: Call) -> Expr:
+    call.only(2, rounding_mode=None)
+    left, right = call.two()
+    return left / right
+
+
 def _compare(symbol: str) -> Rule:
     return lambda call: fn.compared(sympy.Symbol(symbol), *call.two())
 
 
 def _sum(call: Call) -> Expr:
-    kept = call.plain.get("keepdim") is True
-    return call.sheet.summed(call.sheet.filled(call.args[0], call.shapes[0]), call.shapes[0], call.dims(), keepdim=kept)
+    return call.over(call.args[0], call.dims(), kept=call.kept())
 
 
 def _mean(call: Call) -> Expr:
-    return _sum(call) / math.prod(call.shapes[0][dim] for dim in call.dims())
+    return _sum(call) / call.count()
+
+
+def _var(call: Call) -> Expr:
+    mean = call.over(call.args[0], call.dims(), kept=True) / call.count()
+    squares = call.over((call.args[0] - mean) ** 2, call.dims(), kept=call.kept())
+    return squares / (call.count() - call.number("correction", 1))
 
 
 def _norm(call: Call) -> Expr:
-    if call.plain.get("ord", call.plain.get("p", 2)) != 2 or len(call.dims()) != len(call.shapes[0]):
+    power = call.plain.get("ord", call.plain.get("p", 2))
+    if power == 1:
+        return call.over(fn.absolute(call.args[0]), call.dims(), kept=call.kept())
+    if power != 2:
         raise KeyError("ord")
-    return call.sheet.apply(fn.norm, call.shape, call.args[0])
+    everything = len(call.dims()) == len(call.shapes[0]) and not call.kept()
+    dims = () if everything else call.dims()
+    return call.sheet.apply(
+        fn.norm, call.shape, call.sheet.filled(call.args[0], call.shapes[0]), dims, int(call.kept())
+    )
+
+
+def _logsumexp(call: Call) -> Expr:
+    return sympy.log(call.over(sympy.exp(call.args[0]), call.dims(), kept=call.kept()))
 
 
 def _matmul(call: Call) -> Expr:
-    return product(call.sheet, call.args[0], call.args[1])
+    left, right = (call.sheet.filled(arg, shape) for arg, shape in zip(call.args, call.shapes, strict=True))
+    return product(call.sheet, left, right)
 
 
 def _addmm(call: Call) -> Expr:
-    made = product(call.sheet, call.args[1], call.args[2])
+    made = product(call.sheet, *map(call.sheet.filled, call.args[1:], call.shapes[1:]))
     return call.number("beta", 1) * call.args[0] + call.number("alpha", 1) * made
 
 
@@ -114,7 +160,7 @@ def _transpose(call: Call) -> Expr:
 
 def _along(function: Any) -> Rule:
     return lambda call: call.sheet.apply(
-        function, call.shape, call.args[0], call.plain["dim"] % max(1, len(call.shape))
+        function, call.shape, call.sheet.filled(call.args[0], call.shape), call.plain["dim"] % max(1, len(call.shape))
     )
 
 
@@ -122,25 +168,90 @@ def _where(call: Call) -> Expr:
     return fn.where(*call.args)
 
 
+def _masked_fill(call: Call) -> Expr:
+    return fn.where(call.args[1], call.args[2] if len(call.args) > 2 else call.number("value"), call.args[0])
+
+
+def _clamp(call: Call) -> Expr:
+    low, high = (call.plain.get(name) is not None for name in ("min", "max"))
+    return fn.clamp(call.args[0], *_bounds(call, "min" if low else "", "max" if high else "", 1))
+
+
+def _bounds(call: Call, low: str, high: str, count: int) -> tuple[Expr, Expr]:
+    call.only(count)
+    return call.number(low) if low else -sympy.oo, call.number(high) if high else sympy.oo
+
+
+def _from_zero(below: Callable[[Call, Expr], Expr], above: Callable[[Call, Expr], Expr] = lambda call, x: x) -> Rule:
+    """A function in two parts, which meet at 0."""
+    return lambda call: fn.where(
+        fn.compared(sympy.Symbol(">"), call.args[0], sympy.Integer(0)),
+        above(call, call.args[0]),
+        below(call, call.args[0]),
+    )
+
+
+def _elu(call: Call, x: Expr) -> Expr:
+    return call.number("alpha", 1) * call.number("scale", 1) * (sympy.exp(call.number("input_scale", 1) * x) - 1)
+
+
+def _softplus(call: Call) -> Expr:
+    beta = call.number("beta", 1)
+    return fn.softplus(beta * call.args[0]) / beta
+
+
+def _gelu(call: Call) -> Expr:
+    x = call.args[0]
+    if call.plain.get("approximate", "none") == "none":
+        return x * (1 + sympy.erf(x / sympy.sqrt(2))) / 2
+    return x * (1 + sympy.tanh(sympy.sqrt(2 / sympy.pi) * (x + sympy.Rational(44715, 1000000) * x**3))) / 2
+
+
+def _threshold(call: Call) -> Expr:
+    x = call.args[0]
+    return fn.where(fn.compared(sympy.Symbol(">"), x, call.number("threshold")), x, call.number("value"))
+
+
+def _logit(call: Call) -> Expr:
+    call.only(1, eps=None)
+    return sympy.log(call.args[0] / (1 - call.args[0]))
+
+
 def _nll(call: Call) -> Expr:
     """The mean or sum of minus the logarithm of the probability of a class."""
     values, classes = call.args[:2]
     if len(call.args) > 2 or call.plain.get("reduction") not in (1, 2) or len(call.shapes[0]) != 2:
         raise KeyError("reduction")
-    chosen = call.sheet.apply(fn.onehot, call.shapes[0], classes)
+    chosen = call.sheet.apply(fn.onehot, call.shapes[0], classes, call.shapes[0][1])
     lost = call.sheet.summed(-values * chosen, call.shapes[0], (0, 1), keepdim=False)
     return lost / call.shapes[0][0] if call.plain["reduction"] == 1 else lost
 
 
-def _mse(call: Call) -> Expr:
-    left, right = call.args
-    shape = broadcast(*call.shapes)
-    reduction = call.plain.get("reduction", 1)
-    lost = (left - right) ** 2
-    if reduction == 0:
-        return lost
-    made = call.sheet.summed(lost, shape, range(len(shape)), keepdim=False)
-    return made / math.prod(shape) if reduction == 1 else made
+def _loss(lost: Callable[[Call, Expr, Expr], Expr]) -> Rule:
+    """A loss of each number and its target, and their mean or sum if asked for."""
+
+    def rule(call: Call) -> Expr:
+        call.only(2)
+        shape = broadcast(*call.shapes)
+        found = lost(call, *call.args)
+        reduction = call.plain.get("reduction", 1)
+        if reduction == 0:
+            return found
+        made = call.sheet.summed(call.sheet.filled(found, shape), shape, range(len(shape)), keepdim=False)
+        return made / math.prod(shape) if reduction == 1 else made
+
+    return rule
+
+
+def _smooth(call: Call, x: Expr, y: Expr) -> Expr:
+    beta, away = call.number("beta"), fn.absolute(x - y)
+    return fn.where(fn.compared(sympy.Symbol("<"), away, beta), (x - y) ** 2 / (2 * beta), away - beta / 2)
+
+
+def _huber(call: Call, x: Expr, y: Expr) -> Expr:
+    delta, away = call.number("delta"), fn.absolute(x - y)
+    near = fn.compared(sympy.Symbol("≤"), away, delta)
+    return fn.where(near, (x - y) ** 2 / 2, delta * (away - delta / 2))
 
 
 RULES: dict[str, Rule] = {
@@ -148,7 +259,7 @@ RULES: dict[str, Rule] = {
     "sub": _sub,
     "rsub": _rsub,
     "mul": lambda call: math.prod(call.two()),
-    "div": lambda call: call.two()[0] / call.two()[1],
+    "div": _div,
     "pow": _pow,
     "square": _unary(lambda x: x**2),
     "neg": _unary(lambda x: -x),
@@ -175,11 +286,40 @@ RULES: dict[str, Rule] = {
     "abs": _unary(fn.absolute),
     "sign": _unary(fn.sign),
     "silu": _unary(lambda x: x * fn.sigmoid(x)),
-    "softplus": _unary(fn.softplus),
+    "softplus": _softplus,
+    "exp2": _unary(lambda x: 2**x),
+    "log10": _unary(lambda x: sympy.log(x) / sympy.log(10)),
+    "erfc": _unary(lambda x: 1 - sympy.erf(x)),
+    "asinh": _unary(sympy.asinh),
+    "atanh": _unary(sympy.atanh),
+    "acosh": _unary(sympy.acosh),
+    "gelu": _gelu,
+    "mish": _unary(lambda x: x * sympy.tanh(fn.softplus(x))),
+    "leaky_relu": _from_zero(lambda call, x: call.number("negative_slope") * x),
+    "elu": _from_zero(_elu, lambda call, x: call.number("scale", 1) * x),
+    "celu": _from_zero(lambda call, x: call.number("alpha") * (sympy.exp(x / call.number("alpha")) - 1)),
+    "clamp": _clamp,
+    "clamp_min": lambda call: fn.clamp(call.args[0], *_bounds(call, "min", "", 1)),
+    "clamp_max": lambda call: fn.clamp(call.args[0], *_bounds(call, "", "max", 1)),
+    "hardtanh": lambda call: fn.bounded(call.args[0], *_bounds(call, "min_val", "max_val", 1)),
+    "threshold": _threshold,
+    "logit": _logit,
+    "maximum": lambda call: fn.larger(*call.two()),
+    "minimum": lambda call: fn.smaller(*call.two()),
+    "atan2": lambda call: sympy.atan2(*call.two()),
+    "hypot": lambda call: sympy.sqrt(call.args[0] ** 2 + call.args[1] ** 2),
+    "lerp": lambda call: (
+        call.args[0] + ((call.args[2] if len(call.args) > 2 else call.number("weight")) * (call.args[1] - call.args[0]))
+    ),
+    "addcmul": lambda call: call.args[0] + call.number("value", 1) * call.args[1] * call.args[2],
+    "addcdiv": lambda call: call.args[0] + call.number("value", 1) * call.args[1] / call.args[2],
+    "masked_fill": _masked_fill,
     "log_sigmoid_forward": _unary(lambda x: -fn.softplus(-x)),
+    "copy": lambda call: call.two("src")[1],
+    "fill": lambda call: call.args[1] if len(call.args) > 1 else call.number("value"),
+    "zero": lambda call: sympy.Integer(0),
     "clone": _unary(lambda x: x),
     "alias": _unary(lambda x: x),
-    "detach": _unary(lambda x: x),
     "to_copy": _unary(lambda x: x),
     "gt": _compare(">"),
     "ge": _compare("≥"),
@@ -189,6 +329,10 @@ RULES: dict[str, Rule] = {
     "ne": _compare("≠"),
     "where": _where,
     "linalg_vector_norm": _norm,
+    "norm": _norm,
+    "var": _var,
+    "std": lambda call: sympy.sqrt(_var(call)),
+    "logsumexp": _logsumexp,
     "sum": _sum,
     "mean": _mean,
     "mm": _matmul,
@@ -205,7 +349,12 @@ RULES: dict[str, Rule] = {
     "softmax": _along(fn.softmax),
     "log_softmax": _along(fn.log_softmax),
     "nll_loss_forward": _nll,
-    "mse_loss": _mse,
+    "mse_loss": _loss(lambda call, x, y: (x - y) ** 2),
+    "smooth_l1_loss": _loss(_smooth),
+    "huber_loss": _loss(_huber),
+    "binary_cross_entropy": _loss(lambda call, x, y: -(y * sympy.log(x) + (1 - y) * sympy.log(1 - x))),
+    "binary_cross_entropy_with_logits": _loss(lambda call, x, y: fn.softplus(x) - x * y),
+    "soft_margin_loss": _loss(lambda call, x, y: fn.softplus(-x * y)),
 }
 """An expression for each operation that has one, by the operation's name."""
 
@@ -214,6 +363,9 @@ def product(sheet: Sheet, left: Expr, right: Expr) -> Expr:
     """The product of two matrices, a matrix and a vector, or two vectors; numbers stand before it."""
     a, b = sheet.shape(left), sheet.shape(right)
     (number, left), (other, right) = fn.factored(left), fn.factored(right)
+    if len(a) == len(b) == 3 and a[0] == b[0] == 1:
+        flat = product(sheet, sheet.reshaped(left, a[1:]), sheet.reshaped(right, b[1:]))
+        return number * other * sheet.reshaped(flat, (1, a[1], b[2]))
     if len(a) == len(b) == 1:
         return number * other * sheet.apply(fn.dot, (), left, right)
     lead = broadcast(a[:-2], b[:-2])
@@ -222,28 +374,46 @@ def product(sheet: Sheet, left: Expr, right: Expr) -> Expr:
     return number * other * sheet.apply(fn.matmul, (*lead, *rows, *columns), left, right)
 
 
-def pull(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
+def pull(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
     """The gradients of the arguments of a function that mixes: the argument, its gradient, and the gradient's shape."""
     back = _PULLED.get(type(atom))
     return _unknown(sheet, atom, grad) if back is None else back(sheet, atom, grad)
 
 
-def _unknown(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
-    if isinstance(atom, (fn.onehot, fn.ones)):
+def _unknown(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
+    if atom in sheet.constant or isinstance(atom, (fn.onehot, fn.ones)):
         return []
-    found = []
-    known = isinstance(atom, (fn.unknown, fn.pulled))
-    name = atom.args[0] if known else sympy.Symbol(type(atom).__name__)
-    args = atom.args[2:] if isinstance(atom, fn.pulled) else atom.args[known:]
-    if isinstance(atom, fn.pulled):
-        name = sympy.Symbol(f"∂{name}")
-    for position, arg in enumerate(args):
-        shape = sheet.shape(arg)
-        found.append((arg, sheet.apply(fn.pulled, shape, name, sympy.Integer(position), arg, grad), shape))
-    return found
+    if isinstance(atom, (fn.placed, fn.pulled)):
+        return _pull_again(sheet, atom, grad)
+    written, args = atom.args[0], atom.args[1:]
+    if (back := sheet.backs.get(written.name)) is not None:
+        return back(atom, grad)
+    if isinstance(atom, fn.picked):
+        shape = sheet.shape(args[0])
+        number, body = fn.factored(grad)
+        return [(args[0], number * sheet.apply(fn.placed, shape, written, *args, body), shape)]
+    return [
+        (arg, sheet.apply(fn.pulled, shape, written, sympy.Integer(position), *args, grad), shape)
+        for position, arg in enumerate(args)
+        if (shape := sheet.shape(arg)) is not None
+    ]
 
 
-def _pull_matmul(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
+def _pull_again(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
+    """Numbers that were placed go back to where they were picked; of others the second derivative is not known."""
+    written, inner, own = atom.args[0], atom.args[-1], sheet.shapes[atom]
+    shape = sheet.shape(inner)
+    if isinstance(atom, fn.placed):
+        shape = sheet.shapes[fn.picked(written, *atom.args[1:-1])]
+    if isinstance(atom, fn.placed) and written.name.startswith(FIXED):
+        number, body = fn.factored(grad)
+        picked = sheet.apply(fn.picked, shape, written, sheet.filled(body, own), *atom.args[2:-1])
+        return [(inner, number * picked, shape)]
+    unknown = sympy.Symbol(f"∂{written.name}")
+    return [(inner, sheet.apply(fn.pulled, shape, unknown, sympy.Integer(0), inner, grad), shape)]
+
+
+def _pull_matmul(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
     left, right = atom.args
     a, b = sheet.shape(left), sheet.shape(right)
     grad = sheet.filled(grad, sheet.shapes[atom])
@@ -264,7 +434,7 @@ def _outer(sheet: Sheet, column: Expr, row: Expr) -> Expr:
     return number * other * sheet.apply(fn.outer, shape, column, row)
 
 
-def _pull_outer(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
+def _pull_outer(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
     column, row = atom.args
     grad = sheet.filled(grad, sheet.shapes[atom])
     return [
@@ -273,18 +443,18 @@ def _pull_outer(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, 
     ]
 
 
-def _pull_dot(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
+def _pull_dot(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
     left, right = atom.args
     return [(left, grad * right, sheet.shape(left)), (right, grad * left, sheet.shape(right))]
 
 
-def _pull_transpose(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
+def _pull_transpose(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
     inner = atom.args[0]
     ends = tuple(int(end) for end in atom.args[1:]) or (-2, -1)
     return [(inner, sheet.transposed(grad, *ends) if sheet.shape(grad) else grad, sheet.shape(inner))]
 
 
-def _pull_total(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
+def _pull_total(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
     inner, dims, keepdim = atom.args
     shape = sheet.shape(inner)
     if sheet.shape(grad) and not keepdim:
@@ -293,20 +463,20 @@ def _pull_total(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, 
     return [(inner, grad, shape)]
 
 
-def _pull_reshape(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
+def _pull_reshape(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
     inner = atom.args[0]
     if sheet.shape(grad):
         grad = sheet.filled(grad, sheet.shapes[atom])
     return [(inner, sheet.reshaped(grad, sheet.shape(inner)), sheet.shape(inner))]
 
 
-def _pull_softmax(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
+def _pull_softmax(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
     inner, dim = atom.args
     shape, own = sheet.shapes[atom], sheet.symbols.get(atom, atom)
     return [(inner, own * (grad - sheet.summed(own * grad, shape, (int(dim),), keepdim=True)), shape)]
 
 
-def _pull_log_softmax(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
+def _pull_log_softmax(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
     inner, dim = atom.args
     shape = sheet.shapes[atom]
     chance = sheet.apply(fn.softmax, shape, inner, dim)
@@ -316,12 +486,16 @@ def _pull_log_softmax(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, 
     return [(inner, grad - chance * sheet.summed(grad, shape, (int(dim),), keepdim=True), shape)]
 
 
-def _pull_norm(sheet: Sheet, atom: Expr, grad: Expr) -> list[tuple[Expr, Expr, Shape]]:
-    inner = atom.args[0]
-    return [(inner, grad * inner / sheet.symbols.get(atom, atom), sheet.shape(inner))]
+def _pull_norm(sheet: Sheet, atom: Expr, grad: Expr) -> list[Pulled]:
+    inner, dims, keepdim = atom.args
+    shape, own = sheet.shape(inner), sheet.symbols.get(atom, atom)
+    if sheet.shapes[atom] and not keepdim:
+        wide = tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+        grad, own = sheet.reshaped(grad, wide), sheet.reshaped(own, wide)
+    return [(inner, grad * inner / own, shape)]
 
 
-_PULLED: dict[type, Callable[[Sheet, Expr, Expr], list[tuple[Expr, Expr, Shape]]]] = {
+_PULLED: dict[type, Callable[[Sheet, Expr, Expr], list[Pulled]]] = {
     fn.matmul: _pull_matmul,
     fn.outer: _pull_outer,
     fn.dot: _pull_dot,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -12,6 +12,8 @@ import sympy
 from autograph_cli.formulas.functions import Expr, TensorFunction, factored, matmul, ones, reshape, total, transpose
 
 Shape = tuple[int, ...]
+Pulled = tuple[Expr, Expr, Shape]
+"""The gradient of an argument: the argument, its gradient, and the gradient's shape."""
 WORTH = 60
 """Operations of an expression above which SymPy is not asked to simplify it: that would take seconds."""
 
@@ -26,6 +28,12 @@ class Sheet:
         """Of symbols, and of functions that mix."""
         self.symbols: dict[Expr, Expr] = {}
         """What is known by a symbol, where it is not to be written anew."""
+        self.calls: dict[str, Callable[..., Any]] = {}
+        """What computes a call from its tensors, by how the call is written."""
+        self.backs: dict[str, Callable[[Expr, Expr], list[Pulled]]] = {}
+        """What takes a gradient back through a call, where it is known how."""
+        self.constant: set[Expr] = set()
+        """What no gradient goes through: symbols and calls."""
         self._names: set[str] = set()
 
     def define(self, name: str, shape: Shape, expr: Expr | None = None) -> Expr:
@@ -46,6 +54,11 @@ class Sheet:
         self.shapes[made] = shape
         return made
 
+    def call(self, kind: Any, written: str, shape: Shape, run: Callable[..., Any], *args: Expr) -> Expr:
+        """A call, and what computes it."""
+        self.calls[written] = run
+        return self.apply(kind, shape, sympy.Symbol(written), *args)
+
     def atoms(self, expr: Expr) -> Iterator[Expr]:
         """The symbols and mixing functions that an expression is made of, without those within the latter."""
         if expr in self.shapes:
@@ -54,6 +67,12 @@ class Sheet:
         assert not isinstance(expr, TensorFunction), expr  # else what hangs on it would be lost
         for arg in expr.args:
             yield from self.atoms(arg)
+
+    def moves(self, expr: Expr) -> bool:
+        """Whether a gradient goes through something that the expression is made of."""
+        if expr in self.constant:
+            return False
+        return expr in self.definitions or any(self.moves(arg) for arg in expr.args)
 
     def shape(self, expr: Expr) -> Shape:
         """The shape that an expression has by itself; a number that stands for a whole tensor has none."""
@@ -95,6 +114,11 @@ class Sheet:
             return expr
         ends = tuple(sorted((first % len(shape), second % len(shape))))
         factor, body = factored(expr)
+        if isinstance(body, reshape) and len(shape) == 2 and 1 in shape:
+            return self.reshaped(factor * body.args[0], (shape[1], shape[0]))
+        if isinstance(body, ones):
+            shape[first], shape[second] = shape[second], shape[first]
+            return factor * self.apply(ones, tuple(shape), tuple(shape))
         if isinstance(body, matmul) and len(shape) == 2 and all(len(self.shape(arg)) == 2 for arg in body.args):
             left, right = body.args
             swapped = self.transposed(right), self.transposed(left)
@@ -113,7 +137,22 @@ class Sheet:
         factor, body = factored(expr)
         if isinstance(body, reshape):
             return self.reshaped(factor * body.args[0], shape)
+        if body.is_Add and own == (1, *shape):
+            terms = [self.reshaped(term, shape) if self.shape(term) == own else term for term in body.args]
+            if all(len(self.shape(term)) <= len(shape) for term in terms):
+                return factor * sympy.Add(*terms)
+        if isinstance(body, matmul) and len(own) == 2 and len(shape) == 1:
+            left, right = (self._vector(arg, side) for arg, side in zip(body.args, (0, 1), strict=True))
+            if own[0] == 1 and left is not None:
+                return factor * self.apply(matmul, shape, left, body.args[1])
+            if own[1] == 1 and right is not None:
+                return factor * self.apply(matmul, shape, body.args[0], right)
         return factor * self.apply(reshape, shape, body, shape)
+
+    def _vector(self, expr: Expr, side: int) -> Expr | None:
+        """What a row or a column is made from, if it is a vector."""
+        inner = expr.args[0] if isinstance(expr, reshape) and self.shape(expr)[side] == 1 else None
+        return inner if inner is not None and len(self.shape(inner)) == 1 else None
 
     def summed(self, expr: Expr, shape: Shape, dims: Sequence[int], *, keepdim: bool) -> Expr:
         """The sum over some dimensions of a tensor of this shape, for which the expression stands."""

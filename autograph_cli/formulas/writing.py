@@ -10,8 +10,10 @@ import sympy
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.str import StrPrinter
 
-from autograph_cli.formulas.functions import Expr, dot, matmul, outer
+from autograph_cli.formulas.functions import Expr, dot, matmul, outer, pulled
 
+ROUND = 1000
+"""A fraction of this denominator or more is written as a decimal number."""
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -22,7 +24,9 @@ class _Text(StrPrinter):  # type: ignore[misc]
         number, body = expr.as_coeff_Mul()
         numerator, denominator = sympy.fraction(body)
         top, bottom = [], []
-        if abs(number) != 1:
+        if number.is_Rational and number.q >= ROUND:
+            top.append(f"{abs(float(number)):.10g}")
+        elif abs(number) != 1:
             top += [str(abs(number.p))] if abs(number.p) != 1 else []
             bottom += [str(number.q)] if number.q != 1 else []
         top += [self._factor(each) for each in sympy.Mul.make_args(numerator) if each != 1]
@@ -43,8 +47,7 @@ class _Text(StrPrinter):  # type: ignore[misc]
         return f"({written})" if expr.is_Add or " @ " in _outside(written) else written
 
     def _print_Rational(self, expr: Any) -> str:
-        value = float(expr)
-        return f"{expr.p}/{expr.q}" if expr.q < 1000 else f"{value:.6g}"
+        return f"{expr.p}/{expr.q}" if expr.q < ROUND else f"{float(expr):.10g}"
 
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:
         base, exponent = expr.base, expr.exp
@@ -53,7 +56,8 @@ class _Text(StrPrinter):  # type: ignore[misc]
         if exponent.is_negative:
             return f"1/{self._factor(1 / expr)}"
         inner = str(self._print(base))
-        if base.is_Add or base.is_Mul or base.is_Pow or " @ " in _outside(inner):
+        number = base.is_Number and not (base.is_Integer and base >= 0)
+        if number or base.is_Add or base.is_Mul or base.is_Pow or " @ " in _outside(inner):
             inner = f"({inner})"
         if exponent.is_Integer:
             return inner + str(exponent).translate(_RAISED)
@@ -65,7 +69,7 @@ class _Text(StrPrinter):  # type: ignore[misc]
 
     def _inner(self, expr: Any) -> str:
         written = self._print(expr)
-        return f"({written})" if expr.is_Add or expr.is_Mul else written
+        return f"({written})" if expr.is_Add or expr.is_Mul or isinstance(expr, pulled) else written
 
     def _print_dot(self, expr: Any) -> str:
         return self._print_matmul(expr)
@@ -74,27 +78,29 @@ class _Text(StrPrinter):  # type: ignore[misc]
         return f"outer({', '.join(map(self._print, expr.args))})"
 
     def _print_transpose(self, expr: Any) -> str:
-        if len(expr.args) > 1:
-            return f"transpose({', '.join(map(self._print, expr.args))})"
         written = self._print(expr.args[0])
-        return (
-            f"{written}ᵀ"
-            if expr.args[0].is_Symbol or (expr.args[0].is_Function and " @ " not in written)
-            else f"({written})ᵀ"
-        )
+        if len(expr.args) > 1:
+            return f"transpose({', '.join([written, *map(str, expr.args[1:])])})"
+        return f"{self._whole(expr.args[0])}ᵀ"
+
+    def _whole(self, expr: Any) -> str:
+        """An expression in brackets, unless it is a name or a call."""
+        written = str(self._print(expr))
+        alone = expr.is_Symbol or (expr.is_Function and " @ " not in _outside(written))
+        return written if alone else f"({written})"
 
     def _print_total(self, expr: Any) -> str:
-        dims = ", ".join(map(str, expr.args[1]))
-        return f"sum({self._print(expr.args[0])}{f', dim={dims}' if dims else ''})"
+        return f"sum({self._print(expr.args[0])}{_over(expr)})"
 
     def _print_norm(self, expr: Any) -> str:
-        return f"‖{self._print(expr.args[0])}‖"
+        written = self._print(expr.args[0])
+        return f"norm({written}{_over(expr)})" if expr.args[1] or "‖" in written else f"‖{written}‖"
 
     def _print_reshape(self, expr: Any) -> str:
-        return f"reshape({self._print(expr.args[0])}, {'×'.join(map(str, expr.args[1]))})"
+        return f"reshape({self._print(expr.args[0])}, {'×'.join(map(str, expr.args[1])) or '()'})"
 
     def _print_softmax(self, expr: Any) -> str:
-        return f"{type(expr).__name__}({self._print(expr.args[0])})"
+        return f"{type(expr).__name__}({self._print(expr.args[0])}, dim={expr.args[1]})"
 
     _print_log_softmax = _print_softmax
 
@@ -109,16 +115,49 @@ class _Text(StrPrinter):  # type: ignore[misc]
         return f"[{left} {sign} {right}]"
 
     def _print_absolute(self, expr: Any) -> str:
-        return f"|{self._print(expr.args[0])}|"
+        written = self._print(expr.args[0])
+        return f"abs({written})" if "|" in written else f"|{written}|"
 
-    def _print_unknown(self, expr: Any) -> str:
-        return f"{expr.args[0]}({', '.join(map(self._print, expr.args[1:]))})"
+    _print_Abs = _print_absolute
+
+    def _print_larger(self, expr: Any) -> str:
+        return f"maximum({', '.join(map(self._print, expr.args))})"
+
+    def _print_smaller(self, expr: Any) -> str:
+        return f"minimum({', '.join(map(self._print, expr.args))})"
+
+    def _print_clamp(self, expr: Any) -> str:
+        x, low, high = expr.args
+        told = [f", min={self._print(low)}"] * (low != -sympy.oo) + [f", max={self._print(high)}"] * (high != sympy.oo)
+        return f"clamp({self._print(x)}{''.join(told)})"
+
+    _print_bounded = _print_clamp
+
+    def _print_called(self, expr: Any) -> str:
+        return self._filled(expr.args[0].name, expr.args[1:])
+
+    _print_picked = _print_called
+
+    def _filled(self, written: str, args: Sequence[Any]) -> str:
+        first = self._whole if written.startswith("{0}") else self._print
+        return written.format(first(args[0]), *map(self._print, args[1:]))
+
+    def _print_placed(self, expr: Any) -> str:
+        written, *args, grad = expr.args
+        return f"at({self._filled(written.name, args)}, {self._print(grad)})"
 
     def _print_pulled(self, expr: Any) -> str:
-        name, _, arg, grad = expr.args
-        by = self._print(arg)
-        head = f"∂{name}/∂{by if arg.is_Symbol else f'({by})'}"
+        written, position, *args, grad = expr.args
+        by = self._whole(args[int(position)])
+        head = f"∂{self._filled(written.name, args)}/∂{by}"
         return head if grad == 1 else f"{head}·{self._factor(grad)}"
+
+
+def _over(expr: Any) -> str:
+    """The dimensions of a reduction, as PyTorch calls them."""
+    dims, kept = tuple(map(int, expr.args[1])), bool(expr.args[2])
+    told = f", dim={dims[0] if len(dims) == 1 else dims}" if dims else ""
+    return told + (", keepdim=True" if kept else "")
 
 
 def _outside(written: str) -> str:
@@ -171,7 +210,8 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
         return self._raised(rf"\sum{below} {self._side(expr.args[0])}", exp)
 
     def _print_norm(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(rf"\left\|{self._print(expr.args[0])}\right\|", exp)
+        below = f"_{{{', '.join(map(str, expr.args[1]))}}}" if expr.args[1] else ""
+        return self._raised(rf"\left\|{self._print(expr.args[0])}\right\|{below}", exp)
 
     def _print_reshape(self, expr: Any, exp: str | None = None) -> str:
         return self._raised(self._call("reshape", expr.args[0]), exp)
@@ -194,13 +234,40 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
     def _print_absolute(self, expr: Any, exp: str | None = None) -> str:
         return self._raised(rf"\left|{self._print(expr.args[0])}\right|", exp)
 
-    def _print_unknown(self, expr: Any, exp: str | None = None) -> str:
-        return self._raised(self._call(_escaped(expr.args[0].name), *expr.args[1:]), exp)
+    def _print_larger(self, expr: Any, exp: str | None = None) -> str:
+        return self._raised(self._call("maximum", *expr.args), exp)
+
+    def _print_smaller(self, expr: Any, exp: str | None = None) -> str:
+        return self._raised(self._call("minimum", *expr.args), exp)
+
+    def _print_clamp(self, expr: Any, exp: str | None = None) -> str:
+        return self._raised(self._call("clamp", *expr.args), exp)
+
+    _print_bounded = _print_clamp
+
+    def _print_called(self, expr: Any, exp: str | None = None) -> str:
+        return self._raised(self._filled(expr.args[0].name, expr.args[1:]), exp)
+
+    _print_picked = _print_called
+
+    def _filled(self, written: str, args: Sequence[Any]) -> str:
+        first = self._side(args[0], matmul | dot | outer) if written.startswith("{0}") else self._print(args[0])
+        name, bracket, rest = written.partition("(")
+        head = rf"\operatorname{{{_escaped(name)}}}" if bracket and name.isidentifier() else name
+        braces = re.sub(r"(?<!{)_", r"\_", bracket + rest)
+        return (head.replace("{0}", first) if head == name else head) + braces.format(
+            first, *map(self._print, args[1:])
+        )
+
+    def _print_placed(self, expr: Any, exp: str | None = None) -> str:
+        written, *args, grad = expr.args
+        inside = f"{self._filled(written.name, args)}, {self._print(grad)}"
+        return self._raised(rf"\operatorname{{at}}\left({inside}\right)", exp)
 
     def _print_pulled(self, expr: Any, exp: str | None = None) -> str:
-        name, _, arg, grad = expr.args
-        over = rf"\partial \operatorname{{{_escaped(name.name)}}}"
-        head = rf"\frac{{{over}}}{{\partial {self._print(arg)}}}"
+        written, position, *args, grad = expr.args
+        over = rf"\partial {self._filled(written.name, args)}"
+        head = rf"\frac{{{over}}}{{\partial {self._print(args[int(position)])}}}"
         return self._raised(rf"{head} {self._side(grad)}", exp)
 
     @staticmethod

@@ -148,7 +148,7 @@ def engine_name(name: str) -> str:
 
 def sentences() -> Any:
     """What the engine says of names that it lacks."""
-    from autograph_cli.torch import _missing  # the engine takes a second to import, and not every script needs it
+    from autograph_cli.torch import _missing  # the engine, which not every script needs
 
     return _missing
 

@@ -239,7 +239,7 @@ def recording(
     """
     connection = engines.connect(engine)
     if recorder is None:
-        from autograph_cli.record.recorder import Recorder  # with the engine, a second to import
+        from autograph_cli.record.recorder import Recorder  # with the engine, which --help needs not
 
         recorder = Recorder(steps=steps, script=target.label, record=record, watch=watch, engine=connection)
     traces: list[Trace] = []

@@ -16,7 +16,7 @@ def evaluate(expr: Any, values: Mapping[str, Array]) -> Array:
     """The numbers that an expression stands for, where each symbol stands for an array."""
     if expr.is_Symbol:
         return values[expr.name]
-    if expr.is_Number:
+    if expr.is_number and not expr.is_Function:
         return float(expr)
     own = _MIXING.get(type(expr).__name__)
     if own is not None:
@@ -51,13 +51,17 @@ _ELEMENTWISE = {
     "absolute": np.abs,
     "softplus": lambda x: np.log1p(np.exp(x)),
     "where": lambda chosen, x, y: np.where(chosen, x, y),
+    "larger": np.maximum,
+    "smaller": np.minimum,
+    "clamp": np.clip,
+    "bounded": np.clip,
     "erf": np.vectorize(math.erf, otypes=[float]),
 }
 
 
 def _compared(expr: Any, values: Mapping[str, Array]) -> Array:
     left, right = (evaluate(arg, values) for arg in expr.args[1:])
-    return {">": np.greater, "<": np.less, "≥": np.greater_equal, "≤": np.less_equal}[expr.args[0].name](
+    return {">": np.greater, "<": np.less, "≥": np.greater_equal, "≤": np.less_equal, "=": np.equal}[expr.args[0].name](
         left, right
     ) * 1.0
 
@@ -94,6 +98,10 @@ _MIXING = {
     "outer": lambda expr, values: np.multiply.outer(*(evaluate(arg, values) for arg in expr.args)),
     "reshape": lambda expr, values: np.reshape(evaluate(expr.args[0], values), tuple(map(int, expr.args[1]))),
     "ones": lambda expr, values: np.ones(tuple(map(int, expr.args[0]))),
-    "norm": lambda expr, values: np.sqrt(np.sum(evaluate(expr.args[0], values) ** 2)),
+    "norm": lambda expr, values: np.sqrt(
+        np.sum(
+            evaluate(expr.args[0], values) ** 2, axis=tuple(map(int, expr.args[1])) or None, keepdims=bool(expr.args[2])
+        )
+    ),
 }
 assert sympy.__version__
