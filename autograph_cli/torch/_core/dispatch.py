@@ -301,7 +301,8 @@ def put(target: Tensor, made: Tensor) -> None:
             return
         if target._ag_raw.size:
             warn(
-                f"An output with one or more elements was resized since it had shape {list(target._ag_raw.shape)}, which "
+                f"An output with one or more elements was resized since it had shape "
+                f"{list(target._ag_raw.shape)}, which "
                 f"does not match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a "
                 "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
                 "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."

@@ -490,7 +490,8 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         name = grad._ag_raw.dtype.name
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{_C_TYPES.get(name, name)}' to a tensor with grad_dtype "
-            f"'{dtypes.cpp_name(tensor._ag_raw.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the "
+            f"'{dtypes.cpp_name(tensor._ag_raw.dtype)}'. The gradient must match the tensor's grad_dtype "
+            "(defaults to the "
             "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
             "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
             "downstream systems that assume they match."
