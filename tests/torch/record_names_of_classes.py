@@ -16,6 +16,8 @@ PARTS = {
     "torch.nn": ("Module", *"*"),
     "torch.optim": ("Optimizer",),
     "torch.optim.lr_scheduler": ("LRScheduler", *"*"),
+    "torch.utils._python_dispatch": ("TorchDispatchMode",),
+    "torch.overrides": ("TorchFunctionMode",),
     "torch.utils.data": ("Dataset", "IterableDataset", "Sampler", "TensorDataset", "Subset"),
     "torch.distributions": ("Distribution", "ExponentialFamily"),
 }

@@ -29,10 +29,8 @@ cdef inline bint is_node(PyObject *o) noexcept:
 
 
 cdef inline bint is_edge(PyObject *o) noexcept:
-    """Whether this is a pair of a node and the number of an output."""
-    if type_of(o) != <PyObject *>tuple or PyTuple_GET_SIZE(<tuple>o) != 2:
-        return False
-    return is_node(PyTuple_GET_ITEM(<tuple>o, 0)) and PyLong_CheckExact(PyTuple_GET_ITEM(<tuple>o, 1))
+    """Whether this is a pair that begins with a node."""
+    return type_of(o) == <PyObject *>tuple and PyTuple_GET_SIZE(<tuple>o) == 2 and is_node(PyTuple_GET_ITEM(<tuple>o, 0))
 
 
 cdef inline bint is_counter(PyObject *o) noexcept:

@@ -81,7 +81,8 @@ cdef extern from *:
     static inline PyObject *next_of(PyObject *iterator) { return Py_TYPE(iterator)->tp_iternext(iterator); }
     #define items_of(tuple) (&PyTuple_GET_ITEM(tuple, 0))
     static inline int is_kind_of(PyObject *type, PyObject *base) {
-        return type && PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)base);
+        PyTypeObject *kind = (PyTypeObject *)type, *wanted = (PyTypeObject *)base;
+        return kind && (kind == wanted || kind->tp_base == wanted || PyType_IsSubtype(kind, wanted));
     }
     """
     Py_ssize_t slot_place(object descriptor)

@@ -297,7 +297,7 @@ class Tensor(Methods, metaclass=Named):
         if quick_detach is not None and (plain := quick_detach(self)) is not None:
             return plain
         if process_state.special and thread_state.watcher is not None:
-            found: Tensor | None = thread_state.watcher.detached(self)
+            found: Tensor | None = thread_state.watcher._ag_detached(self)
             if found is not None:
                 return found
         made = share(self, counts=True)
