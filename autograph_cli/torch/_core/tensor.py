@@ -414,15 +414,15 @@ class Wrapped(Tensor):
     __slots__ = ()
     __torch_function__: Any = disabled
 
-    _level: Any
-    _inner: Any
+    _ag_level: Any
+    _ag_inner: Any
     """The tensor of a lower level that it looks like."""
 
-    def _lower(self, change: Callable[[Tensor], Any]) -> Any:
+    def _ag_lower(self, change: Callable[[Tensor], Any]) -> Any:
         """The same wrapper over the lower tensors after `change`."""
         raise NotImplementedError
 
-    def _shared(self, counts: bool) -> Tensor:
+    def _ag_shared(self, counts: bool) -> Tensor:
         """`detach()` of it (`.data` if not `counts`)."""
         raise NotImplementedError
 
@@ -543,7 +543,7 @@ def counter(tensor: Tensor) -> list[int]:
 def share(tensor: Tensor, counts: bool) -> Tensor:
     """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
     if isinstance(tensor, Wrapped):
-        alias = tensor._shared(counts)
+        alias = tensor._ag_shared(counts)
     else:
         raw = tensor._ag_raw if tensor._ag_raw.__class__ is np.ndarray else materialize(tensor)
         alias = make(raw if raw.__class__ is not Dispatched else raw.detached(tensor))

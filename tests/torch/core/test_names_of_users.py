@@ -126,3 +126,24 @@ def test_half_made_tensors_are_errors() -> None:
     for use in (lambda: half + 1, half.detach, half.clone, half.backward, lambda: torch.cat([half, half]), half.sum):
         with pytest.raises((AttributeError, RuntimeError, TypeError)):
             use()
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        lambda f, x: torch.vmap(f)(x),
+        lambda f, x: torch.func.jvp(f, (x,), (torch.ones(2, 3),))[1],
+        lambda f, x: torch.func.grad(lambda x: f(x).sum())(x),
+        lambda f, x: torch.vmap(torch.func.grad(lambda x: f(x).sum()))(x),
+    ],
+)
+def test_an_attribute_of_a_tensor_under_a_transform_is_nothing_but_that(over: Any) -> None:
+    names = ("_level", "_value", "_bdim", "_inner", "_primal", "_tangent", "_lower", "_shared", "_viewed")
+
+    def named(x: Any) -> Any:
+        for name in names:
+            setattr(x, name, 3)
+        return x * x.exp()
+
+    x = torch.arange(6.0).reshape(2, 3)
+    assert repr(over(named, x)) == repr(over(lambda x: x * x.exp(), x))
