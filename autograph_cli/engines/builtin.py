@@ -366,7 +366,7 @@ class Builtin:
 
     def inner(self, value: Any) -> Any:
         while issubclass(type(value), Wrapped):  # `isinstance` would ask the value, by code of the script's own
-            value = value._inner
+            value = value._ag_inner
         return value
 
     def base(self, tensor: Tensor) -> Tensor | None:

@@ -16,8 +16,11 @@ cdef extern from *:
     """
     #include "structmember.h"
     static Py_ssize_t slot_of(PyObject *member) { return ((PyMemberDescrObject *)member)->d_member->offset; }
+    static inline int is_of(PyObject *o, PyObject *cls) { return PyObject_TypeCheck(o, (PyTypeObject *)cls); }
     """
     Py_ssize_t slot_of(object)
+    bint is_of(PyObject *, object) noexcept
+    bint PyTuple_CheckExact(PyObject *)
     PyObject *PyDict_GetItem(object, PyObject *)
 
 cdef Py_ssize_t EDGES = slot_of(vars(Step)["_ag_edges"]), EXTRA = slot_of(vars(Step)["_ag_extra"])
@@ -34,6 +37,22 @@ cdef inline object slot(PyObject *of, Py_ssize_t place):
     return <object>found
 
 
+cdef inline tuple edges_of(PyObject *node):
+    """The edges of a node, which Python may have changed."""
+    cdef object edges = slot(node, EDGES) if is_of(node, Step) else None
+    cdef PyObject *edge
+    cdef Py_ssize_t place
+    if type(edges) is not tuple:
+        raise TypeError("a node of the graph has no edges")
+    for place in range(PyTuple_GET_SIZE(edges)):
+        edge = PyTuple_GET_ITEM(edges, place)
+        if <object>edge is None:
+            continue
+        if not PyTuple_CheckExact(edge) or PyTuple_GET_SIZE(<object>edge) != 2 or not is_of(PyTuple_GET_ITEM(<object>edge, 0), Step):
+            raise TypeError("an edge of the graph leads to no node")
+    return <tuple>edges
+
+
 def behind(node, dict known):
     """`behind` of `builtin_living.py`."""
     cdef list met = [node]
@@ -46,8 +65,8 @@ def behind(node, dict known):
     while walked < len(met):
         there = met[walked]
         walked += 1
+        edges = edges_of(<PyObject *>there)
         number = slot(<PyObject *>there, SEQ)
-        edges = <tuple>slot(<PyObject *>there, EDGES)
         for place in range(PyTuple_GET_SIZE(edges)):
             edge = PyTuple_GET_ITEM(edges, place)
             if <object>edge is not None:
@@ -63,7 +82,7 @@ def behind(node, dict known):
 def know(list nodes, dict known, number):
     """Have these nodes known as they are; `number` makes leaves known."""
     for node in nodes:
-        if node.__class__ is AccumulateGrad:
+        if not is_of(<PyObject *>node, Step) or type(node) is AccumulateGrad:
             number(node)
         else:
             known[slot(<PyObject *>node, SEQ)] = node
@@ -91,8 +110,8 @@ def rows(living, list nodes):
 
 cdef tuple row(_Reader reader, object node):
     cdef PyObject *at = <PyObject *>node
-    cdef object cls = node.__class__
-    cdef tuple following = leads_to(reader, <tuple>slot(at, EDGES))
+    cdef object cls = type(node)
+    cdef tuple following = leads_to(reader, edges_of(at))
     cdef object items = slot(at, SAVED)
     cdef tuple kept = None
     cdef PyObject *known = PyDict_GetItem(reader.kinds, <PyObject *>cls)
@@ -141,9 +160,9 @@ cdef tuple keeps(_Reader reader, object node, tuple kind, tuple items, tuple fol
         item = items[place]
         name = labels[place]
         raw = None
-        if item.__class__ is Tensor:
+        if type(item) is Tensor:
             raw = slot(<PyObject *>item, RAW)
-        elif item.__class__ is SavedResult:
+        elif type(item) is SavedResult:
             raw = slot(<PyObject *>item, RESULT_RAW)
         if raw is not None and raw.__class__ in ARRAYS:
             dtype, shape, where, size = raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes

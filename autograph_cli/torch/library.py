@@ -81,9 +81,9 @@ class CustomOpDef:
             )
             return self._each_example(*bound.args, **bound.kwargs)
         with below(level):
-            dims = tuple(_mapped(x, lambda t: t._bdim if _is_of(level, t) else None) for x in bound.args)
-            args = [_mapped(x, lambda t: t._value if _is_of(level, t) else t) for x in bound.args]
-            kwargs = {k: _mapped(x, lambda t: t._value if _is_of(level, t) else t) for k, x in bound.kwargs.items()}
+            dims = tuple(_mapped(x, lambda t: t._ag_bdim if _is_of(level, t) else None) for x in bound.args)
+            args = [_mapped(x, lambda t: t._ag_value if _is_of(level, t) else t) for x in bound.args]
+            kwargs = {k: _mapped(x, lambda t: t._ag_value if _is_of(level, t) else t) for k, x in bound.kwargs.items()}
             found = self._vmap(VmapInfo(level.size, level.randomness), dims, *args, **kwargs)
             return wrapped_outputs(level, found)
 
@@ -162,7 +162,7 @@ class CustomOpDef:
 
 
 def _is_of(level: BatchLevel, x: Any) -> bool:
-    return isinstance(x, Batched) and x._level is level
+    return isinstance(x, Batched) and x._ag_level is level
 
 
 def _on_cpu(device_types: Any) -> bool:

@@ -38,8 +38,8 @@ def _tell(node: Node) -> None:
     _warn(
         f"Error detected in {node._ag_name()}. Traceback of forward call that caused the error:\n{''.join(lines)}"
         if lines
-        else f"Error detected in {node._ag_name()}. No forward pass information available. Enable detect anomaly during "
-        "forward pass "
+        else f"Error detected in {node._ag_name()}. No forward pass information available. Enable detect "
+        "anomaly during forward pass "
         "for more information."
     )
     parent = node.metadata.get("parent_")

@@ -141,7 +141,7 @@ def _check_followed(roots: list[Any]) -> None:
     """As in PyTorch, a vmap has no graph: what it has batched is followed by a `grad` inside of it only."""
     innermost = thread_state.levels[-1]
     for i, root in enumerate(roots):
-        if isinstance(root, Batched) and root._level is innermost:
+        if isinstance(root, Batched) and root._ag_level is innermost:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
 
 

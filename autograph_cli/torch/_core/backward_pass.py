@@ -66,7 +66,7 @@ def queue_callback(callback: Callable[[], Any]) -> None:
 def _all_by_operations() -> bool:
     """Whether all formulas call operations: under autocast these choose their dtypes, and modes see them."""
     return thread_state.autocast is not None or (
-        thread_state.watcher is not None and thread_state.watcher.sees_backward
+        thread_state.watcher is not None and thread_state.watcher._ag_sees_backward
     )
 
 

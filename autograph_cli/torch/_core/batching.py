@@ -226,7 +226,7 @@ def elementwise(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if level is None:
             return run(*args)
         if not isinstance(level, BatchLevel):
-            return lifted(*(x._inner if isinstance(x, Wrapped) and x._level is level else x for x in args))
+            return lifted(*(x._ag_inner if isinstance(x, Wrapped) and x._ag_level is level else x for x in args))
         pairs = [value_of(level, x) for x in args]
         rank = max(x._ag_raw.ndim - mark for x, mark in pairs if isinstance(x, Tensor))
         return batched(level, lifted(*(raised(x, mark, rank) if mark else x for x, mark in pairs)), 0)
@@ -267,9 +267,9 @@ def opened(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Call:
 
 def value_of(level: BatchLevel, x: Any) -> tuple[Any, bool]:
     """The value of a tensor with the batch in front, and whether it has one."""
-    if not isinstance(x, Batched) or x._level is not level:
+    if not isinstance(x, Batched) or x._ag_level is not level:
         return x, False
-    return (x._value if not x._bdim else x._value.movedim(x._bdim, 0)), True
+    return (x._ag_value if not x._ag_bdim else x._ag_value.movedim(x._ag_bdim, 0)), True
 
 
 def wrapped(level: BatchLevel, result: Any) -> Any:

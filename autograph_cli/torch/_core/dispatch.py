@@ -72,7 +72,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     edges = edges_of(op, args) if thread_state.records else ()
     begun = None if process_state.op_hook is None else timing(args)
     kinds = classes_of(op, args)
-    results = compute(op, args, kinds=kinds) if watcher is None else watcher.compute(op, args)
+    results = compute(op, args, kinds=kinds) if watcher is None else watcher._ag_compute(op, args)
     if special and thread_state.autocast is not None:
         results = autocast.lowered(op.autocast, results, args)
     took = None if begun is None else timed(*begun)
@@ -91,7 +91,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     elif observer is not None:
         observer.untracked(op.name, op, args, tuple(outputs))
     if watcher is not None:
-        watcher.made(op, args, outputs)
+        watcher._ag_made(op, args, outputs)
     return pack_outputs(op, outputs)
 
 
@@ -301,7 +301,8 @@ def put(target: Tensor, made: Tensor) -> None:
             return
         if target._ag_raw.size:
             warn(
-                f"An output with one or more elements was resized since it had shape {list(target._ag_raw.shape)}, which "
+                f"An output with one or more elements was resized since it had shape "
+                f"{list(target._ag_raw.shape)}, which "
                 f"does not match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a "
                 "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
                 "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."

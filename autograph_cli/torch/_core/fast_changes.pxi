@@ -14,7 +14,7 @@ cdef object written(Forward self, Operands *x):
     cdef tuple edges = None
     before = number = None
     args = self.arguments(x)
-    if self.inputs and (self.followed(x) or SLOT(target, EDGE) != <PyObject *>None):
+    if self.inputs and (self.followed(x) or edge_in(target) != <PyObject *>None):
         check_allowed(target, args)
         number = next_of(sequence_numbers)
         if SLOT(<PyObject *>process_state, WITHOUT_GRAD) == <PyObject *>ZERO or thread_state.grad:
@@ -79,7 +79,7 @@ cdef int date_back(Forward self, object node, PyObject *counter, PyObject *befor
             continue
         if given == before:
             items = list(<tuple>saved) if items is None else items
-            items[i] = Packed(<object>given, itself, edge_to(given, SLOT(given, EDGE)), False)
+            items[i] = Packed(<object>given, itself, edge_to(given), False)
         elif SLOT(given, COUNTER) == counter:
             extra_of(node).versions[i] -= 1
     if items is not None:
@@ -112,11 +112,11 @@ cdef bint may_change(PyObject *target):
 
 cdef int check_allowed(PyObject *target, tuple args) except -1:
     """`check_inplace`, which has nothing to say of a result and of a view of one."""
-    cdef PyObject *edge = SLOT(target, EDGE)
+    cdef PyObject *edge = edge_in(target)
     if edge == <PyObject *>None or PyTuple_CheckExact(edge):
         return 0
-    if type_of(edge) == <PyObject *>View and PyTuple_CheckExact(SLOT(edge, VIEW_EDGE)):
-        if PyTuple_CheckExact(SLOT(SLOT(edge, VIEW_BASE), EDGE)) and not <object>SLOT(edge, VIEW_CREATION):
+    if edge != <PyObject *>LEAF and PyTuple_CheckExact(SLOT(edge, VIEW_EDGE)):
+        if PyTuple_CheckExact(edge_in(SLOT(edge, VIEW_BASE))) and not <object>SLOT(edge, VIEW_CREATION):
             return 0
     check_inplace(*args)
     return 0
@@ -147,11 +147,7 @@ cdef int put(PyObject *target, object result) except -1:
     else:
         write(<object>target, result)
         return 0
-    if SLOT(target, COUNTER) == <PyObject *>None:
-        counter = [1]
-        put_slot(target, COUNTER, <PyObject *>counter)
-    else:
-        (<object>SLOT(target, COUNTER))[0] += 1
+    count_change(target)
     return 0
 
 
@@ -174,36 +170,45 @@ cdef bint is_like(object result, PyObject *raw):
 
 cdef int rebased(PyObject *target, object node, bint saves_result) except -1:
     """`rebase`, whose common cases are a tensor that is no view and one window onto an array."""
-    cdef PyObject *seen = SLOT(target, EDGE)
+    cdef PyObject *seen = edge_in(target)
     cdef PyObject *base
     cdef PyObject *raw
     cdef PyObject *position
     if type_of(seen) != <PyObject *>View:
         before, edge = <object>seen, (node, ZERO)
         put_slot(target, EDGE, <PyObject *>edge)
-        if SLOT(target, META) != <PyObject *>None:
+        if meta_in(target) != <PyObject *>None:
             move_retained(<object>target, before)
         return 0
     base, raw = SLOT(seen, VIEW_BASE), SLOT(target, RAW)
     if saves_result or type_of(raw) != ndarray or type_of(SLOT(base, RAW)) != ndarray:
         rebase(<object>target, node)
         return 0
-    before = edge_to(base, SLOT(base, EDGE))
+    before = edge_to(base)
     position = SLOT(seen, VIEW_POSITION)
-    if position == NULL or PyTuple_GET_ITEM(<tuple>position, 0) != raw or PyTuple_GET_ITEM(<tuple>position, 1) != SLOT(base, RAW):
+    if not is_position(position, raw, SLOT(base, RAW)):
         position_in(<object>seen, <object>raw, <object>SLOT(base, RAW))
         position = SLOT(seen, VIEW_POSITION)
+        if not is_position(position, raw, SLOT(base, RAW)):
+            spoiled(seen, "position")
     window = <object>PyTuple_GET_ITEM(<tuple>position, 2)
     copy = copy_slices(node, base, before, seen, window, <object>raw)
     edge = (copy, ZERO)
     put_slot(base, EDGE, <PyObject *>edge)
-    if SLOT(base, META) != <PyObject *>None:
+    if meta_in(base) != <PyObject *>None:
         move_retained(<object>base, before)
     if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
         process_state.observer.created(copy, (<object>base,), (<object>base,))
     put_slot(seen, VIEW_VERSION, <PyObject *>NEVER)
     looked_up(target, seen, window)
     return 0
+
+
+cdef inline bint is_position(PyObject *position, PyObject *raw, PyObject *base) noexcept:
+    """Whether this tells where the array of a view is in that of its base."""
+    if type_of(position) != <PyObject *>tuple or PyTuple_GET_SIZE(<tuple>position) != 3:
+        return False
+    return PyTuple_GET_ITEM(<tuple>position, 0) == raw and PyTuple_GET_ITEM(<tuple>position, 1) == base
 
 
 cdef object copy_slices(object function, PyObject *base, object before, PyObject *view, object window, object raw):
@@ -230,7 +235,7 @@ cdef object copy_slices(object function, PyObject *base, object before, PyObject
 cdef object looked_up(PyObject *tensor, PyObject *view, object window):
     """`view_edge` of a view whose memory changed, where one window onto that of its base tells where it is."""
     cdef PyObject *base = SLOT(view, VIEW_BASE)
-    base_edge = edge_to(base, SLOT(base, EDGE))
+    base_edge = edge_to(base)
     if base_edge is None or SLOT(view, VIEW_PATH) != <PyObject *>None or <object>SLOT(view, VIEW_CREATION):
         return view_edge(<object>tensor, window)
     before = <object>SLOT(view, VIEW_EDGE)
@@ -248,9 +253,9 @@ cdef object looked_up(PyObject *tensor, PyObject *view, object window):
     put_slot(<PyObject *>node, EXTRA, <PyObject *>None)
     edge = (node, ZERO)
     put_slot(view, VIEW_EDGE, <PyObject *>edge)
-    put_slot(view, VIEW_VERSION, PyList_GET_ITEM(SLOT(tensor, COUNTER), 0))
+    put_slot(view, VIEW_VERSION, version_in(tensor))
     if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
         process_state.observer.created(node, (<object>base,), (<object>tensor,))
-    if SLOT(tensor, META) != <PyObject *>None:
+    if meta_in(tensor) != <PyObject *>None:
         move_retained(<object>tensor, before if type(before) is tuple else None)
     return edge

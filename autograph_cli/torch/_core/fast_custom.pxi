@@ -3,18 +3,17 @@
 DEF GIVEN = 16  # gradients that a custom node is given at most, with itself
 
 cdef PyObject *CUSTOM = NULL  # the base of the nodes, once it is known; owned
-cdef object Function, finish, check_ctx, UNSET
+cdef object Function, finish
 cdef object FIRST = frozenset((0,))
 cdef Py_ssize_t TO_SAVE, DIRTY, CONSTANT_GIVEN, FOR_FORWARD, MATERIALIZES, IN_JVP, CONSTANT, DIFFERENTIABLE, TAKES_GRAD, NEEDS
 cdef Py_ssize_t ITEM_EDGES, ITEM_RESULTS
 
 
-def know_functions(function, node, unset, check, end):
-    """Take what belongs to custom Functions: their base and that of their nodes, what stands in the slots of a `ctx`, and
-    what looks at a `ctx` and at outputs after `forward`."""
-    global CUSTOM, Function, UNSET, check_ctx, finish, TO_SAVE, DIRTY, CONSTANT_GIVEN, FOR_FORWARD, MATERIALIZES, IN_JVP
-    global CONSTANT, DIFFERENTIABLE, TAKES_GRAD, NEEDS, ITEM_EDGES, ITEM_RESULTS
-    Function, UNSET, check_ctx, finish = function, unset, check, end
+def know_functions(function, node, end):
+    """Take what belongs to custom Functions: their base and that of their nodes, and what looks at outputs after `forward`."""
+    global CUSTOM, Function, finish, TO_SAVE, DIRTY, CONSTANT_GIVEN, FOR_FORWARD, MATERIALIZES, IN_JVP, CONSTANT
+    global DIFFERENTIABLE, TAKES_GRAD, NEEDS, ITEM_EDGES, ITEM_RESULTS
+    Function, finish = function, end
     TO_SAVE, DIRTY, CONSTANT_GIVEN = place(node, "to_save"), place(node, "dirty_tensors"), place(node, "non_differentiable")
     FOR_FORWARD, MATERIALIZES = place(node, "saved_for_forward"), place(node, "materialize_grads")
     IN_JVP, CONSTANT, DIFFERENTIABLE = place(node, "_ag_in_jvp"), place(node, "_ag_constant"), place(node, "_ag_differentiable")
@@ -24,11 +23,11 @@ def know_functions(function, node, unset, check, end):
     CUSTOM = <PyObject *>node
 
 
-cdef bint wants_grad(PyObject *x) noexcept:
-    cdef PyObject *edge = SLOT(x, EDGE)
+cdef bint wants_grad(PyObject *x) except -1:
+    cdef PyObject *edge = edge_in(x)
     if type_of(edge) != <PyObject *>View:
         return edge != <PyObject *>None
-    return SLOT(edge, VIEW_EDGE) != <PyObject *>None or wants_grad(SLOT(edge, VIEW_BASE))
+    return SLOT(edge, VIEW_EDGE) != <PyObject *>None or (<object>SLOT(edge, VIEW_BASE)).requires_grad
 
 
 cdef inline void put_truth(tuple to, Py_ssize_t i, bint truth):
@@ -49,11 +48,15 @@ cdef object context(cls, tuple args):
             return None
         put_truth(takes, i, is_tensor(x))
         put_truth(needs, i, is_tensor(x) and wants_grad(x))
-    made = object_of(<PyObject *>cls._backward_cls, EMPTY)
+    kind = cls._backward_cls
+    if not isinstance(kind, type) or not is_kind_of(<PyObject *>kind, CUSTOM):
+        return None
+    made = object_of(<PyObject *>kind, EMPTY)
     node = <PyObject *>made
-    for place_of in (EDGES, EXTRA, LIKE, SAVED, SEQ):
-        put_slot(node, place_of, <PyObject *>UNSET)
-    for place_of in (TO_SAVE, DIRTY, CONSTANT_GIVEN, FOR_FORWARD):
+    for place_of in (EDGES, LIKE, SAVED):
+        put_slot(node, place_of, <PyObject *>EMPTY)
+    put_slot(node, SEQ, <PyObject *>ZERO)
+    for place_of in (EXTRA, TO_SAVE, DIRTY, CONSTANT_GIVEN, FOR_FORWARD):
         put_slot(node, place_of, <PyObject *>None)
     put_slot(node, MATERIALIZES, <PyObject *>YES)
     put_slot(node, IN_JVP, <PyObject *>NO)
@@ -85,9 +88,11 @@ def applied(cls, tuple args):
         found = []
         for x in args:
             if is_tensor(<PyObject *>x):
-                found.append(edge_to(<PyObject *>x, SLOT(<PyObject *>x, EDGE)))
+                found.append(edge_to(<PyObject *>x))
         edges = tuple(found)
     number = next_of(sequence_numbers)
+    put_slot(<PyObject *>node, EDGES, <PyObject *>edges)
+    put_slot(<PyObject *>node, SEQ, <PyObject *>number)
     set_grad(False)
     try:
         if cls.setup_context is Function.setup_context:
@@ -97,9 +102,6 @@ def applied(cls, tuple args):
             cls.setup_context(node, args, result)
     finally:
         set_grad(mode)
-    check_ctx(node)
-    put_slot(<PyObject *>node, EDGES, <PyObject *>edges)
-    put_slot(<PyObject *>node, SEQ, <PyObject *>number)
     if record and are_plain(<PyObject *>node, args, result):
         finish_plain(node, args, result if PyTuple_CheckExact(<PyObject *>result) else (result,))
         return result
@@ -112,7 +114,7 @@ cdef bint are_plain(PyObject *node, tuple args, object result) except -1:
     cdef PyObject *saves = SLOT(node, TO_SAVE)
     if SLOT(node, DIRTY) != <PyObject *>None or SLOT(node, CONSTANT_GIVEN) != <PyObject *>None or saves == NULL:
         return False
-    if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO or <object>SLOT(<PyObject *>process_state, ANOMALY):
+    if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO or is_on(SLOT(<PyObject *>process_state, ANOMALY)):
         return False
     if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None:
         return False
@@ -145,7 +147,6 @@ cdef int finish_plain(object node, tuple args, tuple outputs) except -1:
     cdef PyObject *n = <PyObject *>node
     likes = [like_of(SLOT(<PyObject *>x, RAW), NULL) for x in outputs]
     numbers = FIRST if many == 1 else frozenset(range(many))
-    put_slot(n, EXTRA, <PyObject *>None)
     put_slot(n, LIKE, <PyObject *>likes)
     put_slot(n, DIFFERENTIABLE, <PyObject *>numbers)
     for i in range(many):
@@ -175,7 +176,7 @@ cdef int save_given(object node, tuple args, tuple outputs, tuple given) except 
     for i in range(len(items)):
         if items[i] is None:
             continue
-        counter = SLOT(<PyObject *>items[i], COUNTER if results[i] is None else SAVED_COUNTER)
+        counter = counter_in(<PyObject *>items[i]) if results[i] is None else SLOT(<PyObject *>items[i], SAVED_COUNTER)
         if changed(counter):
             expect(node, i, items[i])
     return 0
@@ -215,11 +216,11 @@ cdef object given_back(object node, tuple saved, Py_ssize_t index):
     if positions == NULL or not PyTuple_CheckExact(positions):  # a script may give any name a value
         return unpack(node, index)
     if is_tensor(item) and unchanged(node, index, SLOT(item, COUNTER)):
-        edge = SLOT(item, EDGE)
+        edge = edge_in(item)
         position = (<tuple>positions)[index]
         if position is None or edge == <PyObject *>LEAF:
             return <object>item
-        if type_of(edge) != <PyObject *>View and <object>edge == (<tuple>SLOT(<PyObject *>node, EDGES))[position]:
+        if type_of(edge) != <PyObject *>View and <object>edge == edges_in(<PyObject *>node)[position]:
             return <object>item
     return unpack(node, index)
 

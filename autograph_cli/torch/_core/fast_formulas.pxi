@@ -32,10 +32,12 @@ cdef object saved_list(object tensors):
     given = getattr(tensors, "given", None) if type(tensors) is Indices else None
     given = None if given is None else saved_list(given)
     for one in tensors:
-        counter = NULL if one is None else SLOT(<PyObject *>one, COUNTER)
+        if one is not None and not is_tensor(<PyObject *>one):
+            return SavedList(tensors)
+        counter = <PyObject *>None if one is None else counter_in(<PyObject *>one)
         if counter == <PyObject *>INFERENCE:
             return SavedList(tensors)
-        versions.append(ZERO if counter == NULL or counter == <PyObject *>None else <object>PyList_GET_ITEM(counter, 0))
+        versions.append(ZERO if counter == <PyObject *>None else <object>PyList_GET_ITEM(counter, 0))
     made, held = new_of(<PyObject *>SavedList), list(tensors)
     put_slot(<PyObject *>made, LIST_GIVEN, <PyObject *>given)
     put_slot(<PyObject *>made, LIST_ITEMS, <PyObject *>held)
@@ -110,7 +112,7 @@ cdef class Formula:
             elif self.kinds[i] == ONLY_GRAD:
                 item = grad[0]
             elif self.kinds[i] == TOTAL:
-                item = None if sums is None else sums.of(<object>PyTuple_GET_ITEM(edges, self.targets[0]))
+                item = None if sums is None else sums.of(edges[self.targets[0]])
             else:
                 item = tuple([edges[j] is not None for j in self.targets])
             held.append(item)
@@ -143,6 +145,8 @@ cdef bint unchanged(object node, Py_ssize_t index, PyObject *counter) except -1:
     cdef PyObject *extra
     if counter == <PyObject *>None:
         return True
+    if not is_counter(counter):
+        spoiled(<PyObject *>node, "_ag_saved")
     extra = SLOT(<PyObject *>node, EXTRA)
     if extra == <PyObject *>None:
         return PyList_GET_ITEM(counter, 0) == <PyObject *>ZERO
@@ -164,6 +168,8 @@ cdef object opened(object node, object saved, Py_ssize_t index):
         raw, counter = SLOT(item, RAW), SLOT(item, COUNTER)
     else:
         return (<object>item)._ag_raw if (<object>item)._ag_counter is None else opened_raw(node, index)
+    if raw == NULL:
+        spoiled(item, "_ag_raw")
     if counter == <PyObject *>None or dtype_of(raw) != NULL and unchanged(node, index, counter):
         return <object>raw
     return opened_raw(node, index)
@@ -173,23 +179,35 @@ cdef bint as_saved(object kept) except -1:
     """Whether a list holds tensors of arrays, at the versions that they were saved at, and None."""
     cdef Py_ssize_t i
     cdef PyObject *counter
-    cdef list items = <list>SLOT(<PyObject *>kept, LIST_ITEMS), versions = <list>SLOT(<PyObject *>kept, LIST_VERSIONS)
-    for i in range(len(items)):
+    cdef list items, versions
+    if type_of(<PyObject *>kept) != <PyObject *>SavedList:
+        return False
+    if type_of(SLOT(<PyObject *>kept, LIST_ITEMS)) != <PyObject *>list:
+        spoiled(<PyObject *>kept, "_items")
+    items = <list>SLOT(<PyObject *>kept, LIST_ITEMS)
+    if type_of(SLOT(<PyObject *>kept, LIST_VERSIONS)) != <PyObject *>list:
+        spoiled(<PyObject *>kept, "_versions")
+    versions = <list>SLOT(<PyObject *>kept, LIST_VERSIONS)
+    for i in range(min(len(items), len(versions))):
         one = items[i]
         if one is None:
             continue
         if not is_tensor(<PyObject *>one) or dtype_of(SLOT(<PyObject *>one, RAW)) == NULL:
             return False
-        counter = SLOT(<PyObject *>one, COUNTER)
+        counter = counter_in(<PyObject *>one)
         if counter != <PyObject *>None and <object>PyList_GET_ITEM(counter, 0) != versions[i]:
             return False
-    return True
+    return len(items) == len(versions)
+
+
+cdef bint is_given(PyObject *given) except -1:
+    """Whether what nodes show in place of a list is as it was, where there is something."""
+    return given == <PyObject *>None or given != NULL and as_saved(<object>given)
 
 
 cdef list opened_list(object kept):
     """`SavedList.raws`, whose common case is tensors that are as they were."""
-    given = <object>SLOT(<PyObject *>kept, LIST_GIVEN)
-    if not as_saved(kept) or given is not None and not as_saved(given):
+    if not as_saved(kept) or not is_given(SLOT(<PyObject *>kept, LIST_GIVEN)):
         return kept.raws()
     return [
         None if one is None else <object>SLOT(<PyObject *>one, RAW) for one in <list>SLOT(<PyObject *>kept, LIST_ITEMS)
@@ -202,7 +220,7 @@ cdef object unpacked(Facts facts, object node, object saved, Py_ssize_t index):
     cdef PyObject *edge
     cdef PyObject *then
     if type_of(item) == <PyObject *>SavedResult:
-        if unchanged(node, index, SLOT(item, SAVED_COUNTER)):
+        if unchanged(node, index, SLOT(item, SAVED_COUNTER)) and SLOT(item, SAVED_RAW) != NULL:
             made = tensor_of(<object>SLOT(item, SAVED_RAW))
             put_slot(<PyObject *>made, COUNTER, SLOT(item, SAVED_COUNTER))
             number = facts.results[index]
@@ -211,10 +229,13 @@ cdef object unpacked(Facts facts, object node, object saved, Py_ssize_t index):
                 put_slot(<PyObject *>made, EDGE, <PyObject *>own)
             return made
     elif is_tensor(item) and unchanged(node, index, SLOT(item, COUNTER)):
-        edge = SLOT(item, EDGE)
+        edge = edge_in(item)
         if facts.edges[index] is None or edge == <PyObject *>LEAF:
             return <object>item
-        then = <PyObject *>PyTuple_GET_ITEM(<tuple>SLOT(<PyObject *>node, EDGES), facts.edges[index])
+        edges = edges_in(<PyObject *>node)
+        if PyTuple_GET_SIZE(edges) < facts.inputs and not facts.flattens:
+            spoiled(<PyObject *>node, "_ag_edges")
+        then = <PyObject *>edges[facts.edges[index]]
         if edge == then or PyTuple_CheckExact(edge) and PyTuple_CheckExact(then) and <object>edge == <object>then:
             return <object>item
     return unpack(node, index)
@@ -246,13 +267,20 @@ cdef class Facts:
         cdef Formula formula
         cdef Py_ssize_t i
         cdef bint wanted
-        cdef object saved = <object>SLOT(<PyObject *>node, SAVED)
+        cdef object saved
+        if SLOT(<PyObject *>node, SAVED) == NULL:
+            spoiled(<PyObject *>node, "_ag_saved")
+        saved = <object>SLOT(<PyObject *>node, SAVED)
         if not self.formulas or (saved is not None and type(saved) is not tuple):
             compute = node._ag_run_recorded if recorded else node._ag_run_raw
             own = <PyObject *>edges == SLOT(<PyObject *>node, EDGES)
             return compute(f, grad) if own else compute(f, grad, edges)
         if self.saves and saved is None:
             raise freed()
+        if self.saves and PyTuple_GET_SIZE(<tuple>saved) != PyTuple_GET_SIZE(self.edges):
+            spoiled(<PyObject *>node, "_ag_saved")
+        if not self.flattens and PyTuple_GET_SIZE(edges) < self.inputs:
+            spoiled(<PyObject *>node, "_ag_edges")
         if self.flattens:
             formula = self.formulas[0]
             return formula.run(self, node, f, grad, saved, edges, recorded, sums)

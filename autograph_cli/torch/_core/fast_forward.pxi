@@ -218,7 +218,8 @@ cdef class Forward:
             outputs = (tensor_of(found),)
         if SLOT(<PyObject *>process_state, SPECIAL) != <PyObject *>ZERO and thread_state.levels:
             for made in outputs:
-                put_slot(<PyObject *>made, BORN, <PyObject *>(<tuple>thread_state.levels)[-1])
+                level = thread_state.levels[-1]
+                put_slot(<PyObject *>made, BORN, <PyObject *>level)
         if self.followed(x) and (SLOT(<PyObject *>process_state, WITHOUT_GRAD) == <PyObject *>ZERO or thread_state.grad):
             node = self.record(outputs, x)
         if self.view:
@@ -260,9 +261,9 @@ cdef class Forward:
             given = x.given[self.edge_at[i]]
             if self.flattens and not is_tensor(given):
                 for one in <object>given:
-                    if one is not None and SLOT(<PyObject *>one, EDGE) != <PyObject *>None:
+                    if one is not None and has_edge(<PyObject *>one):
                         return True
-            elif given != <PyObject *>None and SLOT(given, EDGE) != <PyObject *>None:
+            elif given != <PyObject *>None and has_edge(given):
                 return True
         return False
 
@@ -281,7 +282,7 @@ cdef class Forward:
         edges = PyTuple_New(count)
         for i in range(count):
             tensor = x.given[self.edge_at[i]] if inputs is None else PyList_GET_ITEM(<PyObject *>inputs, i)
-            edge = None if tensor == <PyObject *>None else edge_to(tensor, SLOT(tensor, EDGE))
+            edge = None if tensor == <PyObject *>None else edge_to(tensor)
             any_edge = any_edge or edge is not None
             Py_INCREF(edge)
             PyTuple_SET_ITEM(edges, i, edge)
@@ -378,12 +379,19 @@ cdef class Forward:
         for i in range(self.saved):
             given = <PyObject *>PyTuple_GET_ITEM(saved, i)
             if self.kinds[i] == OF_TENSOR:
-                if given != <PyObject *>None and changed(SLOT(given, COUNTER)):
+                if given != <PyObject *>None and changed(counter_in(given)):
                     expect(node, i, <object>given)
             elif self.kinds[i] == OF_RESULT:
                 if changed(SLOT(given, SAVED_COUNTER)):
                     expect(node, i, <object>given)
         return 0
+
+
+cdef inline bint has_edge(PyObject *x) except -1:
+    """Whether something stands in the place of the edge of what was a tensor."""
+    if not is_tensor(x):
+        raise TypeError(f"expected a Tensor, got '{type(<object>x).__name__}'")
+    return SLOT(x, EDGE) != <PyObject *>None
 
 
 cdef list raws_of(object tensors, bint optional):
@@ -406,7 +414,7 @@ cdef list raws_of(object tensors, bint optional):
 cdef int hang(object made, PyObject *source, bint multiple) except -1:
     """`make_view`, whose common case is a view of what is no view or one of the memory as it is, with grad mode on."""
     edge = <object>SLOT(<PyObject *>made, EDGE)
-    cdef PyObject *seen = SLOT(source, EDGE)
+    cdef PyObject *seen = edge_in(source)
     cdef PyObject *base = source
     cdef PyObject *versions
     cdef PyObject *creation = <PyObject *>NO_REASON
@@ -417,7 +425,7 @@ cdef int hang(object made, PyObject *source, bint multiple) except -1:
             return 0
     if multiple:
         creation = <PyObject *>(NO_GRAD if edge is None else MULTIPLE)
-    versions = SLOT(base, COUNTER)
+    versions = counter_in(base)
     if versions == <PyObject *>INFERENCE or SLOT(<PyObject *>process_state, WITHOUT_GRAD) != <PyObject *>ZERO:
         make_view(made, <object>source, edge, multiple)
         return 0

@@ -76,11 +76,13 @@ cdef extern from *:
     static inline PyObject *object_of(PyObject *type, PyObject *nothing) {
         return PyBaseObject_Type.tp_new((PyTypeObject *)type, nothing, NULL);
     }
-    static inline PyObject *type_of(PyObject *o) { return (PyObject *)Py_TYPE(o); }
+    /* NULL for what is not there. */
+    static inline PyObject *type_of(PyObject *o) { return o ? (PyObject *)Py_TYPE(o) : NULL; }
     static inline PyObject *next_of(PyObject *iterator) { return Py_TYPE(iterator)->tp_iternext(iterator); }
     #define items_of(tuple) (&PyTuple_GET_ITEM(tuple, 0))
     static inline int is_kind_of(PyObject *type, PyObject *base) {
-        return PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)base);
+        PyTypeObject *kind = (PyTypeObject *)type, *wanted = (PyTypeObject *)base;
+        return kind && (kind == wanted || kind->tp_base == wanted || PyType_IsSubtype(kind, wanted));
     }
     """
     Py_ssize_t slot_place(object descriptor)
@@ -88,7 +90,7 @@ cdef extern from *:
     void put_slot(PyObject *o, Py_ssize_t place, PyObject *value)
     object new_of(PyObject *type)
     object object_of(PyObject *type, object nothing)
-    PyObject *type_of(PyObject *o)
+    PyObject *type_of(PyObject *o) noexcept
     object next_of(object iterator)
     PyObject **items_of(object tuple)
     ctypedef object (*PyCFunction)(object, object)
@@ -99,24 +101,22 @@ cdef extern from *:
         const char *ml_doc
     int METH_FASTCALL
     object PyCFunction_New(PyMethodDef *definition, object self)
-    bint is_kind_of(PyObject *type, PyObject *base)
+    bint is_kind_of(PyObject *type, PyObject *base) noexcept
     Py_ssize_t Py_REFCNT(PyObject *o)
     bint PyTuple_CheckExact(PyObject *o)
+    bint PyWeakref_Check(PyObject *o)
     PyObject *PyWeakref_GetObject(PyObject *reference)
     object PyWeakref_NewRef(object o, PyObject *callback)
     object PyObject_Vectorcall(PyObject *callable, PyObject **args, size_t count, PyObject *names)
     PyObject *PyList_GET_ITEM(PyObject *o, Py_ssize_t i)
+    Py_ssize_t PyList_GET_SIZE(PyObject *o)
     bint PyList_CheckExact(PyObject *o)
     long PyLong_AsLong(PyObject *o) except? -1
     bint PyLong_CheckExact(PyObject *o)
     bint PyFloat_CheckExact(PyObject *o)
 
 
-cdef Py_ssize_t place(object cls, str name) except -1:
-    cdef Py_ssize_t found = slot_place(vars(cls)[name])
-    if found < 0:
-        raise ImportError(f"{cls.__name__}.{name} is no slot")
-    return found
+include "fast_slots.pxi"
 
 
 cdef Py_ssize_t RAW = place(Tensor, "_ag_raw"), EDGE = place(Tensor, "_ag_edge")
@@ -160,9 +160,9 @@ cdef bint is_tensor(PyObject *x):
     """Whether the class of `x` has the slots of a tensor, as `Tensor` and `Parameter`, and not something in their place."""
     if type_of(x) == <PyObject *>Tensor:
         return True
-    cdef object cls = <object>type_of(x)
-    if not is_kind_of(<PyObject *>cls, <PyObject *>Tensor):
+    if not is_kind_of(type_of(x), <PyObject *>Tensor):
         return False
+    cdef object cls = <object>type_of(x)
     found = seen_classes.get(cls)
     if found is None:
         slots = [inspect.getattr_static(cls, name) is vars(Tensor)[name] for name in ("_ag_raw", "_ag_edge", "_ag_counter", "_ag_meta")]
@@ -180,6 +180,13 @@ cdef inline PyObject *dtype_of(PyObject *raw):
     return <PyObject *>DTYPE64 if kind == <PyObject *>FLOAT64 else NULL
 
 
+cdef inline bint is_shape_and_dtype(PyObject *like) noexcept:
+    """Whether this is `output_meta` of an array of the CPU."""
+    if type_of(like) != <PyObject *>tuple or PyTuple_GET_SIZE(<tuple>like) != 2:
+        return False
+    return PyTuple_CheckExact(PyTuple_GET_ITEM(<tuple>like, 0))
+
+
 cdef inline bint fits(PyObject *g, PyObject *like):
     """Whether a raw gradient has the shape and dtype of `like` (see `output_meta`)."""
     cdef PyObject *kind = type_of(g)
@@ -188,11 +195,11 @@ cdef inline bint fits(PyObject *g, PyObject *like):
     cdef cnp.npy_intp *dims
     if kind == like:
         return True
-    if kind != ndarray or not PyTuple_CheckExact(like):
+    if kind != ndarray or not is_shape_and_dtype(like):
         return False
     if <PyObject *>cnp.PyArray_DESCR(<cnp.ndarray>g) != PyTuple_GET_ITEM(<tuple>like, 1):
         return False
-    shape = <PyObject *>PyTuple_GET_ITEM(<tuple>like, 0)
+    shape = PyTuple_GET_ITEM(<tuple>like, 0)
     if PyTuple_GET_SIZE(<tuple>shape) != cnp.PyArray_NDIM(<cnp.ndarray>g):
         return False
     dims = cnp.PyArray_DIMS(<cnp.ndarray>g)
@@ -204,29 +211,39 @@ cdef inline bint fits(PyObject *g, PyObject *like):
 # ---------------------------------------------------------------- edges
 
 
-cdef object edge_to(PyObject *tensor, PyObject *edge):
+cdef object edge_to(PyObject *tensor):
     """`edge_of`, whose common cases are a tuple, a leaf and a view as it was made."""
+    cdef PyObject *edge = edge_in(tensor)
     cdef PyObject *meta
-    cdef PyObject *node
+    cdef PyObject *node = NULL
     if edge == <PyObject *>None or PyTuple_CheckExact(edge):
         return <object>edge
     if edge == <PyObject *>LEAF:
-        meta = SLOT(tensor, META)
+        meta = meta_in(tensor)
         if meta != <PyObject *>None:
             if SLOT(meta, ACCUMULATOR) != <PyObject *>None:
-                node = PyWeakref_GetObject(SLOT(meta, ACCUMULATOR))
+                if SLOT(meta, ACCUMULATOR) != NULL and PyWeakref_Check(SLOT(meta, ACCUMULATOR)):
+                    node = PyWeakref_GetObject(SLOT(meta, ACCUMULATOR))
+                if node != <PyObject *>None and type_of(node) != <PyObject *>AccumulateGrad:
+                    spoiled(meta, "accumulator")
                 if node != <PyObject *>None:
                     return (<object>node, ZERO)
-            if not <object>SLOT(<PyObject *>process_state, ANOMALY):
+            if not is_on(SLOT(<PyObject *>process_state, ANOMALY)):
                 return (accumulator(tensor, meta), ZERO)
-    elif type_of(edge) == <PyObject *>View and PyTuple_CheckExact(SLOT(edge, VIEW_EDGE)):
-        if SLOT(edge, VIEW_VERSION) == PyList_GET_ITEM(SLOT(tensor, COUNTER), 0):
-            return <object>SLOT(edge, VIEW_EDGE)
+    elif PyTuple_CheckExact(SLOT(edge, VIEW_EDGE)) and SLOT(edge, VIEW_VERSION) == version_in(tensor):
+        return <object>SLOT(edge, VIEW_EDGE)
     return edge_of(<object>tensor)
+
+
+cdef inline bint is_on(PyObject *setting) except -1:
+    return setting != NULL and <bint><object>setting
 
 
 cdef object accumulator(PyObject *leaf, PyObject *meta):
     """A new AccumulateGrad of a leaf that has none."""
+    cdef PyObject *extra
+    if SLOT(leaf, RAW) == NULL:
+        spoiled(leaf, "_ag_raw")
     node = new_of(<PyObject *>AccumulateGrad)
     like = like_of(SLOT(leaf, RAW), NULL) if dtype_of(SLOT(leaf, RAW)) != NULL else output_meta(<object>SLOT(leaf, RAW))
     number = next_of(sequence_numbers)
@@ -236,7 +253,8 @@ cdef object accumulator(PyObject *leaf, PyObject *meta):
     put_slot(<PyObject *>node, SAVED, <PyObject *>EMPTY)
     put_slot(<PyObject *>node, LIKE, <PyObject *>like)
     put_slot(<PyObject *>node, SEQ, <PyObject *>number)
-    put_slot(<PyObject *>node, EXTRA, SLOT(meta, ACCUMULATOR_EXTRA))
+    extra = SLOT(meta, ACCUMULATOR_EXTRA)
+    put_slot(<PyObject *>node, EXTRA, <PyObject *>None if extra == NULL else extra)
     put_slot(meta, ACCUMULATOR, <PyObject *>reference)
     return node
 
@@ -258,7 +276,7 @@ def detached(x):
         return None
     if not is_tensor(tensor) or type_of(SLOT(tensor, RAW)) != ndarray:
         return None
-    if SLOT(tensor, COUNTER) == <PyObject *>None:
+    if counter_in(tensor) == <PyObject *>None:
         counter = [0]
         put_slot(tensor, COUNTER, <PyObject *>counter)
     made = tensor_of(<object>SLOT(tensor, RAW))
@@ -272,8 +290,8 @@ cdef object like_of(PyObject *raw, PyObject *edge):
     if type_of(raw) != ndarray:
         return <object>type_of(raw)
     if edge != NULL and edge != <PyObject *>None:
-        like = SLOT(<PyObject *>PyTuple_GET_ITEM(<tuple>edge, 0), LIKE)
-        if like != NULL and fits(raw, like):
+        like = SLOT(PyTuple_GET_ITEM(<tuple>edge, 0), LIKE)
+        if fits(raw, like):
             return <object>like
     return ((<object>raw).shape, (<object>raw).dtype)
 

@@ -9,7 +9,7 @@ def collect(list stack, dict pending, dict leaves):
     while stack:
         node = stack.pop()
         order.append(node)
-        edges = <tuple>SLOT(<PyObject *>node, EDGES)
+        edges = edges_in(<PyObject *>node)
         for i in range(PyTuple_GET_SIZE(edges)):
             edge = <PyObject *>PyTuple_GET_ITEM(edges, i)
             if edge == <PyObject *>None:
@@ -33,7 +33,7 @@ def leaves_behind(node):
     for node in reached:  # which grows
         if type_of(<PyObject *>node) == <PyObject *>AccumulateGrad:
             leaves.append(node)
-        edges = <tuple>SLOT(<PyObject *>node, EDGES)
+        edges = edges_in(<PyObject *>node)
         for i in range(PyTuple_GET_SIZE(edges)):
             edge = <PyObject *>PyTuple_GET_ITEM(edges, i)
             if edge == <PyObject *>None:
@@ -55,7 +55,7 @@ def leading(list order, captures):
         if node in captures:
             found.add(node)
             continue
-        edges = <tuple>SLOT(<PyObject *>node, EDGES)
+        edges = edges_in(<PyObject *>node)
         for i in range(PyTuple_GET_SIZE(edges)):
             edge = <PyObject *>PyTuple_GET_ITEM(edges, i)
             if edge == <PyObject *>None:
@@ -91,7 +91,7 @@ cdef bint all_unchanged(object node) except -1:
     cdef Py_ssize_t i
     cdef PyObject *item
     cdef PyObject *saved = SLOT(<PyObject *>node, SAVED)
-    if not PyTuple_CheckExact(saved):
+    if type_of(saved) != <PyObject *>tuple:
         return False
     for i in range(PyTuple_GET_SIZE(<tuple>saved)):
         item = <PyObject *>PyTuple_GET_ITEM(<tuple>saved, i)
@@ -119,9 +119,10 @@ cdef bint misfits(tuple edges, object grads) except -1:
     return False
 
 
-cdef object gradients(run, object node, Facts facts, object f, object g, tuple edges, bint recorded, Sums sums):
-    """What a node without hooks gives; `facts` are those of an operation."""
-    targets = <tuple>SLOT(<PyObject *>node, EDGES)
+cdef object gradients(
+    run, object node, Facts facts, object f, object g, tuple targets, tuple edges, bint recorded, Sums sums
+):
+    """What a node without hooks gives along those of its `targets` that are `edges`; `facts` are those of an operation."""
     if facts is not None:
         grads = facts.gradients(node, f, g, edges, recorded, sums)
     elif CUSTOM != NULL and is_kind_of(type_of(<PyObject *>node), CUSTOM):
@@ -147,10 +148,10 @@ cdef object summed(object g, PyObject *like):
     cdef cnp.ndarray array, made
     cdef cnp.npy_intp rows, columns
     cdef PyObject *shape
-    if type_of(<PyObject *>g) != ndarray or not PyTuple_CheckExact(like):
+    if type_of(<PyObject *>g) != ndarray or not is_shape_and_dtype(like):
         return None
     array = <cnp.ndarray>g
-    shape = <PyObject *>PyTuple_GET_ITEM(<tuple>like, 0)
+    shape = PyTuple_GET_ITEM(<tuple>like, 0)
     if cnp.PyArray_NDIM(array) < 2 or PyTuple_GET_SIZE(<tuple>shape) != 1 or not cnp.PyArray_IS_C_CONTIGUOUS(array):
         return None
     columns = PyLong_AsLong(<PyObject *>PyTuple_GET_ITEM(<tuple>shape, 0))
@@ -190,14 +191,17 @@ cdef void add_rows(real *table, real *total, cnp.npy_intp rows, cnp.npy_intp col
 cdef bint accumulated(run, PyObject *leaf, object g, bint shared, bint own) except -1:
     """Whether a gradient could be given to a leaf at once: no hooks, an array laid out as the leaf is."""
     cdef PyObject *variable = SLOT(leaf, VARIABLE)
-    cdef PyObject *meta = SLOT(variable, META)
+    cdef PyObject *meta
     cdef PyObject *raw
     cdef PyObject *have
+    if not is_tensor(variable):
+        return False
+    meta = meta_in(variable)
     if meta == <PyObject *>None or SLOT(variable, EDGE) != <PyObject *>LEAF or SLOT(leaf, EXTRA) != <PyObject *>None:
         return False
     if SLOT(meta, HOOKS) != <PyObject *>None or SLOT(meta, POST_HOOKS) != <PyObject *>None or shared:
         return False
-    if not is_tensor(variable) or not fits(<PyObject *>g, SLOT(leaf, LIKE)) or id(g) in run.given_ids or adding.locked():
+    if not fits(<PyObject *>g, SLOT(leaf, LIKE)) or id(g) in run.given_ids or adding.locked():
         return False
     raw, have = SLOT(variable, RAW), SLOT(meta, GRADIENT)
     if type_of(<PyObject *>g) == ndarray:
@@ -225,11 +229,7 @@ cdef bint added(PyObject *have, object g) except -1:
     else:
         held = held + g
         put_slot(have, RAW, <PyObject *>held)
-    if SLOT(have, COUNTER) == <PyObject *>None:
-        counter = [1]
-        put_slot(have, COUNTER, <PyObject *>counter)
-    else:
-        (<object>SLOT(have, COUNTER))[0] += 1
+    count_change(have)
     return True
 
 
@@ -282,12 +282,12 @@ def walk(run, list order, f, bint plain, bint quick):
             if watch is not None:
                 watch(node, g)
         extra = SLOT(<PyObject *>node, EXTRA)
-        targets = <tuple>SLOT(<PyObject *>node, EDGES)
+        targets = edges_in(<PyObject *>node)
         if quick and (extra == <PyObject *>None or type_of(extra) == <PyObject *>Versions):
             edges = targets
             if only is not None:
                 edges = wanted_edges(run, node, facts, targets, only, captures)
-            grads = gradients(run, node, facts, f, g, edges, recorded, sums if plain else None)
+            grads = gradients(run, node, facts, f, g, targets, edges, recorded, sums if plain else None)
         else:
             grads = run.run_node(node, g)
         if not keep:
@@ -305,6 +305,7 @@ def walk(run, list order, f, bint plain, bint quick):
                     run.deliver(target, 0, None)
                 continue
             like = SLOT(<PyObject *>target, LIKE)
+            held = None if like == NULL else <object>like
             if type_of(like) == <PyObject *>list:
                 if plain and not fits(<PyObject *>g, <PyObject *>(<list>like)[edge[1]]):
                     g = run.fitting(node, grads, edge, g)

@@ -67,10 +67,10 @@ def split(level: DualLevel, x: Any) -> tuple[Any, Any]:
     """An argument's primal and its tangent (None if it has none); lists element by element."""
     if isinstance(x, Dual):
         return (
-            (x._primal, x._tangent)
-            if x._level is level
-            else (split(level, x._primal)[0], None)
-            if not x._level.alive
+            (x._ag_primal, x._ag_tangent)
+            if x._ag_level is level
+            else (split(level, x._ag_primal)[0], None)
+            if not x._ag_level.alive
             else (x, None)
         )
     if isinstance(x, (tuple, list)) and any(isinstance(t, Dual) for t in x):
@@ -154,7 +154,7 @@ def fit(t: Tensor, like: Tensor) -> Tensor:
 def laid_out(t: Tensor, like: Tensor) -> Tensor:
     """A tangent with the strides of its primal."""
     if isinstance(t, Wrapped):
-        return t if isinstance(t, Batched) else t._lower(lambda lower: laid_out(lower, like))
+        return t if isinstance(t, Batched) else t._ag_lower(lambda lower: laid_out(lower, like))
     wanted = core(like)._ag_raw
     strides = strides_of(wanted)
     if t._ag_raw.shape != wanted.shape or not t._ag_raw.shape or strides_of(t._ag_raw) == strides:
@@ -170,7 +170,7 @@ def ordinary(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return type(x)(map(ordinary, x))
     if isinstance(x, Wrapped):
-        return x._lower(ordinary)
+        return x._ag_lower(ordinary)
     return make(x._ag_raw) if isinstance(x, Tensor) and x.is_inference() else x
 
 
@@ -426,15 +426,15 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
         promote(level, edge.base, like)
         base: Any = edge.base
         path = edge.path or (views.geometry(materialize(x), base._ag_raw),)
-        tangent = views.along(path, base._tangent)
-        made._viewed = base
-        edge.base = base._primal
+        tangent = views.along(path, base._ag_tangent)
+        made._ag_viewed = base
+        edge.base = base._ag_primal
     else:
         tangent = beside(like, lambda _, size: make_zeros(x, size), x._ag_raw.shape)
     primal = make(x._ag_raw, edge)
     primal._ag_counter, primal._ag_meta = x._ag_counter, x._ag_meta
     made.__class__ = Dual
-    made._level, made._primal, made._tangent = level, primal, tangent
+    made._ag_level, made._ag_primal, made._ag_tangent = level, primal, tangent
     level.promoted.append(made)
 
 
@@ -470,8 +470,8 @@ def run_inplace(level: DualLevel, op: Operation, args: tuple[Any, ...]) -> Tenso
     followed: Any = target
     promote(level, target, target if tangent is None else tangent)
     tangent = zeros_like(target) if tangent is None else tangent
-    run_inplace_(op, (followed._primal, *primals[1:]))
-    followed._tangent.copy_(tangent)
+    run_inplace_(op, (followed._ag_primal, *primals[1:]))
+    followed._ag_tangent.copy_(tangent)
     return target
 
 
@@ -506,8 +506,8 @@ def with_tangent(level: DualLevel, node: Any, i: int, args: tuple[Any, ...], out
             f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
             "differentiable Tensor.You should return None at that position instead."
         )
-    changed = next((x for x in args if isinstance(x, Dual) and x._primal is output), None)
-    if changed is not None and t is not changed._tangent:
+    changed = next((x for x in args if isinstance(x, Dual) and x._ag_primal is output), None)
+    if changed is not None and t is not changed._ag_tangent:
         raise RuntimeError(
             "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
             "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."

@@ -105,8 +105,8 @@ def invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
         if e is not None and shape == got and not _broadcasts(shape_dtype(output_meta_at(e))[0], got)
     )
     return RuntimeError(
-        f"Function {node._ag_name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
-        f"compatible with {list(wanted)}"
+        f"Function {node._ag_name()} returned an invalid gradient at index {index} - got {list(got)} but "
+        f"expected shape compatible with {list(wanted)}"
     )
 
 

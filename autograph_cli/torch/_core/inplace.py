@@ -151,7 +151,7 @@ def _run_in_full(op: Operation, args: tuple[Any, ...]) -> Tensor:
     results = (
         dispatch.compute(op, args, True, kinds)
         if thread_state.watcher is None
-        else thread_state.watcher.changed(op, args)
+        else thread_state.watcher._ag_changed(op, args)
     )
     done = Dispatched in kinds
     result = target._ag_raw if done else result_for(target, results[0])

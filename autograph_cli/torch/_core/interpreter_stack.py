@@ -223,9 +223,9 @@ def refuse_captured(tensor: Tensor, name: str) -> None:
     level = next((level for level in reversed(thread_state.levels) if level.follows_all), None)
     if level is None:
         return
-    while isinstance(tensor, Wrapped) and tensor._level.depth > level.depth:
-        tensor = tensor._inner
-    if not level.made(tensor) and not (isinstance(tensor, Wrapped) and tensor._level is level):
+    while isinstance(tensor, Wrapped) and tensor._ag_level.depth > level.depth:
+        tensor = tensor._ag_inner
+    if not level.made(tensor) and not (isinstance(tensor, Wrapped) and tensor._ag_level is level):
         raise RuntimeError(
             "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
             f"(aten::{name}) that would mutate a captured Tensor. This is not supported; please rewrite the function "

@@ -110,7 +110,7 @@ class NodeType(type):
 class Node(metaclass=NodeType):
     """One step of the graph: `_ag_edges` lead to the nodes of the inputs, `_ag_saved` is what backward needs.
 
-    All but PyTorch's own names begin with an underscore: the rest are the user's, who may set them on a `ctx`.
+    All but PyTorch's own names begin with `_ag_`: the rest are the user's, who may set them on a `ctx`.
     """
 
     __slots__ = ("__weakref__", "_ag_edges", "_ag_extra", "_ag_output_meta", "_ag_saved", "_ag_seq")

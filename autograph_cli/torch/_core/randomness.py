@@ -62,7 +62,7 @@ def drawn_each(draw: Callable[[], Any]) -> Tensor:
 def run(op: Operation, args: tuple[Any, ...], inplace: bool = False) -> Any:
     """A random operation under a vmap; NotImplemented if a transform within that vmap has to see it first."""
     level = innermost()
-    if level is None or any(getattr(x, "_level", level).depth > level.depth for x in args if isinstance(x, Tensor)):
+    if level is None or any(getattr(x, "_ag_level", level).depth > level.depth for x in args if isinstance(x, Tensor)):
         return NotImplemented
     with below(level):
         call = batching.opened(level, op, args)

@@ -88,17 +88,17 @@ def _without(tangent: Any, target: Any, g: Any, call: GradCall, roots: Any, cota
 
 def split(level: Level, x: Any) -> tuple[Any, Any]:
     """The primal and the tangent (or None) of `level`, which higher levels may have wrapped."""
-    if not isinstance(x, Wrapped) or x._level.depth < level.depth:
+    if not isinstance(x, Wrapped) or x._ag_level.depth < level.depth:
         return x, None
     if isinstance(x, Dual):
-        if x._level is level:
-            return x._primal, x._tangent
-        (p, pt), (t, tt) = split(level, x._primal), split(level, x._tangent)
-        tangent = None if pt is None and tt is None else _dual_of(x._level, pt, tt)
-        return dual(x._level, p, t), tangent
+        if x._ag_level is level:
+            return x._ag_primal, x._ag_tangent
+        (p, pt), (t, tt) = split(level, x._ag_primal), split(level, x._ag_tangent)
+        tangent = None if pt is None and tt is None else _dual_of(x._ag_level, pt, tt)
+        return dual(x._ag_level, p, t), tangent
     assert isinstance(x, Batched)
-    p, t = split(level, x._value)
-    return batched(x._level, p, x._bdim), None if t is None else batched(x._level, t, x._bdim)
+    p, t = split(level, x._ag_value)
+    return batched(x._ag_level, p, x._ag_bdim), None if t is None else batched(x._ag_level, t, x._ag_bdim)
 
 
 def _dual_of(level: DualLevel, p: Any, t: Any) -> Any:
@@ -126,17 +126,17 @@ def pair(level: DualLevel, p: Tensor, t: Tensor) -> Tensor:
 @interprets(BatchLevel, "grad")
 def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
     """Gradients for each element of the batch: those of the values, as no element depends on another's."""
-    within = [isinstance(x, Batched) and x._level is level for x in call.targets]
+    within = [isinstance(x, Batched) and x._ag_level is level for x in call.targets]
     pairs = list(zip(call.roots, call.cotangents, strict=True))
-    inner = [(r, c) for r, c in pairs if isinstance(r, Batched) and r._level is level]
-    outer = [(r, c) for r, c in pairs if not (isinstance(r, Batched) and r._level is level)]
-    roots = [r._value for r, _ in inner]
-    seeds = [laid_out(level, c, r._bdim, r._value._ag_raw.shape) for r, c in inner]
-    targets = [x._value if inside else x for x, inside in zip(call.targets, within, strict=True)]
+    inner = [(r, c) for r, c in pairs if isinstance(r, Batched) and r._ag_level is level]
+    outer = [(r, c) for r, c in pairs if not (isinstance(r, Batched) and r._ag_level is level)]
+    roots = [r._ag_value for r, _ in inner]
+    seeds = [laid_out(level, c, r._ag_bdim, r._ag_value._ag_raw.shape) for r, c in inner]
+    targets = [x._ag_value if inside else x for x, inside in zip(call.targets, within, strict=True)]
     found = call.of(roots, targets, seeds, call.retain_graph)
     if any(g is not None and not inside for g, inside in zip(found, within, strict=True)):
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-    found = [None if g is None else wrapped(level, g, x._bdim) for g, x in zip(found, call.targets, strict=True)]
+    found = [None if g is None else wrapped(level, g, x._ag_bdim) for g, x in zip(found, call.targets, strict=True)]
     if outer:
         positions = [i for i, inside in enumerate(within) if not inside]
         others = call.of(
@@ -149,30 +149,30 @@ def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
 
 def in_front(level: BatchLevel, x: Tensor) -> Any:
     """The value of `x` with the batch of `level`, no lower one, as its first dimension."""
-    if isinstance(x, Batched) and x._level is level:
-        return x._value.movedim(x._bdim, 0)
+    if isinstance(x, Batched) and x._ag_level is level:
+        return x._ag_value.movedim(x._ag_bdim, 0)
     return x.unsqueeze(0).expand(level.size, *x._ag_raw.shape)
 
 
 def laid_out(level: BatchLevel, x: Any, bdim: int, shape: tuple[int, ...]) -> Any:
     """The value of `x` with the batch of `level` as its dimension `bdim`, beneath the wrappers of higher levels."""
-    if isinstance(x, Wrapped) and x._level.depth > level.depth:
+    if isinstance(x, Wrapped) and x._ag_level.depth > level.depth:
         if isinstance(x, Dual):
-            return x._lower(lambda lower: laid_out(level, lower, bdim, shape))
-        size = x._level.size
-        return batched(x._level, laid_out(level, in_front(x._level, x), bdim + 1, (size, *shape)), 0)
-    if isinstance(x, Batched) and x._level is level:
-        return x._value.movedim(x._bdim, bdim)
+            return x._ag_lower(lambda lower: laid_out(level, lower, bdim, shape))
+        size = x._ag_level.size
+        return batched(x._ag_level, laid_out(level, in_front(x._ag_level, x), bdim + 1, (size, *shape)), 0)
+    if isinstance(x, Batched) and x._ag_level is level:
+        return x._ag_value.movedim(x._ag_bdim, bdim)
     return x.unsqueeze(bdim).expand(shape)
 
 
 def wrapped(level: BatchLevel, x: Any, bdim: int) -> Any:
     """`x`, whose dimension `bdim` is the batch of `level`, as a batched tensor beneath the wrappers of higher
     levels."""
-    if isinstance(x, Wrapped) and x._level.depth > level.depth:
+    if isinstance(x, Wrapped) and x._ag_level.depth > level.depth:
         if isinstance(x, Dual):
-            return x._lower(lambda lower: wrapped(level, lower, bdim))
-        return batched(x._level, wrapped(level, in_front(x._level, x), bdim + 1), 0)
+            return x._ag_lower(lambda lower: wrapped(level, lower, bdim))
+        return batched(x._ag_level, wrapped(level, in_front(x._ag_level, x), bdim + 1), 0)
     return batched(level, x, bdim)
 
 
@@ -186,14 +186,18 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
     own.
     """
     batch = _innermost_batch(len(thread_state.levels) if depth is None else depth)
-    level: Level | None = x._level if isinstance(x, Wrapped) and x._level.alive else None
+    level: Level | None = x._ag_level if isinstance(x, Wrapped) and x._ag_level.alive else None
     if batch is not None and (level is None or level.depth < batch.depth):
         value = x.unsqueeze(0).expand(batch.size, *x._ag_raw.shape)
         return batched(batch, fresh(value, batch.depth - 1), 0)
     if isinstance(x, Dual):
-        return fresh(x._primal, depth) if level is None else dual(x._level, fresh(x._primal, depth), x._tangent)
+        return (
+            fresh(x._ag_primal, depth)
+            if level is None
+            else dual(x._ag_level, fresh(x._ag_primal, depth), x._ag_tangent)
+        )
     if isinstance(x, Batched):
-        return batched(x._level, fresh(x._value, x._level.depth - 1), x._bdim)
+        return batched(x._ag_level, fresh(x._ag_value, x._ag_level.depth - 1), x._ag_bdim)
     if edge_of(x) is not None:
         return _own_alias(x)
     if dtypes.CATEGORY[x._ag_raw.dtype] < dtypes.FLOATING:

@@ -79,8 +79,8 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
         raise refused(TypeError, f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._ag_raw.shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._ag_raw.shape)} and output[{i}] has a shape of "
-            f"{Size(shape)}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._ag_raw.shape)} and output[{i}] has "
+            f"a shape of {Size(shape)}."
         )
     given, expected = g.device, device_of_like(like)
     if given is not expected and given != expected:

@@ -297,7 +297,7 @@ class Tensor(Methods, metaclass=Named):
         if quick_detach is not None and (plain := quick_detach(self)) is not None:
             return plain
         if process_state.special and thread_state.watcher is not None:
-            found: Tensor | None = thread_state.watcher.detached(self)
+            found: Tensor | None = thread_state.watcher._ag_detached(self)
             if found is not None:
                 return found
         made = share(self, counts=True)
@@ -414,15 +414,15 @@ class Wrapped(Tensor):
     __slots__ = ()
     __torch_function__: Any = disabled
 
-    _level: Any
-    _inner: Any
+    _ag_level: Any
+    _ag_inner: Any
     """The tensor of a lower level that it looks like."""
 
-    def _lower(self, change: Callable[[Tensor], Any]) -> Any:
+    def _ag_lower(self, change: Callable[[Tensor], Any]) -> Any:
         """The same wrapper over the lower tensors after `change`."""
         raise NotImplementedError
 
-    def _shared(self, counts: bool) -> Tensor:
+    def _ag_shared(self, counts: bool) -> Tensor:
         """`detach()` of it (`.data` if not `counts`)."""
         raise NotImplementedError
 
@@ -490,7 +490,8 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         name = grad._ag_raw.dtype.name
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{_C_TYPES.get(name, name)}' to a tensor with grad_dtype "
-            f"'{dtypes.cpp_name(tensor._ag_raw.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the "
+            f"'{dtypes.cpp_name(tensor._ag_raw.dtype)}'. The gradient must match the tensor's grad_dtype "
+            "(defaults to the "
             "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
             "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
             "downstream systems that assume they match."
@@ -542,7 +543,7 @@ def counter(tensor: Tensor) -> list[int]:
 def share(tensor: Tensor, counts: bool) -> Tensor:
     """The same memory outside the graph (`detach`); `counts` tells whether versions are shared (`.data`: no)."""
     if isinstance(tensor, Wrapped):
-        alias = tensor._shared(counts)
+        alias = tensor._ag_shared(counts)
     else:
         raw = tensor._ag_raw if tensor._ag_raw.__class__ is np.ndarray else materialize(tensor)
         alias = make(raw if raw.__class__ is not Dispatched else raw.detached(tensor))

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 def _slot(name: str) -> Any:
     """A slot of a tensor, instead of which a wrapper shows its lower tensor's."""
-    return property(lambda self: getattr(self._inner, name), lambda self, value: setattr(self._inner, name, value))
+    return property(
+        lambda self: getattr(self._ag_inner, name), lambda self, value: setattr(self._ag_inner, name, value)
+    )
 
 
 class Dual(Wrapped):
@@ -37,41 +39,41 @@ class Dual(Wrapped):
 
     __slots__ = ()
 
-    _primal: Tensor
-    _tangent: Tensor
+    _ag_primal: Tensor
+    _ag_tangent: Tensor
 
-    _inner = property(lambda self: self._primal)
+    _ag_inner = property(lambda self: self._ag_primal)
     _ag_edge = _slot("_ag_edge")
     _ag_counter = _slot("_ag_counter")
     _ag_meta = _slot("_ag_meta")
 
     @property
     def _ag_raw(self) -> Any:
-        return self._primal._ag_raw
+        return self._ag_primal._ag_raw
 
     @_ag_raw.setter
     def _ag_raw(self, raw: Any) -> None:
-        if raw.shape != self._primal._ag_raw.shape:
+        if raw.shape != self._ag_primal._ag_raw.shape:
             raise NotImplementedError(
                 "this change of the shape of a tensor with a tangent is not available in autograph's engine"
             )
-        self._primal._ag_raw = raw
+        self._ag_primal._ag_raw = raw
 
-    def _lower(self, change: Callable[[Tensor], Any]) -> Any:
-        return dual(self._level, change(self._primal), change(self._tangent))
+    def _ag_lower(self, change: Callable[[Tensor], Any]) -> Any:
+        return dual(self._ag_level, change(self._ag_primal), change(self._ag_tangent))
 
-    def _shared(self, counts: bool) -> Tensor:
-        return share(self._primal, counts)
+    def _ag_shared(self, counts: bool) -> Tensor:
+        return share(self._ag_primal, counts)
 
     def demote(self) -> None:
         """Be a plain tensor again."""
-        primal = self._primal
+        primal = self._ag_primal
         self.__class__ = Tensor  # type: ignore[assignment]
         for name in _SLOTS:
             setattr(self, name, getattr(primal, name))
-        del self._level, self._primal, self._tangent
-        if "_viewed" in self.__dict__:
-            self._ag_edge.base = self.__dict__.pop("_viewed")
+        del self._ag_level, self._ag_primal, self._ag_tangent
+        if "_ag_viewed" in self.__dict__:
+            self._ag_edge.base = self.__dict__.pop("_ag_viewed")
 
 
 _SLOTS = ("_ag_raw", "_ag_edge", "_ag_counter", "_ag_meta")
@@ -80,45 +82,45 @@ _SLOTS = ("_ag_raw", "_ag_edge", "_ag_counter", "_ag_meta")
 def dual(level: Level, primal: Tensor, tangent: Tensor) -> Dual:
     """The pair as a tensor of `level`."""
     made: Dual = new(Dual)
-    made._level, made._primal, made._tangent = level, primal, tangent
+    made._ag_level, made._ag_primal, made._ag_tangent = level, primal, tangent
     return made
 
 
 class Batched(Wrapped):
-    """A tensor for each position of a batch: `_value` has the batch as its dimension `_bdim`, which does not show."""
+    """A tensor for each position of a batch, the dimension `_ag_bdim` of `_ag_value`, which does not show."""
 
-    __slots__ = ("_bdim", "_level", "_value")
+    __slots__ = ("_ag_bdim", "_ag_level", "_ag_value")
 
-    _level: BatchLevel
-    _value: Tensor
-    _bdim: int
+    _ag_level: BatchLevel
+    _ag_value: Tensor
+    _ag_bdim: int
 
-    _inner = property(lambda self: self._value)
-    _ag_raw = property(lambda self: StandIn(self._value._ag_raw, self._bdim))
-    device = property(lambda self: self._value.device)
-    is_meta = property(lambda self: self._value.is_meta)
-    is_cpu = property(lambda self: self._value.is_cpu)
+    _ag_inner = property(lambda self: self._ag_value)
+    _ag_raw = property(lambda self: StandIn(self._ag_value._ag_raw, self._ag_bdim))
+    device = property(lambda self: self._ag_value.device)
+    is_meta = property(lambda self: self._ag_value.is_meta)
+    is_cpu = property(lambda self: self._ag_value.is_cpu)
     _ag_edge = _slot("_ag_edge")
     _ag_counter = _slot("_ag_counter")
     _ag_meta = _slot("_ag_meta")
 
-    def _lower(self, change: Callable[[Tensor], Any]) -> Any:
-        return batched(self._level, change(self._value), self._bdim)
+    def _ag_lower(self, change: Callable[[Tensor], Any]) -> Any:
+        return batched(self._ag_level, change(self._ag_value), self._ag_bdim)
 
-    def _shared(self, counts: bool) -> Tensor:
-        return batched(self._level, share(self._value, counts), self._bdim)
+    def _ag_shared(self, counts: bool) -> Tensor:
+        return batched(self._ag_level, share(self._ag_value, counts), self._ag_bdim)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         refuse_call("requires_grad_")
         raise RuntimeError("requires_grad_() of a tensor whose vmap is over")
 
     def register_hook(self, hook: Any) -> Any:
-        if self._level is thread_state.levels[-1]:
+        if self._ag_level is thread_state.levels[-1]:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         raise NotImplementedError("register_hook of a tensor under vmap is not available in autograph's engine")
 
     def retain_grad(self) -> None:
-        if self._level is thread_state.levels[-1]:
+        if self._ag_level is thread_state.levels[-1]:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         refuse_call("retain_grad")
         raise NotImplementedError("retain_grad of a tensor under vmap is not available in autograph's engine")
@@ -138,7 +140,7 @@ Dual.__name__ = Dual.__qualname__ = Batched.__name__ = Batched.__qualname__ = "T
 def batched(level: BatchLevel, value: Tensor, bdim: int) -> Batched:
     """`value`, whose dimension `bdim` is the batch, as a tensor of `level`."""
     made: Batched = new(Batched)
-    made._level, made._value, made._bdim = level, value, bdim
+    made._ag_level, made._ag_value, made._ag_bdim = level, value, bdim
     return made
 
 
@@ -146,10 +148,10 @@ def beside(x: Tensor, run: Callable[..., Tensor], size: tuple[int, ...] | None =
     """A new tensor for each sample of `x`: what `run(tensor)`, or `run(tensor, size)`, makes beside the plain
     tensor."""
     if isinstance(x, Batched):
-        given = None if size is None else (x._level.size, *size)
-        return batched(x._level, beside(x._value, run, given), x._bdim if size is None else 0)
+        given = None if size is None else (x._ag_level.size, *size)
+        return batched(x._ag_level, beside(x._ag_value, run, given), x._ag_bdim if size is None else 0)
     if isinstance(x, Dual):
-        return beside(x._primal, run, size)
+        return beside(x._ag_primal, run, size)
     return run(x) if size is None else run(x, size)
 
 
@@ -159,7 +161,7 @@ def top_level(args: Any) -> Level | None:
     for x in args:
         if x.__class__ is Tensor and x._ag_edge.__class__ is not View:
             continue
-        level = x._level if isinstance(x, Wrapped) else _level_of_other(x)
+        level = x._ag_level if isinstance(x, Wrapped) else _level_of_other(x)
         if level is not None and level.alive and (found is None or level.depth > found.depth):
             found = level
     return found
@@ -168,7 +170,7 @@ def top_level(args: Any) -> Level | None:
 def _level_of_other(x: Any) -> Level | None:
     if isinstance(x, (tuple, list)):
         return top_level(x)
-    return x._ag_edge.base._level if isinstance(x, Tensor) and views_dual(x) else None
+    return x._ag_edge.base._ag_level if isinstance(x, Tensor) and views_dual(x) else None
 
 
 def views_dual(x: Tensor) -> bool:
@@ -190,24 +192,24 @@ def inplace_name(op: Operation) -> str:
 
 def core(x: Tensor) -> Tensor:
     """The ordinary tensor whose graph a wrapped one shows."""
-    return core(x._inner) if isinstance(x, Wrapped) else x
+    return core(x._ag_inner) if isinstance(x, Wrapped) else x
 
 
 def plain_parts(x: Tensor) -> list[Tensor]:
     """The ordinary tensors of which `x` is made."""
     if isinstance(x, Dual):
-        return plain_parts(x._primal) + plain_parts(x._tangent)
-    return plain_parts(x._inner) if isinstance(x, Wrapped) else [x]
+        return plain_parts(x._ag_primal) + plain_parts(x._ag_tangent)
+    return plain_parts(x._ag_inner) if isinstance(x, Wrapped) else [x]
 
 
 def has_tangent(x: Tensor) -> bool:
     """Whether forward mode follows `x`."""
-    return isinstance(x, Wrapped) and (isinstance(x, Dual) or has_tangent(x._inner))
+    return isinstance(x, Wrapped) and (isinstance(x, Dual) or has_tangent(x._ag_inner))
 
 
 def detached(x: Tensor) -> Tensor:
     """`x` outside the graph, tangents and all."""
-    return x._lower(detached) if isinstance(x, Wrapped) else share(x, counts=True)
+    return x._ag_lower(detached) if isinstance(x, Wrapped) else share(x, counts=True)
 
 
 def zeros_like(x: Tensor) -> Tensor:

@@ -37,8 +37,8 @@ def per_sample(run: F) -> F:
 
 def sample(level: BatchLevel, x: Any, index: int) -> Any:
     """One sample of a tensor, or of the tensors of a list."""
-    if isinstance(x, Batched) and x._level is level:
-        return operations.select(x._value, x._bdim, index)
+    if isinstance(x, Batched) and x._ag_level is level:
+        return operations.select(x._ag_value, x._ag_bdim, index)
     if isinstance(x, (tuple, list)) and any(isinstance(t, Wrapped) for t in x):
         return [sample(level, t, index) for t in x]
     return x

@@ -166,7 +166,7 @@ def _outputs(func: Any, out_dims: Dims, result: Any) -> tuple[list[Any], list[An
 def _plain(func: Any, level: BatchLevel, x: Any, dim: int | None) -> Any:
     """A result as a tensor of lower levels, with the batch as its dimension `dim`."""
     if dim is None:
-        if isinstance(x, Batched) and x._level is level:
+        if isinstance(x, Batched) and x._ag_level is level:
             raise ValueError(
                 f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None"
             )

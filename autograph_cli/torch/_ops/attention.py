@@ -85,7 +85,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             )
     if bias is not None and bias.size(0) != weight._ag_raw.shape[0]:
         raise RuntimeError(
-            f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {weight._ag_raw.shape[0]}"
+            f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected "
+            f"{weight._ag_raw.shape[0]}"
         )
     kinds = {
         name: in_c(x)

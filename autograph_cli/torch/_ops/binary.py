@@ -322,8 +322,8 @@ def float_power_(input: Tensor, exponent: Any) -> Tensor:
     base, power = _power_operands(input, exponent)
     if base is not input:
         raise RuntimeError(
-            f"the base given to float_power_ has dtype {dtypes.cpp_name(input._ag_raw.dtype)} but the operation's result "
-            f"requires dtype {dtypes.cpp_name(base._ag_raw.dtype)}"
+            f"the base given to float_power_ has dtype {dtypes.cpp_name(input._ag_raw.dtype)} but the "
+            f"operation's result requires dtype {dtypes.cpp_name(base._ag_raw.dtype)}"
         )
     made: Tensor = input.pow_(power)
     return made

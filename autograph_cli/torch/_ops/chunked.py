@@ -99,8 +99,8 @@ def _check_layer(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     features, inner = weight._ag_raw.shape[:-1], weight._ag_raw.shape[-1]
     if len(features) > 1 and input.ndim == 1:
         raise RuntimeError(
-            f"K-dimensional loss defined by linear_weight shape {tuple(weight._ag_raw.shape)} requires batched input, (N, "
-            f"{inner}), got unbatched input with shape {tuple(input._ag_raw.shape)}"
+            f"K-dimensional loss defined by linear_weight shape {tuple(weight._ag_raw.shape)} requires "
+            f"batched input, (N, {inner}), got unbatched input with shape {tuple(input._ag_raw.shape)}"
         )
     if bias is not None and bias._ag_raw.shape != features:
         raise RuntimeError(f"expected linear_bias shape {tuple(features)}, got {tuple(bias._ag_raw.shape)}")
@@ -134,7 +134,8 @@ def _chunked(
     if labels._ag_raw.shape != rows._ag_raw.shape[:1]:
         raise refused(
             ValueError,
-            f"Expected input batch_size ({rows._ag_raw.shape[0]}) to match target batch_size ({labels._ag_raw.shape[0]}).",
+            f"Expected input batch_size ({rows._ag_raw.shape[0]}) to match target batch_size "
+            f"({labels._ag_raw.shape[0]}).",
         )
     code = reduction_code(reduction)
     tensors = [t for t in (rows, weight, labels, bias, class_weight) if t is not None]

@@ -144,7 +144,8 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
     if input._ag_raw.ndim > 1 and input._ag_raw.shape[0] != target._ag_raw.shape[0]:
         raise refused(
             ValueError,
-            f"Expected input batch_size ({input._ag_raw.shape[0]}) to match target batch_size ({target._ag_raw.shape[0]}).",
+            f"Expected input batch_size ({input._ag_raw.shape[0]}) to match target batch_size "
+            f"({target._ag_raw.shape[0]}).",
         )
     if target._ag_raw.dtype not in _LABELS:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_kind(target)}")

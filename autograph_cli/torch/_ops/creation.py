@@ -71,7 +71,8 @@ def placed(
         ) from None
     if out is not None and found != out._ag_raw.dtype:
         raise RuntimeError(
-            f"dtype {dtypes.cpp_name(found)} does not match dtype of out parameter ({dtypes.cpp_name(out._ag_raw.dtype)})"
+            f"dtype {dtypes.cpp_name(found)} does not match dtype of out parameter "
+            f"({dtypes.cpp_name(out._ag_raw.dtype)})"
         )
     return found
 

@@ -317,12 +317,13 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
             raise RuntimeError(f"{shown} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
     if L._ag_raw.shape[-1] != L._ag_raw.shape[-2]:
         raise RuntimeError(
-            f"A must be batches of square matrices, but they are {L._ag_raw.shape[-2]} by {L._ag_raw.shape[-1]} matrices"
+            f"A must be batches of square matrices, but they are {L._ag_raw.shape[-2]} by "
+            f"{L._ag_raw.shape[-1]} matrices"
         )
     if B._ag_raw.shape[-2] != L._ag_raw.shape[-2]:
         raise RuntimeError(
-            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._ag_raw.shape[-1]} by {L._ag_raw.shape[-1]} "
-            f"but each b matrix is {B._ag_raw.shape[-2]} by {B._ag_raw.shape[-1]}"
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._ag_raw.shape[-1]} by "
+            f"{L._ag_raw.shape[-1]} but each b matrix is {B._ag_raw.shape[-2]} by {B._ag_raw.shape[-1]}"
         )
     same_dtype(B, L)
 

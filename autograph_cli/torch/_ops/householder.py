@@ -123,7 +123,8 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
         )
     if tau._ag_raw.dtype != input._ag_raw.dtype:
         raise RuntimeError(
-            f"{name}: tau dtype {cpp_name(tau._ag_raw.dtype)} does not match input dtype {cpp_name(input._ag_raw.dtype)}"
+            f"{name}: tau dtype {cpp_name(tau._ag_raw.dtype)} does not match input dtype "
+            f"{cpp_name(input._ag_raw.dtype)}"
         )
     return householder_product_op(input, tau)
 

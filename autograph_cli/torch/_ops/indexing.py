@@ -290,8 +290,8 @@ def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
     shape = (*dims.broadcast(*(x._ag_raw.shape for x in given)), *kept)
     if values.ndim > len(shape) and not any(x._ag_raw.dtype.kind == "b" for x in given):
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._ag_raw.shape)} cannot be broadcast to indexing result "
-            f"of shape {list(shape)}"
+            f"shape mismatch: value tensor of shape {list(values._ag_raw.shape)} cannot be broadcast to "
+            f"indexing result of shape {list(shape)}"
         )
 
 
@@ -464,11 +464,12 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
     """
     if mask._ag_raw.dtype != bool:
         raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.cpp_name(mask._ag_raw.dtype)}"
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype "
+            f"{dtypes.cpp_name(mask._ag_raw.dtype)}"
         )
     if input._ag_raw.dtype != source._ag_raw.dtype:
         raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got{dtypes.cpp_name(input._ag_raw.dtype)} "
-            f"and {dtypes.cpp_name(source._ag_raw.dtype)}"
+            f"masked_scatter: expected self and source to have same dtypes but "
+            f"got{dtypes.cpp_name(input._ag_raw.dtype)} and {dtypes.cpp_name(source._ag_raw.dtype)}"
         )
     return masked_scatter_op, input, mask, source

@@ -206,8 +206,8 @@ def check_sections(input: Tensor, sizes: Any, dim: int, given: int) -> tuple[int
         )
     if builtin_sum(sizes) != input._ag_raw.shape[dim]:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {input._ag_raw.shape[dim]} (input tensor's size at "
-            f"dimension {given}), but got split_sizes={list(sizes)}"
+            f"split_with_sizes expects split_sizes to sum exactly to {input._ag_raw.shape[dim]} (input "
+            f"tensor's size at dimension {given}), but got split_sizes={list(sizes)}"
         )
     return tuple(sizes)
 

@@ -129,8 +129,8 @@ def mv_(input: Tensor, vec: Tensor) -> Tensor:
         raise RuntimeError(f"vector + matrix @ vector expected, got {1}, {input.ndim}, {vec.ndim}")
     if input._ag_raw.shape[1] != vec._ag_raw.shape[0]:
         raise RuntimeError(
-            f"size mismatch, got input ({input._ag_raw.shape[0]}), mat ({input._ag_raw.shape[0]}x{input._ag_raw.shape[1]}), vec "
-            f"({vec._ag_raw.shape[0]})"
+            f"size mismatch, got input ({input._ag_raw.shape[0]}), mat "
+            f"({input._ag_raw.shape[0]}x{input._ag_raw.shape[1]}), vec ({vec._ag_raw.shape[0]})"
         )
     same_for_addmv(vec, input, vec)
     return mv(input, vec)
@@ -155,8 +155,10 @@ def check_dot(input: Tensor, tensor: Tensor) -> None:
         )
     if input._ag_raw.shape != tensor._ag_raw.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor {list(input._ag_raw.shape)} and src {list(tensor._ag_raw.shape)} to "
-            f"have the same number of elements, but got {input._ag_raw.size} and {tensor._ag_raw.size} elements respectively"
+            f"inconsistent tensor size, expected tensor {list(input._ag_raw.shape)} and src "
+            f"{list(tensor._ag_raw.shape)} to "
+            f"have the same number of elements, but got {input._ag_raw.size} and {tensor._ag_raw.size} "
+            "elements respectively"
         )
 
 

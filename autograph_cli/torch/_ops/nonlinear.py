@@ -465,8 +465,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         channels = input._ag_raw.shape[1] if input.ndim > 1 else 1
         if channels != weight._ag_raw.size:
             raise RuntimeError(
-                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight._ag_raw.size} "
-                f"and channel size = {channels}."
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight._ag_raw.size} and channel size = {channels}."
             )
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")

@@ -76,6 +76,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     if input._ag_raw.shape[1] % groups:
         raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {input._ag_raw.shape[1]} channels and {groups} groups."
+            f"Number of channels must be divisible by groups. Got {input._ag_raw.shape[1]} channels and "
+            f"{groups} groups."
         )
     return channel_shuffle_op(input, groups)

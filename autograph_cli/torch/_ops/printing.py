@@ -60,14 +60,14 @@ def _wrapped(x: Any, level: Level | None, prefix: str | None, outside: bool = Fa
     """`x` as `level` and the transforms around it show it; `outside`: as the outermost of them was given it."""
     while level is not None and not (level.alive and level.follows_all):
         level = level.outer
-    own = x._level if isinstance(x, Wrapped) else None
+    own = x._ag_level if isinstance(x, Wrapped) else None
     if own is not None and not own.alive:
-        return _wrapped(x._inner, level, prefix, outside)
+        return _wrapped(x._ag_inner, level, prefix, outside)
     if own is not None and (level is None or own.depth >= level.depth):
-        inner: Tensor = x._inner
+        inner: Tensor = x._ag_inner
         if isinstance(own, DualLevel) and own.by_hand and not isinstance(inner, Wrapped):
-            return _plain(inner, prefix, outside, tangent=f"{x._tangent}")
-        bdim = f", bdim={x._bdim}" if isinstance(x, Batched) else ""
+            return _plain(inner, prefix, outside, tangent=f"{x._ag_tangent}")
+        bdim = f", bdim={x._ag_bdim}" if isinstance(x, Batched) else ""
         name = "BatchedTensor" if isinstance(x, Batched) else "GradTrackingTensor"
         around = getattr(inner, "_ag_born", None)
         while around is not None and around.depth >= own.depth:

@@ -177,8 +177,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     _same_kind(input, other)
     if input._ag_raw.shape[-1] != other._ag_raw.shape[-1]:
         raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {list(input._ag_raw.shape)} and "
-            f"{list(other._ag_raw.shape)}"
+            f"inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input._ag_raw.shape)} and {list(other._ag_raw.shape)}"
         )
     return tensordot(input, other, ([-1], [-1]))
 
@@ -224,8 +224,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, the first ones conjugated."""
     if x._ag_raw.dtype != y._ag_raw.dtype:
         raise RuntimeError(
-            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {cpp_name(x._ag_raw.dtype)} and "
-            f"y of type {cpp_name(y._ag_raw.dtype)} instead"
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{cpp_name(x._ag_raw.dtype)} and y of type {cpp_name(y._ag_raw.dtype)} instead"
         )
     if x.ndim == y.ndim == 1:
         return vdot_op(x, y)

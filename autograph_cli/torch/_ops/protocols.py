@@ -178,8 +178,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
-    if isinstance(self, Dual) and self._level.by_hand:
-        return copy.deepcopy(self._primal, memo)
+    if isinstance(self, Dual) and self._ag_level.by_hand:
+        return copy.deepcopy(self._ag_primal, memo)
     if (thread_state.levels and is_followed(self)) or isinstance(self, Wrapped):
         kind = "BatchedTensorImpl" if isinstance(self, Batched) else "TensorWrapper"
         raise NotImplementedError(f"Cannot access storage of {kind}")

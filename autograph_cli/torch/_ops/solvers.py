@@ -231,8 +231,8 @@ def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:
     check_matrix(name, A)
     if A._ag_raw.dtype != B._ag_raw.dtype:
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._ag_raw.dtype)} and "
-            f"B of type {dtypes.cpp_name(B._ag_raw.dtype)} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type "
+            f"{dtypes.cpp_name(A._ag_raw.dtype)} and B of type {dtypes.cpp_name(B._ag_raw.dtype)} instead"
         )
     if is_vector(A._ag_raw.shape, B._ag_raw.shape):
         if not left:
@@ -291,8 +291,8 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     check_matrix(name, A)
     if A._ag_raw.dtype != B._ag_raw.dtype:
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._ag_raw.dtype)} and "
-            f"B of type {dtypes.cpp_name(B._ag_raw.dtype)} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type "
+            f"{dtypes.cpp_name(A._ag_raw.dtype)} and B of type {dtypes.cpp_name(B._ag_raw.dtype)} instead"
         )
     _check_sides(name, A, B, left)
     return solve_triangular_op(A, B, upper, left, unitriangular)
@@ -384,8 +384,8 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     check_floating("linalg.pinv", A)
     if A.ndim < 2:
         raise RuntimeError(
-            f"linalg.pinv({dtypes.cpp_name(A._ag_raw.dtype)}{{{list(A._ag_raw.shape)}}}): expected a tensor with 2 or more "
-            "dimensions of float, double, cfloat or cdouble types"
+            f"linalg.pinv({dtypes.cpp_name(A._ag_raw.dtype)}{{{list(A._ag_raw.shape)}}}): expected a tensor "
+            "with 2 or more dimensions of float, double, cfloat or cdouble types"
         )
     low, relative = tolerances(A, atol, rcond if rtol is None else rtol)
     return pinv_op(A, low, relative, hermitian)
@@ -422,7 +422,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     rows = B._ag_raw.shape[-1] if is_vector(A._ag_raw.shape, B._ag_raw.shape) else B._ag_raw.shape[-2]
     if rows != A._ag_raw.shape[-2]:
         raise RuntimeError(
-            f"{name}: input.size(-2) should match other.size({'-1' if is_vector(A._ag_raw.shape, B._ag_raw.shape) else '-2'})"
+            f"{name}: input.size(-2) should match "
+            f"other.size({'-1' if is_vector(A._ag_raw.shape, B._ag_raw.shape) else '-2'})"
         )
     return lstsq_result(*lstsq_op(A, B, rcond, driver or "gelsy"))
 

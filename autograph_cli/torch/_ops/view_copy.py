@@ -328,10 +328,10 @@ def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
     if isinstance(tensor, Batched):
         run, *arguments = choose()
         return _turned_batch(tensor, run, tuple(arguments))
-    if isinstance(tensor, Dual) and tensor._level.alive:
+    if isinstance(tensor, Dual) and tensor._ag_level.alive:
         run, *arguments = choose()
         made = run(tensor, *arguments)
-        tensor._primal, tensor._tangent = made._primal, made._tangent
+        tensor._ag_primal, tensor._ag_tangent = made._ag_primal, made._ag_tangent
         return tensor
     if thread_state.levels:
         refuse_captured(tensor, choose()[0].op.name)
@@ -352,7 +352,7 @@ def _turned_batch(tensor: Batched, run: OperationFunction, arguments: tuple[Any,
     """`turn` of each sample: the batched tensor goes on with another view of its memory."""
     name = run.op.identifier.replace("__", "_").rstrip("_")
     made = getattr(operations, name)(tensor, *arguments)
-    tensor._value, tensor._bdim = made._value, made._bdim
+    tensor._ag_value, tensor._ag_bdim = made._ag_value, made._ag_bdim
     return tensor
 
 

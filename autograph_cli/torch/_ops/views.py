@@ -199,7 +199,7 @@ def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
             raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
     made = share(input, counts=True)
     if isinstance(made, Wrapped):
-        return made._lower(lambda lower: _view_dtype(lower, dtype))  # type: ignore[no-any-return]
+        return made._ag_lower(lambda lower: _view_dtype(lower, dtype))  # type: ignore[no-any-return]
     raw = materialize(input)
     if raw.itemsize != dtype.itemsize:
         _check_other_size(raw, dtype)

@@ -96,13 +96,13 @@ class dual_level(ContextDecorator):
 
     def __enter__(self) -> int:
         number = enter_dual_level()
-        self._level = thread_state.levels[-1]
+        self._ag_level = thread_state.levels[-1]
         return number
 
     @uninterruptible
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
-        if thread_state.levels and thread_state.levels[-1] is self._level:
-            stop(self._level)
+        if thread_state.levels and thread_state.levels[-1] is self._ag_level:
+            stop(self._ag_level)
         else:
             exit_dual_level()
 

@@ -300,7 +300,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def _ag_context(cls, args: tuple[Any, ...]) -> BackwardCFunction:
         node: BackwardCFunction = object.__new__(cls._backward_cls)  # type: ignore[arg-type]
         node.to_save = node.dirty_tensors = node.non_differentiable = node.saved_for_forward = None
-        node._ag_edges = node._ag_extra = node._ag_output_meta = node._ag_saved = node._ag_seq = _UNSET
+        node._ag_edges = node._ag_output_meta = node._ag_saved = ()
+        node._ag_extra, node._ag_seq = None, 0
         node.materialize_grads, node._ag_in_jvp, node._ag_constant = True, False, ()
         node._ag_takes_grad = tuple([isinstance(x, Tensor) for x in args])
         node.needs_input_grad = tuple([isinstance(x, Tensor) and wants_grad(x) for x in args])
@@ -313,10 +314,11 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             return cls._ag_applied_above(args)
         node = cls._ag_context(args)
         record = thread_state.records and True in node.needs_input_grad
-        edges = tuple([edge_of(x) for x in args if isinstance(x, Tensor)]) if record else ()
+        if record:
+            node._ag_edges = tuple([edge_of(x) for x in args if isinstance(x, Tensor)])
         observer = process_state.observer
         applied = observer.applies(args) if record and observer is not None else None
-        number = next_sequence_nr()
+        node._ag_seq = next_sequence_nr()
         mode, thread_state.grad = thread_state.grad, False
         try:
             if cls._ag_is_apart():
@@ -326,8 +328,6 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 result = cls.forward(node, *args)
         finally:
             thread_state.grad = mode
-        _check_ctx(node)
-        node._ag_edges, node._ag_seq = edges, number
         return node, finish(node, args, result, record, applied)
 
     @classmethod
@@ -402,38 +402,8 @@ def _positional(
     return (*args, *rest)
 
 
-class _Unset(tuple[Any, ...]):
-    """What stands in the engine's slots of a `ctx` before it is a node of the graph."""
-
-    __slots__ = ()
-
-
-_UNSET: Any = _Unset()
-_ENGINE_SLOTS = ("_ag_edges", "_ag_extra", "_ag_output_meta", "_ag_saved", "_ag_seq")
-_ENGINE_NAMES = frozenset(
-    (
-        "_ag_operation",
-        "_ag_multiple",
-        "_ag_takes_none",
-        "_ag_frees",
-        "_ag_item_names",
-        "_ag_run_raw",
-        "_ag_run_recorded",
-        "_ag_name",
-    )
-)
-
-
-def _check_ctx(node: Any) -> None:
-    taken = _ENGINE_NAMES.intersection(own) if (own := node.__dict__) else ()
-    unset = node._ag_edges is node._ag_extra is node._ag_output_meta is node._ag_saved is node._ag_seq is _UNSET
-    if taken or not unset:
-        name = min(taken) if taken else next(n for n in _ENGINE_SLOTS if getattr(node, n) is not _UNSET)
-        raise AttributeError(f"ctx.{name}: autograph's engine uses this name on its nodes; please give it another name")
-
-
 if _fast:
-    _fast.know_functions(Function, BackwardCFunction, _UNSET, _check_ctx, finish)
+    _fast.know_functions(Function, BackwardCFunction, finish)
 NOTES = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 
 

@@ -35,7 +35,6 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
         bump(x)
     if dirty:
         _check_dirty(args, outputs, dirty, record)
-    node._ag_extra = None
     node._ag_output_meta = likes = []
     differentiable = []
     for i, x in enumerate(outputs):

@@ -73,12 +73,12 @@ class Transform:
     __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, x: Any) -> Any:
-        return self._through(0, x, self._call)
+        return self._ag_through(0, x, self._call)
 
     def _inv_call(self, y: Any) -> Any:
-        return self._through(1, y, self._inverse)
+        return self._ag_through(1, y, self._inverse)
 
-    def _through(self, side: int, value: Any, run: Any) -> Any:
+    def _ag_through(self, side: int, value: Any, run: Any) -> Any:
         """`run(value)`, or what is known of it; `side` is the position of `value` in the pair that is kept."""
         if self._cache_size == 0:
             return run(value)

@@ -32,10 +32,10 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
-            for name, constraint in self._checked_constraints().items():
-                self._check_parameter(name, constraint)
+            for name, constraint in self._ag_checked_constraints().items():
+                self._ag_check_parameter(name, constraint)
 
-    def _checked_constraints(self) -> dict[str, Any]:
+    def _ag_checked_constraints(self) -> dict[str, Any]:
         """Those of parameters that are given, and that can be told by themselves."""
         try:
             known = self.arg_constraints
@@ -52,7 +52,7 @@ class Distribution:
             and (name in self.__dict__ or not isinstance(getattr(type(self), name, None), lazy_property))
         }
 
-    def _check_parameter(self, name: str, constraint: Any) -> None:
+    def _ag_check_parameter(self, name: str, constraint: Any) -> None:
         value = getattr(self, name)
         if not holds(constraint.check(value.detach())):
             raise ValueError(
@@ -150,8 +150,8 @@ class Distribution:
 
         NotImplementedError for a subclass of a script that has an `__init__` of its own and no `expand`.
         """
-        made = self._blank(_instance)
-        self._expand_into(made, Size(batch_shape))
+        made = self._ag_blank(_instance)
+        self._ag_expand_into(made, Size(batch_shape))
         made._batch_shape, made._event_shape, made._validate_args = (
             Size(batch_shape),
             self._event_shape,
@@ -159,7 +159,7 @@ class Distribution:
         )
         return made
 
-    def _blank(self, instance: Any) -> Any:
+    def _ag_blank(self, instance: Any) -> Any:
         own = next(
             cls for cls in type(self).__mro__ if _missing.public(cls.__module__).startswith("torch.distributions")
         )
@@ -179,7 +179,7 @@ class Distribution:
             )
         return object.__new__(type(self))
 
-    def _expand_into(self, made: Any, batch_shape: Size) -> None:
+    def _ag_expand_into(self, made: Any, batch_shape: Size) -> None:
         """Every parameter, and every distribution that this one is made of, expanded."""
         dims = len(self._batch_shape)
         for name, value in self.__dict__.items():
@@ -209,9 +209,9 @@ class Distribution:
                     f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs "
                     f"{self._extended_shape()}."
                 )
-        self._check_support(value)
+        self._ag_check_support(value)
 
-    def _check_support(self, value: Any) -> None:
+    def _ag_check_support(self, value: Any) -> None:
         try:
             support = self.support
         except NotImplementedError:

@@ -46,7 +46,7 @@ class Gumbel(TransformedDistribution):
             AffineTransform(loc=self.loc, scale=-self.scale),
         ]
 
-    _expand_into = TransformedDistribution._expand_parameters
+    _ag_expand_into = TransformedDistribution._expand_parameters
 
     def log_prob(self, value: Any) -> Any:
         if self._validate_args:

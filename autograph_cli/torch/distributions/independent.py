@@ -49,7 +49,7 @@ class Independent(Distribution):
         inner, count = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(inner, count) if count else inner
 
-    def _expand_into(self, made: Any, batch_shape: Any) -> None:
+    def _ag_expand_into(self, made: Any, batch_shape: Any) -> None:
         inner = tuple(self._event_shape)[: self.reinterpreted_batch_ndims]
         made.base_dist = self.base_dist.expand((*batch_shape, *inner))
         made.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims

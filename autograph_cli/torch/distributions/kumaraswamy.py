@@ -44,7 +44,7 @@ class Kumaraswamy(TransformedDistribution):
         ]
         super().__init__(Uniform(zeros, ones, validate_args=validate_args), transforms, validate_args=validate_args)
 
-    _expand_into = Distribution._expand_into
+    _ag_expand_into = Distribution._ag_expand_into
 
     @property
     def mean(self) -> Any:

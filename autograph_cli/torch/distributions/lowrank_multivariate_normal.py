@@ -80,8 +80,8 @@ class LowRankMultivariateNormal(Distribution):
             plus_identity(torch.matmul(weighed(cov_factor, cov_diag), cov_factor))
         )
 
-    def _expand_into(self, made: Any, batch_shape: Any) -> None:
-        super()._expand_into(made, batch_shape)
+    def _ag_expand_into(self, made: Any, batch_shape: Any) -> None:
+        super()._ag_expand_into(made, batch_shape)
         for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):
             setattr(made, name, getattr(self, name))
 

@@ -61,7 +61,7 @@ class MixtureSameFamily(Distribution):
     )
     has_rsample = False
 
-    def _expand_into(self, made: Any, batch_shape: Any) -> None:
+    def _ag_expand_into(self, made: Any, batch_shape: Any) -> None:
         made._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         made._component_distribution = self._component_distribution.expand((*batch_shape, self._num_component))
         made._num_component, made._event_ndims = self._num_component, self._event_ndims

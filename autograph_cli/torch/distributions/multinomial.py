@@ -35,7 +35,7 @@ class Multinomial(OfCategorical, Distribution):
         shape = self._categorical.batch_shape
         super().__init__(shape, self._categorical._param.shape[-1:], validate_args)
 
-    def _expand_into(self, made: Any, batch_shape: Any) -> None:
+    def _ag_expand_into(self, made: Any, batch_shape: Any) -> None:
         made.total_count, made._categorical = self.total_count, self._categorical.expand(batch_shape)
         made._binomial = self._binomial.expand((*batch_shape, *self._event_shape))
 

@@ -131,8 +131,8 @@ class MultivariateNormal(ByFactor, Distribution):
         super().__init__(batch, self.loc.shape[-1:], validate_args)
         self._unbroadcasted_scale_tril = FACTORS[name](matrix)
 
-    def _expand_into(self, made: Any, batch_shape: Any) -> None:
-        super()._expand_into(made, batch_shape)
+    def _ag_expand_into(self, made: Any, batch_shape: Any) -> None:
+        super()._ag_expand_into(made, batch_shape)
         made._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
 
     mean = mode = property(lambda self: self.loc)

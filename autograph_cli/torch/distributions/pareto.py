@@ -29,7 +29,7 @@ class Pareto(TransformedDistribution):
         base = Exponential(self.alpha, validate_args=validate_args)
         super().__init__(base, [ExpTransform(), AffineTransform(loc=0, scale=self.scale)], validate_args=validate_args)
 
-    _expand_into = Distribution._expand_into
+    _ag_expand_into = Distribution._ag_expand_into
 
     @property
     def mean(self) -> Any:

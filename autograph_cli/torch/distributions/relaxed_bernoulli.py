@@ -27,8 +27,8 @@ class LogitRelaxedBernoulli(ByOdds, Distribution):
         self._take(probs, logits)
         super().__init__(self._param.shape, (), validate_args)
 
-    def _expand_into(self, made: Any, batch_shape: Any) -> None:
-        super()._expand_into(made, batch_shape)
+    def _ag_expand_into(self, made: Any, batch_shape: Any) -> None:
+        super()._ag_expand_into(made, batch_shape)
         made.temperature = self.temperature
 
     def rsample(self, sample_shape: Any = ()) -> Any:

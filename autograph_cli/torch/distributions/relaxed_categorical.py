@@ -29,7 +29,7 @@ class ExpRelaxedCategorical(OfCategorical, Distribution):
         self.temperature = temperature
         super().__init__(self._categorical.batch_shape, self._categorical._param.shape[-1:], validate_args)
 
-    def _expand_into(self, made: Any, batch_shape: Any) -> None:
+    def _ag_expand_into(self, made: Any, batch_shape: Any) -> None:
         made.temperature, made._categorical = self.temperature, self._categorical.expand(batch_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Any:

@@ -55,7 +55,7 @@ class TransformedDistribution(Distribution):
 
     has_rsample = property(lambda self: self.base_dist.has_rsample)
 
-    def _expand_into(self, made: Any, batch_shape: Any) -> None:
+    def _ag_expand_into(self, made: Any, batch_shape: Any) -> None:
         made.__dict__.update(self.__dict__)
         shape = (*batch_shape, *self._event_shape)
         for transform in reversed(self.transforms):
@@ -63,9 +63,9 @@ class TransformedDistribution(Distribution):
         made.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
 
     def _expand_parameters(self, made: Any, batch_shape: Any) -> None:
-        """The `_expand_into` of subclasses that keep parameters of their own, of which `_own_transforms` makes the
+        """The `_ag_expand_into` of subclasses that keep parameters of their own, of which `_own_transforms` makes the
         transforms."""
-        Distribution._expand_into(self, made, batch_shape)
+        Distribution._ag_expand_into(self, made, batch_shape)
         made.transforms = made._own_transforms()
 
     @constraints.dependent_property(is_discrete=False)

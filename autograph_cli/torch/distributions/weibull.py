@@ -34,7 +34,7 @@ class Weibull(TransformedDistribution):
         self.concentration_reciprocal = self.concentration.reciprocal()
         return [PowerTransform(exponent=self.concentration_reciprocal), AffineTransform(loc=0, scale=self.scale)]
 
-    _expand_into = TransformedDistribution._expand_parameters
+    _ag_expand_into = TransformedDistribution._expand_parameters
 
     def _gamma(self, n: int) -> Any:
         return torch.exp(n * torch.lgamma(1 + self.concentration_reciprocal))

@@ -85,8 +85,8 @@ class Wishart(ByFactor, ExponentialFamily):
             "df": constraints.greater_than(self._size - 1) if "_size" in self.__dict__ else constraints.greater_than(0),
         }
 
-    def _expand_into(self, made: Any, batch_shape: Any) -> None:
-        super()._expand_into(made, batch_shape)
+    def _ag_expand_into(self, made: Any, batch_shape: Any) -> None:
+        super()._ag_expand_into(made, batch_shape)
         made._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril.expand((*batch_shape, *self._event_shape))
 
     def _of_matrices(self, numbers: Any) -> Any:

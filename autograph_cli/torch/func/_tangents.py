@@ -81,8 +81,8 @@ def _check_tensors(name: str, what: str, flat: list[Any]) -> None:
 def unpacked(level: DualLevel, x: Tensor, strict: bool) -> tuple[Tensor, Tensor]:
     """The primal and the tangent, which is zeros where there is none."""
     joined(level, [x])
-    if isinstance(x, Dual) and x._level is level:
-        return _alias(x._primal), x._tangent
+    if isinstance(x, Dual) and x._ag_level is level:
+        return _alias(x._ag_primal), x._ag_tangent
     if strict:
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "

@@ -60,7 +60,7 @@ class Optimizer:
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        self._make_hooks()
+        self._ag_make_hooks()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -74,7 +74,7 @@ class Optimizer:
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
-    def _make_hooks(self) -> None:
+    def _ag_make_hooks(self) -> None:
         for kind in _HOOKS:
             self.__dict__.setdefault(f"_optimizer_{kind}_hooks", OrderedDict())
         self._patch_step_function()
@@ -152,15 +152,15 @@ class Optimizer:
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         _list_params(param_group)
         for param in param_group["params"]:
-            self._check_param(param)
+            self._ag_check_param(param)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
-        self._check_against_others(param_group)
+        self._ag_check_against_others(param_group)
         self.param_groups.append(param_group)
 
-    def _check_param(self, param: Any) -> None:
+    def _ag_check_param(self, param: Any) -> None:
         if not isinstance(param, Tensor):
             raise TypeError(
                 "optimizer can only optimize Tensors, but one of the params is " + functions["typename"](param)
@@ -168,7 +168,7 @@ class Optimizer:
         if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
             raise ValueError("can't optimize a non-leaf Tensor")
 
-    def _check_against_others(self, new: dict[str, Any]) -> None:
+    def _ag_check_against_others(self, new: dict[str, Any]) -> None:
         params = set(new["params"])
         if len(params) != len(new["params"]):
             warn(
@@ -248,7 +248,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._make_hooks()
+        self._ag_make_hooks()
         self.defaults.setdefault("differentiable", False)
         for group in self.param_groups:
             for name, value in _ADDED_LATER.items():

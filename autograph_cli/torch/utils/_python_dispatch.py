@@ -41,32 +41,32 @@ class TorchDispatchMode(Watcher):
     aten.exp.default
     """
 
-    sees_backward = True
+    _ag_sees_backward = True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
 
-    def compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
-        return self._asked(op, args, False)
+    def _ag_compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
+        return self._ag_asked(op, args, False)
 
-    def changed(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
-        return self._asked(op, args, True)
+    def _ag_changed(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
+        return self._ag_asked(op, args, True)
 
-    def detached(self, tensor: Tensor) -> Any:
-        return self.called(aten.detach.default, (_without_history(tensor),), {})
+    def _ag_detached(self, tensor: Tensor) -> Any:
+        return self._ag_called(aten.detach.default, (_without_history(tensor),), {})
 
-    def called(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _ag_called(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the mode gives for `func`; beneath it are the modes outside of it, and nothing is recorded."""
-        mode, thread_state.watcher = thread_state.watcher, self.inner
+        mode, thread_state.watcher = thread_state.watcher, self._ag_inner
         recording, thread_state.grad = thread_state.grad, False
         try:
             return self.__torch_dispatch__(func, tuple(map(type, _asking((args, kwargs)))), args, kwargs)
         finally:
             thread_state.watcher, thread_state.grad = mode, recording
 
-    def _asked(self, op: Operation, args: tuple[Any, ...], in_place: bool) -> list[Any]:
+    def _ag_asked(self, op: Operation, args: tuple[Any, ...], in_place: bool) -> list[Any]:
         func, given, named = _call(op, args, in_place)
-        return _raws(op, func, self.called(func, given, named), type(self))
+        return _raws(op, func, self._ag_called(func, given, named), type(self))
 
 
 # ---------------------------------------------------------------- classes
@@ -146,7 +146,9 @@ def _made(name: str, run: Any, args: tuple[Any, ...], named: dict[str, Any]) -> 
             fresh = run(*args, **named)
         finally:
             thread_state.watcher = before
-        return fresh if fresh.requires_grad or fresh is args[0] else mode.called(aten.lift_fresh.default, (fresh,), {})
+        return (
+            fresh if fresh.requires_grad or fresh is args[0] else mode._ag_called(aten.lift_fresh.default, (fresh,), {})
+        )
     return _called(mode, name, run, args, named | {"device": named.get("device") or CPU})
 
 
@@ -173,7 +175,9 @@ def _called(mode: Any, name: str, run: Any, args: tuple[Any, ...], named: dict[s
     given_args = (*first, *(list(x) if isinstance(x, tuple) else x for x in rest))
     given.setdefault("pin_memory", False)
     func = Overload(name, _overload(name, given_args), lambda *a, pin_memory=False, **k: run(*a, **k))
-    found = _answer(_asking(args), func, given_args, given) if mode is None else mode.called(func, given_args, given)
+    found = (
+        _answer(_asking(args), func, given_args, given) if mode is None else mode._ag_called(func, given_args, given)
+    )
     return found.requires_grad_() if named.get("requires_grad") else found
 
 
@@ -258,5 +262,5 @@ def _without_history(x: Tensor) -> Tensor:
 def _get_current_dispatch_mode() -> Any:
     watcher = thread_state.watcher
     while watcher is not None and not isinstance(watcher, TorchDispatchMode):
-        watcher = watcher.inner
+        watcher = watcher._ag_inner
     return watcher

@@ -45,37 +45,41 @@ class SelectiveCheckpointContext:
 
 
 class Watcher:
-    """Stands between operations and their kernels while its block runs; `inner` is the one that stood there before."""
+    """Stands between operations and their kernels while its block runs; `_ag_inner` is the one that did so before."""
 
-    inner: Watcher | None = None
-    sees_backward = False
+    _ag_inner: Watcher | None = None
+    _ag_sees_backward = False
     """Whether the formulas of backward are to run as operations, for it to see."""
 
-    def changed(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
+    def _ag_changed(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
         """The raw results of `op`, which are then written into its first argument."""
-        return dispatch.compute(op, args, in_place=True) if self.inner is None else self.inner.changed(op, args)
+        return (
+            dispatch.compute(op, args, in_place=True)
+            if self._ag_inner is None
+            else self._ag_inner._ag_changed(op, args)
+        )
 
-    def compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
+    def _ag_compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
         """The raw results of `op`."""
-        return dispatch.compute(op, args) if self.inner is None else self.inner.compute(op, args)
+        return dispatch.compute(op, args) if self._ag_inner is None else self._ag_inner._ag_compute(op, args)
 
-    def detached(self, tensor: Tensor) -> Any:
+    def _ag_detached(self, tensor: Tensor) -> Any:
         """What `tensor.detach()` gives; None if nobody is asked for it."""
-        return None if self.inner is None else self.inner.detached(tensor)
+        return None if self._ag_inner is None else self._ag_inner._ag_detached(tensor)
 
-    def made(self, op: Operation, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
+    def _ag_made(self, op: Operation, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
         """Told the tensors that were made of the results."""
-        if self.inner is not None:
-            self.inner.made(op, args, outputs)
+        if self._ag_inner is not None:
+            self._ag_inner._ag_made(op, args, outputs)
 
     def __enter__(self) -> Watcher:
-        self.inner, thread_state.watcher = thread_state.watcher, self
+        self._ag_inner, thread_state.watcher = thread_state.watcher, self
         count_special(1)
         return self
 
     @uninterruptible
     def __exit__(self, *_: Any) -> None:
-        thread_state.watcher = self.inner
+        thread_state.watcher = self._ag_inner
         count_special(-1)
 
 
@@ -89,8 +93,8 @@ class _Keeping(Watcher):
         self.policy = policy
         self.kept = kept
 
-    def made(self, op: Operation, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
-        super().made(op, args, outputs)
+    def _ag_made(self, op: Operation, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
+        super()._ag_made(op, args, outputs)
         chosen = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=outputs), overload_of(op), *args)
         if chosen is True or chosen in _KEPT:
             self.kept[op.identifier].append([(t._ag_raw, counter(t), counter(t)[0]) for t in outputs])
@@ -114,14 +118,14 @@ class _Reusing(Watcher):
         self.used.clear()
         return super().__enter__()
 
-    def compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
+    def _ag_compute(self, op: Operation, args: tuple[Any, ...]) -> list[Any]:
         position = self.used[op.identifier]
         self.used[op.identifier] += 1
         if position >= len(self.kept[op.identifier]):
             raise RuntimeError(f"{overload_of(op)} encountered during backward, but not found in storage")
         found = self.kept[op.identifier][position]
         if found is None:
-            return super().compute(op, args)
+            return super()._ag_compute(op, args)
         if found is USED:
             raise RuntimeError(
                 "Trying to backward an extra time. You are only allowed to backward once on any region computed under "
@@ -176,8 +180,8 @@ class Log(Watcher):
         self._numbers: dict[int, int] = {}
         self._alive: list[Any] = []
 
-    def made(self, op: Operation, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
-        super().made(op, args, outputs)
+    def _ag_made(self, op: Operation, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
+        super()._ag_made(op, args, outputs)
         given = ", ".join(self._name(x) if isinstance(x, Tensor) else repr(x) for x in args)
         results = ", ".join(f"{self._name(t)}: {_kind(t)}" for t in outputs)
         here = "".join(traceback.format_stack(limit=12)[:-3])

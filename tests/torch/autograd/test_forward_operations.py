@@ -68,16 +68,16 @@ def both_ways(op, args):
         followed = dispatch.run(op, replaced(op, args, wrap))
     followed = list(followed) if op.multiple else [followed]
     forward = [
-        product(followed[i]._tangent._ag_raw, u._ag_raw)
+        product(followed[i]._ag_tangent._ag_raw, u._ag_raw)
         for (i, _), u in zip(chosen, cotangents, strict=True)
         if isinstance(followed[i], Dual)
     ]
     backward = [product(t._ag_raw, g._ag_raw) for t, g in zip(tangents, gradients, strict=True) if g is not None]
     for i, y in chosen:
         if isinstance(followed[i], Dual):
-            assert followed[i]._tangent._ag_raw.shape == y._ag_raw.shape
-            assert followed[i]._tangent._ag_raw.dtype == y._ag_raw.dtype
-            assert not followed[i]._tangent.requires_grad
+            assert followed[i]._ag_tangent._ag_raw.shape == y._ag_raw.shape
+            assert followed[i]._ag_tangent._ag_raw.dtype == y._ag_raw.dtype
+            assert not followed[i]._ag_tangent.requires_grad
     size = sum(s for _, s in forward + backward)
     return sum(v for v, _ in forward), sum(v for v, _ in backward), size
 

@@ -107,15 +107,6 @@ def test_a_ctx_keeps_what_the_user_calls_as_he_likes(x, name, create_graph):
     assert g.tolist() == [3.0, 6.0] and getattr(y.grad_fn, name) == 3
 
 
-def test_a_private_name_of_the_engine_is_refused(x):
-    def forward(ctx, x):
-        ctx._saved = x
-        return x * 1
-
-    with pytest.raises(AttributeError, match=r"ctx\._saved: autograph's engine uses this name"):
-        make(forward, lambda ctx, g: g)(x)
-
-
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_gradients_are_the_users(x, create_graph):
     (g,) = torch.autograd.grad(Square.apply(x).sum(), x, create_graph=create_graph)
@@ -591,7 +582,7 @@ def test_an_input_returned_as_it_is_stays_of_its_class_and_the_class_is_asked_on
     assert type(module(x)) is Told
 
 
-@pytest.mark.parametrize("name", ["_item_edges", "_takes_grad"])
+@pytest.mark.parametrize("name", ["_ag_item_edges", "_ag_takes_grad"])
 @pytest.mark.parametrize("value", [3, None, (), "ab"])
 def test_a_name_of_the_engine_that_a_script_takes_is_an_error_and_no_crash(name: str, value: Any) -> None:
     class Taken(torch.autograd.Function):
@@ -608,3 +599,24 @@ def test_a_name_of_the_engine_that_a_script_takes_is_an_error_and_no_crash(name:
     x = torch.ones(3, requires_grad=True) * 2
     with pytest.raises((TypeError, IndexError, RuntimeError)):
         Taken.apply(x).sum().backward()
+
+
+def test_a_ctx_is_a_node_before_forward_runs() -> None:
+    seen: list[Any] = []
+
+    class Asked(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            seen.extend((type(ctx.next_functions[0][0]).__name__, ctx.saved_tensors))
+            ctx.metadata["who"] = "forward"
+            ctx.register_hook(lambda grad_inputs, grad_outputs: (grad_inputs[0] * 5,))
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            seen.append(ctx.metadata["who"])
+            return g * 2
+
+    x = torch.ones(2, requires_grad=True)
+    Asked.apply(x * 1).sum().backward()
+    assert seen == ["MulBackward0", (), "forward"] and x.grad is not None and x.grad.tolist() == [10.0, 10.0]

@@ -21,8 +21,8 @@ class Layer(Module):
 
     __constants__: list[str]
     __signature__: ClassVar[inspect.Signature]
-    _function = ""
-    _shows: str | None = None
+    _ag_function = ""
+    _ag_shows: str | None = None
 
     def __init_subclass__(
         cls, call: str | None = None, shows: str | None = None, keyword_only: bool = False, **more: Any
@@ -30,7 +30,7 @@ class Layer(Module):
         super().__init_subclass__(**more)
         if call is None:
             return
-        cls._function, cls._shows = call, shows
+        cls._ag_function, cls._ag_shows = call, shows
         kind = inspect.Parameter.KEYWORD_ONLY if keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
         cls.__constants__ = [name for name in inspect.get_annotations(cls) if not name.startswith("_")]
         cls.__signature__ = inspect.Signature(
@@ -42,19 +42,19 @@ class Layer(Module):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        bound = self._signature().bind(*args, **kwargs)
+        bound = self._ag_signature().bind(*args, **kwargs)
         bound.apply_defaults()
         for name, value in bound.arguments.items():
             setattr(self, name, value)
 
     @classmethod
-    def _signature(cls) -> inspect.Signature:
+    def _ag_signature(cls) -> inspect.Signature:
         found: inspect.Signature = next(
             c.__dict__["__signature__"] for c in cls.__mro__ if "__signature__" in c.__dict__
         )
         return found
 
-    def _settings(self) -> dict[str, Any]:
+    def _ag_settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__constants__}
 
     def forward(self, *inputs: Any) -> Any:
@@ -62,10 +62,10 @@ class Layer(Module):
         try:
             settings = {name: of[name] for name in self.__constants__}
         except KeyError:  # one of them was made a parameter
-            settings = self._settings()
-        return getattr(F, self._function)(*inputs, **settings)
+            settings = self._ag_settings()
+        return getattr(F, self._ag_function)(*inputs, **settings)
 
     def extra_repr(self) -> str:
-        if self._shows is not None:
-            return self._shows.format(**self._settings())
-        return ", ".join(f"{k}={v!r}" for k, v in self._settings().items() if k != "inplace" or v)
+        if self._ag_shows is not None:
+            return self._ag_shows.format(**self._ag_settings())
+        return ", ".join(f"{k}={v!r}" for k, v in self._ag_settings().items() if k != "inplace" or v)

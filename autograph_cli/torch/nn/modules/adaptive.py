@@ -75,7 +75,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def forward(self, input_: Any, target_: Any) -> Any:
         """(output, loss): the log-probability of each target, (N), and the loss; RuntimeError for targets out of
         range."""
-        self._check(input_, target_)
+        self._ag_check(input_, target_)
         batched = target_.dim() > 0
         input, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         output, positions = input.new_zeros(target.size(0)), target.new_empty(target.size(0))
@@ -102,7 +102,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         loss = (-output).mean()
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 
-    def _check(self, input: Any, target: Any) -> None:
+    def _ag_check(self, input: Any, target: Any) -> None:
         if target.dim() > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         if target.dim() == 1 and input.size(0) != target.size(0):

@@ -18,7 +18,7 @@ class _NormBase(Module):
 
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
-    _dimensions: tuple[int, ...] = ()
+    _ag_dimensions: tuple[int, ...] = ()
     """How many dimensions an input may have."""
     weight: Any
     running_mean: Any
@@ -40,17 +40,17 @@ class _NormBase(Module):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            self.register_parameter(name, self._parameter(device, dtype) if wanted else None)
+            self.register_parameter(name, self._ag_parameter(device, dtype) if wanted else None)
         for name in ("running_mean", "running_var"):
-            self.register_buffer(name, self._buffer(device, dtype) if track_running_stats else None)
+            self.register_buffer(name, self._ag_buffer(device, dtype) if track_running_stats else None)
         counter = torch.tensor(0, device=device, dtype=torch.int64) if track_running_stats else None
         self.register_buffer("num_batches_tracked", counter)
         self.reset_parameters()
 
-    def _parameter(self, device: Any, dtype: Any) -> Any:
+    def _ag_parameter(self, device: Any, dtype: Any) -> Any:
         return Parameter(torch.empty(self.num_features, device=device, dtype=dtype))
 
-    def _buffer(self, device: Any, dtype: Any) -> Any:
+    def _ag_buffer(self, device: Any, dtype: Any) -> Any:
         return torch.zeros(self.num_features, device=device, dtype=dtype)
 
     def reset_running_stats(self) -> None:
@@ -69,8 +69,8 @@ class _NormBase(Module):
                 init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Any) -> None:
-        if input.dim() not in self._dimensions:
-            expected = " or ".join(f"{n}D" for n in self._dimensions)
+        if input.dim() not in self._ag_dimensions:
+            expected = " or ".join(f"{n}D" for n in self._ag_dimensions)
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
 
     def extra_repr(self) -> str:
@@ -97,7 +97,7 @@ class _BatchNorm(_NormBase):
             if self.momentum is None:
                 factor = 1.0 / float(self.num_batches_tracked)
         keeps = not self.training or self.track_running_stats
-        return self._normalized(
+        return self._ag_normalized(
             input,
             self.running_mean if keeps else None,
             self.running_var if keeps else None,
@@ -105,26 +105,26 @@ class _BatchNorm(_NormBase):
             factor,
         )
 
-    def _normalized(self, input: Any, mean: Any, var: Any, of_batch: bool, factor: float) -> Any:
+    def _ag_normalized(self, input: Any, mean: Any, var: Any, of_batch: bool, factor: float) -> Any:
         return F.batch_norm(input, mean, var, self.weight, self.bias, of_batch, factor, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
     """(N, C) or (N, C, L) with mean 0 and variance 1 in each channel of the batch."""
 
-    _dimensions = (2, 3)
+    _ag_dimensions = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
     """(N, C, H, W) with mean 0 and variance 1 in each channel of the batch."""
 
-    _dimensions = (4,)
+    _ag_dimensions = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
     """(N, C, D, H, W) with mean 0 and variance 1 in each channel of the batch."""
 
-    _dimensions = (5,)
+    _ag_dimensions = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -153,7 +153,7 @@ class SyncBatchNorm(_BatchNorm):
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
 
-    def _normalized(self, input: Any, mean: Any, var: Any, of_batch: bool, factor: float) -> Any:
+    def _ag_normalized(self, input: Any, mean: Any, var: Any, of_batch: bool, factor: float) -> Any:
         if of_batch and self.training:
             from . import _functions  # with torch.distributed, loaded when it is used
 
@@ -161,7 +161,7 @@ class SyncBatchNorm(_BatchNorm):
             if size > 1:
                 own = (self.weight, self.bias, mean, var)
                 return _functions.SyncBatchNorm.apply(input.contiguous(), *own, self.eps, factor, group, size)
-        return super()._normalized(input, mean, var, of_batch, factor)
+        return super()._ag_normalized(input, mean, var, of_batch, factor)
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
@@ -192,10 +192,10 @@ class _LazyNorm(LazyModuleMixin):
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, *args, **kwargs)
 
-    def _parameter(self: Any, device: Any, dtype: Any) -> Any:
+    def _ag_parameter(self: Any, device: Any, dtype: Any) -> Any:
         return UninitializedParameter(device=device, dtype=dtype)
 
-    def _buffer(self: Any, device: Any, dtype: Any) -> Any:
+    def _ag_buffer(self: Any, device: Any, dtype: Any) -> Any:
         return UninitializedBuffer(device=device, dtype=dtype)
 
     def reset_parameters(self: Any) -> None:
@@ -206,13 +206,13 @@ class _LazyNorm(LazyModuleMixin):
     def initialize_parameters(self: Any, input: Any) -> None:
         if not self.has_uninitialized_params():
             return
-        self.num_features = input.shape[self._channels(input)]
+        self.num_features = input.shape[self._ag_channels(input)]
         for own in (self.weight, self.bias, self.running_mean, self.running_var):
             if own is not None:
                 own.materialize((self.num_features,))
         self.reset_parameters()
 
-    def _channels(self: Any, input: Any) -> int:
+    def _ag_channels(self: Any, input: Any) -> int:
         return 1
 
 

@@ -27,24 +27,24 @@ class Container(Module):
 class _Numbered(Module):
     """Modules under the names "0", "1", ..."""
 
-    def _names(self) -> list[str]:
+    def _ag_names(self) -> list[str]:
         return list(self._modules)
 
-    def _position(self, index: Any) -> str:
+    def _ag_position(self, index: Any) -> str:
         index, count = operator.index(index), len(self)
         if not -count <= index < count:
             raise IndexError(f"index {index} is out of range")
-        return self._names()[index % count] if type(self) is Sequential else str(index % count)
+        return self._ag_names()[index % count] if type(self) is Sequential else str(index % count)
 
     def __setitem__(self, index: int, module: Any) -> None:
-        setattr(self, self._position(index), module)
+        setattr(self, self._ag_position(index), module)
 
     def __delitem__(self, index: Any) -> None:
-        for name in self._names()[index] if isinstance(index, slice) else [self._position(index)]:
+        for name in self._ag_names()[index] if isinstance(index, slice) else [self._ag_position(index)]:
             delattr(self, name)
-        self._renumber(self)
+        self._ag_renumber(self)
 
-    def _renumber(self, modules: Iterable[Any]) -> None:
+    def _ag_renumber(self, modules: Iterable[Any]) -> None:
         self.__dict__["_modules"] = {str(i): module for i, module in enumerate(modules)}
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ class _Numbered(Module):
                 raise IndexError(f"Index out of range: {index}")
             index += len(self) if index < 0 else 0
         modules.insert(index, module)
-        self._renumber(modules)
+        self._ag_renumber(modules)
         return self
 
     def pop(self: Any, key: Any) -> Any:
@@ -80,7 +80,7 @@ class _Numbered(Module):
         del self[key]
         return found
 
-    def _extend(self, modules: Any) -> Any:
+    def _ag_extend(self, modules: Any) -> Any:
         for module in list(modules):
             self.append(module)
         return self
@@ -103,7 +103,7 @@ class Sequential(_Numbered):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
-        return self._modules[self._position(index)]
+        return self._modules[self._ag_position(index)]
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
@@ -112,23 +112,23 @@ class Sequential(_Numbered):
 
     def extend(self, sequential: Any) -> Any:
         """Add all modules of another one at the end."""
-        return self._extend(sequential)
+        return self._ag_extend(sequential)
 
     def __add__(self, other: Any) -> Any:
         _check_other(other, "add")
-        return Sequential()._extend([*self, *other])
+        return Sequential()._ag_extend([*self, *other])
 
     def __iadd__(self, other: Any) -> Any:
         _check_other(other, "add")
-        return self._extend(other)
+        return self._ag_extend(other)
 
     def __mul__(self, times: int) -> Any:
-        return Sequential()._extend(list(self) * _times(times))
+        return Sequential()._ag_extend(list(self) * _times(times))
 
     __rmul__ = __mul__
 
     def __imul__(self, times: int) -> Any:
-        return self._extend(list(self) * (_times(times) - 1))
+        return self._ag_extend(list(self) * (_times(times) - 1))
 
 
 def _check_other(other: Any, what: str) -> None:
@@ -155,13 +155,13 @@ class ModuleList(_Numbered):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(list(self)[index])
-        return self._modules[self._position(index)]
+        return self._modules[self._ag_position(index)]
 
     def extend(self, modules: Any) -> Any:
         """Add modules at the end; TypeError for what is not iterable."""
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
-        return self._extend(modules)
+        return self._ag_extend(modules)
 
     def __iadd__(self, modules: Any) -> Any:
         return self.extend(modules)
@@ -272,7 +272,7 @@ class ParameterList(Module):
         if values is not None:
             self.extend(values)
 
-    def _position(self, index: Any) -> str:
+    def _ag_position(self, index: Any) -> str:
         index = operator.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} is out of range")
@@ -281,10 +281,10 @@ class ParameterList(Module):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(getattr(self, str(i)) for i in range(len(self))[index])
-        return getattr(self, self._position(index))
+        return getattr(self, self._ag_position(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        setattr(self, self._position(index), _as_parameter(value))
+        setattr(self, self._ag_position(index), _as_parameter(value))
 
     def __len__(self) -> int:
         return self._size
@@ -328,7 +328,7 @@ class ParameterDict(Module):
         if parameters is not None:
             self.update(parameters)
 
-    def _attribute(self, key: Any) -> str:
+    def _ag_attribute(self, key: Any) -> str:
         if not isinstance(key, str):
             raise TypeError(
                 "Index given to ParameterDict cannot be used as a key as it is not a string "
@@ -337,10 +337,10 @@ class ParameterDict(Module):
         return key
 
     def __getitem__(self, key: str) -> Any:
-        return getattr(self, self._attribute(key))
+        return getattr(self, self._ag_attribute(key))
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._keys[self._attribute(key)] = None
+        self._keys[self._ag_attribute(key)] = None
         setattr(self, key, _as_parameter(value))
 
     def __delitem__(self, key: str) -> None:

@@ -35,11 +35,11 @@ class _ConvNd(Module):
         "out_channels",
         "kernel_size",
     ]
-    _dimensions = 0
-    _transposed = False
+    _ag_dimensions = 0
+    _ag_transposed = False
     bias: Any
 
-    def _set_up(
+    def _ag_set_up(
         self,
         in_channels: int,
         out_channels: int,
@@ -54,22 +54,22 @@ class _ConvNd(Module):
         device: Any,
         dtype: Any,
     ) -> None:
-        n = self._dimensions
-        self._check(in_channels, out_channels, groups, stride, padding, padding_mode)
+        n = self._ag_dimensions
+        self._ag_check(in_channels, out_channels, groups, stride, padding, padding_mode)
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride, self.dilation = _tuple(kernel_size, n), _tuple(stride, n), _tuple(dilation, n)
         self.padding: Any = padding if isinstance(padding, str) else _tuple(padding, n)
-        self.transposed, self.output_padding = self._transposed, _tuple(output_padding, n)
+        self.transposed, self.output_padding = self._ag_transposed, _tuple(output_padding, n)
         self.groups, self.padding_mode = groups, padding_mode
-        self._reversed_padding_repeated_twice = self._paddings()
-        self.weight = Parameter(torch.empty(self._weight_shape(), device=device, dtype=dtype))
+        self._reversed_padding_repeated_twice = self._ag_paddings()
+        self.weight = Parameter(torch.empty(self._ag_weight_shape(), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
 
-    def _check(
+    def _ag_check(
         self, in_channels: int, out_channels: int, groups: int, stride: Any, padding: Any, padding_mode: str
     ) -> None:
         if groups <= 0:
@@ -81,24 +81,24 @@ class _ConvNd(Module):
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
-            if padding == "same" and any(s != 1 for s in _tuple(stride, self._dimensions)):
+            if padding == "same" and any(s != 1 for s in _tuple(stride, self._ag_dimensions)):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         if padding_mode not in _PADDING_MODES:
             modes = ", ".join(repr(mode) for mode in _PADDING_MODES)
             raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode={padding_mode!r}")
 
-    def _paddings(self) -> list[int]:
+    def _ag_paddings(self) -> list[int]:
         """What `pad` is to add before and after each dimension, the last one first."""
         if self.padding == "valid":
-            return [0, 0] * self._dimensions
+            return [0, 0] * self._ag_dimensions
         if self.padding == "same":
             totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
             return [side for total in reversed(totals) for side in (total // 2, total - total // 2)]
         return [p for p in reversed(self.padding) for _ in range(2)]
 
-    def _weight_shape(self) -> tuple[int, ...]:
+    def _ag_weight_shape(self) -> tuple[int, ...]:
         outer, inner = (
-            (self.in_channels, self.out_channels) if self._transposed else (self.out_channels, self.in_channels)
+            (self.in_channels, self.out_channels) if self._ag_transposed else (self.out_channels, self.in_channels)
         )
         return (outer, inner // self.groups, *self.kernel_size)
 
@@ -111,7 +111,7 @@ class _ConvNd(Module):
                 init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
     def extra_repr(self) -> str:
-        n = self._dimensions
+        n = self._ag_dimensions
         unless = {"padding": (0,) * n, "dilation": (1,) * n, "output_padding": (0,) * n, "groups": 1}
         shown = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
         shown += [f"{name}={getattr(self, name)}" for name, usual in unless.items() if getattr(self, name) != usual]
@@ -138,7 +138,7 @@ class _Conv(_ConvNd):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self._set_up(
+        self._ag_set_up(
             in_channels,
             out_channels,
             kernel_size,
@@ -154,11 +154,11 @@ class _Conv(_ConvNd):
         )
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
-        convolve = getattr(F, f"conv{self._dimensions}d")
+        convolve = getattr(F, f"conv{self._ag_dimensions}d")
         padding = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            padding = _tuple(0, self._dimensions)
+            padding = _tuple(0, self._ag_dimensions)
         return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Any) -> Any:
@@ -168,7 +168,7 @@ class _Conv(_ConvNd):
 class Conv1d(_Conv):
     """Convolution of (N, C, L) or (C, L)."""
 
-    _dimensions = 1
+    _ag_dimensions = 1
 
 
 class Conv2d(_Conv):
@@ -179,17 +179,17 @@ class Conv2d(_Conv):
     Conv2d(1, 6, kernel_size=(5, 5), stride=(1, 1))
     """
 
-    _dimensions = 2
+    _ag_dimensions = 2
 
 
 class Conv3d(_Conv):
     """Convolution of (N, C, D, H, W) or (C, D, H, W)."""
 
-    _dimensions = 3
+    _ag_dimensions = 3
 
 
 class _ConvTransposeNd(_ConvNd):
-    _transposed = True
+    _ag_transposed = True
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class _ConvTransposeNd(_ConvNd):
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__()
-        self._set_up(
+        self._ag_set_up(
             in_channels,
             out_channels,
             kernel_size,
@@ -225,13 +225,13 @@ class _ConvTransposeNd(_ConvNd):
         )
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
-        convolve = getattr(F, f"conv_transpose{self._dimensions}d")
+        convolve = getattr(F, f"conv_transpose{self._ag_dimensions}d")
         more = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
         return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
     def _output_padding(self, input: Any, wanted: list[int]) -> tuple[int, ...]:
         """What has to be added for an output of the wanted size; ValueError where nothing does."""
-        n, dims = self._dimensions, input.dim()
+        n, dims = self._ag_dimensions, input.dim()
         if len(wanted) == dims:
             wanted = wanted[dims - n :]
         if len(wanted) != n:
@@ -258,19 +258,19 @@ class _ConvTransposeNd(_ConvNd):
 class ConvTranspose1d(_ConvTransposeNd):
     """The gradient of `Conv1d` by its input, as a layer."""
 
-    _dimensions = 1
+    _ag_dimensions = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
     """The gradient of `Conv2d` by its input, as a layer."""
 
-    _dimensions = 2
+    _ag_dimensions = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
     """The gradient of `Conv3d` by its input, as a layer."""
 
-    _dimensions = 3
+    _ag_dimensions = 3
 
 
 class _LazyConv(LazyModuleMixin):
@@ -291,7 +291,7 @@ class _LazyConv(LazyModuleMixin):
             args, bias = (*args[: position - 1], *args[position:]), args[position - 1]
             kwargs.update(
                 zip(
-                    ("padding_mode",) if not self._transposed else ("dilation", "padding_mode"),
+                    ("padding_mode",) if not self._ag_transposed else ("dilation", "padding_mode"),
                     args[position - 1 :],
                     strict=False,
                 )
@@ -311,7 +311,7 @@ class _LazyConv(LazyModuleMixin):
     def initialize_parameters(self: Any, input: Any, *_: Any, **__: Any) -> None:
         if not self.has_uninitialized_params():
             return
-        n = self._dimensions
+        n = self._ag_dimensions
         if input.dim() not in (n + 1, n + 2):
             raise RuntimeError(
                 f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got "
@@ -320,7 +320,7 @@ class _LazyConv(LazyModuleMixin):
         self.in_channels = input.shape[-n - 1]
         if self.in_channels % self.groups:
             raise ValueError("in_channels must be divisible by groups")
-        self.weight.materialize(self._weight_shape())
+        self.weight.materialize(self._ag_weight_shape())
         if self.bias is not None:
             self.bias.materialize((self.out_channels,))
         self.reset_parameters()

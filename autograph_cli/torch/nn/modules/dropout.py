@@ -12,7 +12,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 class _DropoutNd(Module):
     __constants__ = ["p", "inplace"]
-    _function: str
+    _ag_function: str
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class _DropoutNd(Module):
         self.p, self.inplace = p, inplace
 
     def forward(self, input: Any) -> Any:
-        return getattr(F, self._function)(input, self.p, self.training, self.inplace)
+        return getattr(F, self._ag_function)(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
@@ -30,31 +30,31 @@ class _DropoutNd(Module):
 class Dropout(_DropoutNd):
     """Elements are set to 0 with probability `p`, the others grow by 1 / (1 - p)."""
 
-    _function = "dropout"
+    _ag_function = "dropout"
 
 
 class Dropout1d(_DropoutNd):
     """`Dropout` of whole channels of (N, C, L) or (C, L)."""
 
-    _function = "dropout1d"
+    _ag_function = "dropout1d"
 
 
 class Dropout2d(_DropoutNd):
     """`Dropout` of whole channels of (N, C, H, W) or (C, H, W)."""
 
-    _function = "dropout2d"
+    _ag_function = "dropout2d"
 
 
 class Dropout3d(_DropoutNd):
     """`Dropout` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
 
-    _function = "dropout3d"
+    _ag_function = "dropout3d"
 
 
 class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean 0 and variance 1, for use with `SELU`."""
 
-    _function = "alpha_dropout"
+    _ag_function = "alpha_dropout"
 
     def forward(self, input: Any) -> Any:
         return F.alpha_dropout(input, self.p, self.training)
@@ -63,7 +63,7 @@ class AlphaDropout(_DropoutNd):
 class FeatureAlphaDropout(_DropoutNd):
     """`AlphaDropout` of whole channels."""
 
-    _function = "feature_alpha_dropout"
+    _ag_function = "feature_alpha_dropout"
 
     def forward(self, input: Any) -> Any:
         return F.feature_alpha_dropout(input, self.p, self.training)

@@ -12,7 +12,7 @@ __all__ = [f"{lazy}InstanceNorm{n}d" for lazy in ("", "Lazy") for n in (1, 2, 3)
 
 
 class _InstanceNorm(_NormBase):
-    """`_dimensions`: without and with a batch."""
+    """`_ag_dimensions`: without and with a batch."""
 
     def __init__(
         self,
@@ -28,12 +28,12 @@ class _InstanceNorm(_NormBase):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def _channels(self, input: Any) -> int:
-        return int(input.dim() - self._dimensions[0])
+    def _ag_channels(self, input: Any) -> int:
+        return int(input.dim() - self._ag_dimensions[0])
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
-        dim = self._channels(input)
+        dim = self._ag_channels(input)
         if input.size(dim) != self.num_features:
             message = (
                 f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
@@ -46,9 +46,9 @@ class _InstanceNorm(_NormBase):
                 f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
                 "in num_features, which is not used because affine=False"
             )
-        return self._normalized(input.unsqueeze(0)).squeeze(0) if dim == 0 else self._normalized(input)
+        return self._ag_normalized(input.unsqueeze(0)).squeeze(0) if dim == 0 else self._ag_normalized(input)
 
-    def _normalized(self, input: Any) -> Any:
+    def _ag_normalized(self, input: Any) -> Any:
         by_input = self.training or not self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum
         return F.instance_norm(
@@ -85,19 +85,19 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """(N, C, L) or (C, L) with mean 0 and variance 1 in each channel of each example."""
 
-    _dimensions = (2, 3)
+    _ag_dimensions = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
     """(N, C, H, W) or (C, H, W) with mean 0 and variance 1 in each channel of each example."""
 
-    _dimensions = (3, 4)
+    _ag_dimensions = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
     """(N, C, D, H, W) or (C, D, H, W) with mean 0 and variance 1 in each channel of each example."""
 
-    _dimensions = (4, 5)
+    _ag_dimensions = (4, 5)
 
 
 class _LazyInstanceNorm(_LazyNorm):
@@ -114,8 +114,8 @@ class _LazyInstanceNorm(_LazyNorm):
     ) -> None:
         super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
-    def _channels(self: Any, input: Any) -> int:
-        return int(input.dim() - self._dimensions[0])
+    def _ag_channels(self: Any, input: Any) -> int:
+        return int(input.dim() - self._ag_dimensions[0])
 
 
 globals().update(lazy_forms(InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, base=_LazyInstanceNorm))

@@ -66,7 +66,7 @@ class _Loss(Layer):
             cls.__constants__ = [name for name in cls.__constants__ if name not in ("size_average", "reduce")]
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        return getattr(F, self._function)(*inputs, **named, **self._settings())
+        return getattr(F, self._ag_function)(*inputs, **named, **self._ag_settings())
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("weight", "pos_weight") and name not in self._buffers:

@@ -126,7 +126,7 @@ class Module:
         if isinstance(value, Parameter):
             if params is None:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
-            self._forget(name, "_parameters")
+            self._ag_forget(name, "_parameters")
             self.register_parameter(name, value)
         elif params is not None and name in params:
             if value is not None:
@@ -138,7 +138,7 @@ class Module:
         elif isinstance(value, Module):
             if "_modules" not in of:
                 raise AttributeError("cannot assign module before Module.__init__() call")
-            self._forget(name, "_modules")
+            self._ag_forget(name, "_modules")
             of["_modules"][name] = announced(everywhere.module, self, name, value)
         elif name in of.get("_modules", ()):
             if value is not None:
@@ -148,11 +148,11 @@ class Module:
                 )
             of["_modules"][name] = announced(everywhere.module, self, name, value)
         elif name in of.get("_buffers", ()) or isinstance(value, Buffer):
-            self._set_buffer(name, value)
+            self._ag_set_buffer(name, value)
         else:
             object.__setattr__(self, name, value)
 
-    def _set_buffer(self, name: str, value: Any) -> None:
+    def _ag_set_buffer(self, name: str, value: Any) -> None:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(
                 f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
@@ -161,10 +161,10 @@ class Module:
         if name in self._buffers:
             self._buffers[name] = announced(everywhere.buffer, self, name, value)
         else:
-            self._forget(name, "_buffers")
+            self._ag_forget(name, "_buffers")
             self.register_buffer(name, value, value.persistent)  # type: ignore[union-attr]
 
-    def _forget(self, name: str, kept: str) -> None:
+    def _ag_forget(self, name: str, kept: str) -> None:
         """Make room for a new meaning of the name."""
         of = self.__dict__
         of.pop(name, None)

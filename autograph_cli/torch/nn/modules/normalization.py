@@ -16,7 +16,7 @@ __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSN
 class _Affine(Module):
     """A scale `weight` and a shift `bias`, each of which may be None."""
 
-    def _make(self, shape: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
+    def _ag_make(self, shape: Any, weight: bool, bias: bool, device: Any, dtype: Any) -> None:
         for name, wanted in (("weight", weight), ("bias", bias)):
             self.register_parameter(name, Parameter(torch.empty(shape, device=device, dtype=dtype)) if wanted else None)
         self.reset_parameters()
@@ -46,7 +46,7 @@ class LayerNorm(_Affine):
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._make(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
+        self._ag_make(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
 
     def forward(self, input: Any) -> Any:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -107,7 +107,7 @@ class GroupNorm(_Affine):
         if num_channels % num_groups != 0:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self._make(num_channels, affine, affine and bias, device, dtype)
+        self._ag_make(num_channels, affine, affine and bias, device, dtype)
 
     def forward(self, input: Any) -> Any:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

@@ -16,50 +16,50 @@ class _PadNd(Module):
     """`padding` is one number for all sides, or (left, right, top, bottom, front, back)."""
 
     __constants__ = ["padding"]
-    _dimensions: int
-    _mode: str
+    _ag_dimensions: int
+    _ag_mode: str
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
-        self.padding = (padding,) * (2 * self._dimensions) if isinstance(padding, int) else tuple(padding)
-        if len(self.padding) != 2 * self._dimensions:
-            raise ValueError(f"Expected a padding of {2 * self._dimensions} numbers, got {padding}")
+        self.padding = (padding,) * (2 * self._ag_dimensions) if isinstance(padding, int) else tuple(padding)
+        if len(self.padding) != 2 * self._ag_dimensions:
+            raise ValueError(f"Expected a padding of {2 * self._ag_dimensions} numbers, got {padding}")
 
     def forward(self, input: Any) -> Any:
-        return F.pad(input, self.padding, self._mode)
+        return F.pad(input, self.padding, self._ag_mode)
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
 
 
 class _CircularPadNd(_PadNd):
-    _mode = "circular"
+    _ag_mode = "circular"
 
     def forward(self, input: Any) -> Any:
-        with_batch = self._dimensions + 2
+        with_batch = self._ag_dimensions + 2
         if input.dim() not in (with_batch - 1, with_batch):
             raise ValueError(f"expected {with_batch - 1}D or {with_batch}D input (got {input.dim()}D input)")
         return super().forward(input)
 
 
 class _ReflectionPadNd(_PadNd):
-    _mode = "reflect"
+    _ag_mode = "reflect"
 
 
 class _ReplicationPadNd(_PadNd):
-    _mode = "replicate"
+    _ag_mode = "replicate"
 
 
 class _ConstantPadNd(_PadNd):
     __constants__ = ["padding", "value"]
-    _mode = "constant"
+    _ag_mode = "constant"
 
     def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
     def forward(self, input: Any) -> Any:
-        return F.pad(input, self.padding, self._mode, self.value)
+        return F.pad(input, self.padding, self._ag_mode, self.value)
 
     def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"
@@ -87,7 +87,7 @@ for _base, _what in _WHAT.items():
             _name,
             (_base,),
             {
-                "_dimensions": _n,
+                "_ag_dimensions": _n,
                 "__module__": __name__,
                 "__doc__": f"Pads the last {_n} dimensions with {_what}.",
             },

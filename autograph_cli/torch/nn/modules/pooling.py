@@ -48,19 +48,19 @@ class _MaxPoolNd(
 class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of (N, C, L)."""
 
-    _function = "max_pool1d"
+    _ag_function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
     """The largest element of each window of (N, C, H, W)."""
 
-    _function = "max_pool2d"
+    _ag_function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of (N, C, D, H, W)."""
 
-    _function = "max_pool3d"
+    _ag_function = "max_pool3d"
 
 
 _WINDOW = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
@@ -96,7 +96,7 @@ class AvgPool2d(_Pool, call="avg_pool2d", shows=_WINDOW):
 class AvgPool3d(AvgPool2d):
     """The mean of each window of (N, C, D, H, W)."""
 
-    _function = "avg_pool3d"
+    _ag_function = "avg_pool3d"
 
 
 class _LPPoolNd(
@@ -113,25 +113,27 @@ class _LPPoolNd(
         Layer.__init__(self, *args, **kwargs)
 
     def forward(self, input: Any) -> Any:
-        return getattr(F, self._function)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return getattr(F, self._ag_function)(
+            input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
+        )
 
 
 class LPPool1d(_LPPoolNd):
     """The p-norm of each window of (N, C, L)."""
 
-    _function = "lp_pool1d"
+    _ag_function = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
     """The p-norm of each window of (N, C, H, W)."""
 
-    _function = "lp_pool2d"
+    _ag_function = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
     """The p-norm of each window of (N, C, D, H, W)."""
 
-    _function = "lp_pool3d"
+    _ag_function = "lp_pool3d"
 
 
 class _AdaptiveAvgPoolNd(Layer, call="adaptive_avg_pool"):
@@ -141,19 +143,19 @@ class _AdaptiveAvgPoolNd(Layer, call="adaptive_avg_pool"):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Means of (N, C, L) over windows that give the wanted length."""
 
-    _function = "adaptive_avg_pool1d"
+    _ag_function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Means of (N, C, H, W) over windows that give the wanted size."""
 
-    _function = "adaptive_avg_pool2d"
+    _ag_function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Means of (N, C, D, H, W) over windows that give the wanted size."""
 
-    _function = "adaptive_avg_pool3d"
+    _ag_function = "adaptive_avg_pool3d"
 
 
 class _AdaptiveMaxPoolNd(Layer, call="adaptive_max_pool", shows="output_size={output_size}"):
@@ -164,32 +166,32 @@ class _AdaptiveMaxPoolNd(Layer, call="adaptive_max_pool", shows="output_size={ou
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Largest elements of (N, C, L) in windows that give the wanted length."""
 
-    _function = "adaptive_max_pool1d"
+    _ag_function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Largest elements of (N, C, H, W) in windows that give the wanted size."""
 
-    _function = "adaptive_max_pool2d"
+    _ag_function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Largest elements of (N, C, D, H, W) in windows that give the wanted size."""
 
-    _function = "adaptive_max_pool3d"
+    _ag_function = "adaptive_max_pool3d"
 
 
 class _MaxUnpoolNd(Module):
-    _dimensions: int
+    _ag_dimensions: int
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
-        self.kernel_size = _tuple(kernel_size, self._dimensions)
-        self.stride = _tuple(kernel_size if stride is None else stride, self._dimensions)
-        self.padding = _tuple(padding, self._dimensions)
+        self.kernel_size = _tuple(kernel_size, self._ag_dimensions)
+        self.stride = _tuple(kernel_size if stride is None else stride, self._ag_dimensions)
+        self.padding = _tuple(padding, self._ag_dimensions)
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
-        unpool = getattr(F, f"max_unpool{self._dimensions}d")
+        unpool = getattr(F, f"max_unpool{self._ag_dimensions}d")
         return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
@@ -199,24 +201,24 @@ class _MaxUnpoolNd(Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Puts what `MaxPool1d` found back into its position, with zeros between."""
 
-    _dimensions = 1
+    _ag_dimensions = 1
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
     """Puts what `MaxPool2d` found back into its position, with zeros between."""
 
-    _dimensions = 2
+    _ag_dimensions = 2
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
     """Puts what `MaxPool3d` found back into its position, with zeros between."""
 
-    _dimensions = 3
+    _ag_dimensions = 3
 
 
 class _FractionalMaxPoolNd(Module):
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
-    _dimensions: int
+    _ag_dimensions: int
 
     def __init__(
         self,
@@ -227,7 +229,7 @@ class _FractionalMaxPoolNd(Module):
         _random_samples: Any = None,
     ) -> None:
         super().__init__()
-        n, name = self._dimensions, type(self).__name__
+        n, name = self._ag_dimensions, type(self).__name__
         if (isinstance(kernel_size, int) and kernel_size <= 0) or (
             isinstance(kernel_size, (tuple, list)) and not all(k > 0 for k in kernel_size)
         ):
@@ -244,7 +246,7 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Any) -> Any:
-        pool = getattr(F, f"fractional_max_pool{self._dimensions}d")
+        pool = getattr(F, f"fractional_max_pool{self._ag_dimensions}d")
         return pool(
             input,
             self.kernel_size,
@@ -258,10 +260,10 @@ class _FractionalMaxPoolNd(Module):
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """Largest elements of (N, C, H, W) in windows whose positions are drawn at random."""
 
-    _dimensions = 2
+    _ag_dimensions = 2
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """Largest elements of (N, C, D, H, W) in windows whose positions are drawn at random."""
 
-    _dimensions = 3
+    _ag_dimensions = 3

@@ -56,16 +56,16 @@ class RNNBase(Module):
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
-        self._check_settings(dropout)
+        self._ag_check_settings(dropout)
         if mode not in _GATES:
             raise ValueError("Unrecognized RNN mode: " + mode)
         self._all_weights: list[list[str]] = []
         for layer in range(num_layers):
-            for suffix in ("", "_reverse")[: self._directions]:
-                self._make_layer(layer, f"_l{layer}{suffix}", device, dtype)
+            for suffix in ("", "_reverse")[: self._ag_directions]:
+                self._ag_make_layer(layer, f"_l{layer}{suffix}", device, dtype)
         self.reset_parameters()
 
-    def _check_settings(self, dropout: Any) -> None:
+    def _ag_check_settings(self, dropout: Any) -> None:
         number = isinstance(dropout, numbers.Number) and not isinstance(dropout, bool)
         if not number or not 0 <= dropout <= 1:
             raise ValueError(
@@ -91,13 +91,13 @@ class RNNBase(Module):
             raise ValueError("proj_size has to be smaller than hidden_size")
 
     @property
-    def _directions(self) -> int:
+    def _ag_directions(self) -> int:
         return 2 if self.bidirectional else 1
 
-    def _make_layer(self, layer: int, suffix: str, device: Any, dtype: Any) -> None:
+    def _ag_make_layer(self, layer: int, suffix: str, device: Any, dtype: Any) -> None:
         rows, out = _GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
         shapes: dict[str, tuple[int, ...]] = {
-            "weight_ih": (rows, self.input_size if layer == 0 else out * self._directions),
+            "weight_ih": (rows, self.input_size if layer == 0 else out * self._ag_directions),
             "weight_hh": (rows, out),
         }
         if self.bias:
@@ -153,7 +153,7 @@ class RNNBase(Module):
     def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
         """The shape of the hidden state for an input."""
         batch = int(batch_sizes[0]) if batch_sizes is not None else input.size(0 if self.batch_first else 1)
-        return self.num_layers * self._directions, batch, self.proj_size or self.hidden_size
+        return self.num_layers * self._ag_directions, batch, self.proj_size or self.hidden_size
 
     def check_hidden_size(
         self, hx: Any, expected_hidden_size: Any, msg: str = "Expected hidden size {}, got {}"
@@ -176,7 +176,7 @@ class RNNBase(Module):
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The outputs of all steps, and the last states."""
         if isinstance(input, PackedSequence):
-            return self._forward_packed(input, hx)
+            return self._ag_forward_packed(input, hx)
         ndim = input.dim()
         if ndim not in (2, 3):
             raise ValueError(
@@ -186,13 +186,13 @@ class RNNBase(Module):
         batched = ndim == 3
         batch_dim = 0 if self.batch_first else 1
         if hx is not None:
-            hx = self._given_state(hx, batched)
+            hx = self._ag_given_state(hx, batched)
         if not batched:
             input = input.unsqueeze(batch_dim)
         if hx is None:
-            hx = self._first_state(input, input.size(batch_dim))
+            hx = self._ag_first_state(input, input.size(batch_dim))
         self.check_forward_args(input, hx, None)
-        output, *last = self._run(
+        output, *last = self._ag_run(
             input,
             hx,
             self._flat_weights,
@@ -205,13 +205,13 @@ class RNNBase(Module):
         )
         if not batched:
             output, last = output.squeeze(batch_dim), [state.squeeze(1) for state in last]
-        return output, self._state(last)
+        return output, self._ag_state(last)
 
-    def _forward_packed(self, packed: PackedSequence, hx: Any) -> Any:
+    def _ag_forward_packed(self, packed: PackedSequence, hx: Any) -> Any:
         data, batch_sizes, sorted_indices, unsorted_indices = packed
-        hx = self._first_state(data, int(batch_sizes[0])) if hx is None else self.permute_hidden(hx, sorted_indices)
+        hx = self._ag_first_state(data, int(batch_sizes[0])) if hx is None else self.permute_hidden(hx, sorted_indices)
         self.check_forward_args(data, hx, batch_sizes)
-        output, *last = self._run(
+        output, *last = self._ag_run(
             data,
             batch_sizes,
             hx,
@@ -222,26 +222,26 @@ class RNNBase(Module):
             self.training,
             self.bidirectional,
         )
-        state = self.permute_hidden(self._state(last), unsorted_indices)
+        state = self.permute_hidden(self._ag_state(last), unsorted_indices)
         return PackedSequence(output, batch_sizes, sorted_indices, unsorted_indices), state
 
-    def _run(self, *args: Any) -> Any:
+    def _ag_run(self, *args: Any) -> Any:
         return getattr(torch, self.mode.lower())(*args)
 
-    def _zeros(self, input: Any, batch: int, width: int) -> Any:
-        return torch.zeros(self.num_layers * self._directions, batch, width, dtype=input.dtype, device=input.device)
+    def _ag_zeros(self, input: Any, batch: int, width: int) -> Any:
+        return torch.zeros(self.num_layers * self._ag_directions, batch, width, dtype=input.dtype, device=input.device)
 
-    def _first_state(self, input: Any, batch: int) -> Any:
-        return self._zeros(input, batch, self.hidden_size)
+    def _ag_first_state(self, input: Any, batch: int) -> Any:
+        return self._ag_zeros(input, batch, self.hidden_size)
 
-    def _given_state(self, hx: Any, batched: bool) -> Any:
+    def _ag_given_state(self, hx: Any, batched: bool) -> Any:
         """The user's state with a batch; RuntimeError where it does not go with the input."""
         if hx.dim() != (3 if batched else 2):
             kind, n = ("batched 3-D", 3) if batched else ("unbatched 2-D", 2)
             raise RuntimeError(f"For {kind} input, hx should also be {n}-D but got {hx.dim()}-D tensor")
         return hx if batched else hx.unsqueeze(1)
 
-    def _state(self, last: list[Any]) -> Any:
+    def _ag_state(self, last: list[Any]) -> Any:
         return last[0]
 
     def extra_repr(self) -> str:
@@ -372,12 +372,12 @@ class LSTM(RNNBase):
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         return hx if permutation is None else tuple(state.index_select(1, permutation) for state in hx)
 
-    def _first_state(self, input: Any, batch: int) -> Any:
-        return self._zeros(input, batch, self.proj_size or self.hidden_size), self._zeros(
+    def _ag_first_state(self, input: Any, batch: int) -> Any:
+        return self._ag_zeros(input, batch, self.proj_size or self.hidden_size), self._ag_zeros(
             input, batch, self.hidden_size
         )
 
-    def _given_state(self, hx: Any, batched: bool) -> Any:
+    def _ag_given_state(self, hx: Any, batched: bool) -> Any:
         n = 3 if batched else 2
         if hx[0].dim() != n or hx[1].dim() != n:
             kind = "batched 3-D" if batched else "unbatched 2-D"
@@ -386,7 +386,7 @@ class LSTM(RNNBase):
             )
         return hx if batched else tuple(state.unsqueeze(1) for state in hx)
 
-    def _state(self, last: list[Any]) -> Any:
+    def _ag_state(self, last: list[Any]) -> Any:
         return tuple(last)
 
 
@@ -401,7 +401,7 @@ class RNNCellBase(Module):
     weight_hh: Any
     bias_ih: Any
     bias_hh: Any
-    _function: str
+    _ag_function: str
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
@@ -423,9 +423,9 @@ class RNNCellBase(Module):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """The next state of (N, input_size) or (input_size)."""
-        self._check(input, "input")
+        self._ag_check(input, "input")
         if hx is not None:
-            self._check(hx, "hidden")
+            self._ag_check(hx, "hidden")
         batched = input.dim() == 2
         if not batched:
             input = input.unsqueeze(0)
@@ -433,15 +433,15 @@ class RNNCellBase(Module):
             hx = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)
         elif not batched:
             hx = hx.unsqueeze(0)
-        found = self._step(input, hx)
+        found = self._ag_step(input, hx)
         return found if batched else found.squeeze(0)
 
-    def _check(self, x: Any, what: str) -> None:
+    def _ag_check(self, x: Any, what: str) -> None:
         if x.dim() not in (1, 2):
             raise ValueError(f"{type(self).__name__}: Expected {what} to be 1D or 2D, got {x.dim()}D instead")
 
-    def _step(self, input: Any, hx: Any) -> Any:
-        return getattr(torch, self._function)(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+    def _ag_step(self, input: Any, hx: Any) -> Any:
+        return getattr(torch, self._ag_function)(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
 
     def extra_repr(self) -> str:
         shown = [f"{self.input_size}, {self.hidden_size}"]
@@ -469,17 +469,17 @@ class RNNCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def _step(self, input: Any, hx: Any) -> Any:
+    def _ag_step(self, input: Any, hx: Any) -> Any:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        self._function = f"rnn_{self.nonlinearity}_cell"
-        return super()._step(input, hx)
+        self._ag_function = f"rnn_{self.nonlinearity}_cell"
+        return super()._ag_step(input, hx)
 
 
 class GRUCell(RNNCellBase):
     """One step of `GRU`."""
 
-    _function = "gru_cell"
+    _ag_function = "gru_cell"
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -496,7 +496,7 @@ class LSTMCell(RNNCellBase):
     torch.Size([2, 5])
     """
 
-    _function = "lstm_cell"
+    _ag_function = "lstm_cell"
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -504,9 +504,9 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        self._check(input, "input")
+        self._ag_check(input, "input")
         for number, state in enumerate(hx or ()):
-            self._check(state, f"hx[{number}]")
+            self._ag_check(state, f"hx[{number}]")
         batched = input.dim() == 2
         if not batched:
             input = input.unsqueeze(0)
@@ -515,5 +515,5 @@ class LSTMCell(RNNCellBase):
             hx = (zeros, zeros)
         elif not batched:
             hx = tuple(state.unsqueeze(0) for state in hx)
-        found = self._step(input, tuple(hx))
+        found = self._ag_step(input, tuple(hx))
         return found if batched else tuple(state.squeeze(0) for state in found)

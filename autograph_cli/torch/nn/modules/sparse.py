@@ -17,7 +17,7 @@ class _Table(Module):
 
     padding_idx: int | None
 
-    def _make(
+    def _ag_make(
         self,
         num_embeddings: int,
         embedding_dim: int,
@@ -104,7 +104,7 @@ class Embedding(_Table):
         super().__init__()
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        self._make(num_embeddings, embedding_dim, padding_idx, _weight, _freeze, device, dtype)
+        self._ag_make(num_embeddings, embedding_dim, padding_idx, _weight, _freeze, device, dtype)
 
     def forward(self, input: Any) -> Any:
         return F.embedding(
@@ -146,7 +146,7 @@ class EmbeddingBag(_Table):
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         self.mode, self.include_last_offset = mode, include_last_offset
-        self._make(num_embeddings, embedding_dim, padding_idx, _weight, False, device, dtype)
+        self._ag_make(num_embeddings, embedding_dim, padding_idx, _weight, False, device, dtype)
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         return F.embedding_bag(

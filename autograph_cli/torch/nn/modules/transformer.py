@@ -57,7 +57,7 @@ class _Layer(Module):
     """What encoder and decoder layers share: attention, then two linear maps, each beside a shortcut."""
 
     __constants__ = ["norm_first"]
-    _attentions: tuple[str, ...]
+    _ag_attentions: tuple[str, ...]
 
     def __init__(
         self,
@@ -75,13 +75,13 @@ class _Layer(Module):
     ) -> None:
         super().__init__()
         position = {"device": device, "dtype": dtype}
-        for name in self._attentions:
+        for name in self._ag_attentions:
             setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **position))
         self.linear1 = Linear(d_model, dim_feedforward, bias, **position)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, **position)
         self.norm_first = norm_first
-        parts = range(1, len(self._attentions) + 2)
+        parts = range(1, len(self._ag_attentions) + 2)
         for n in parts:
             setattr(self, f"norm{n}", LayerNorm(d_model, layer_norm_eps, bias=bias, **position))
         for n in parts:
@@ -92,7 +92,7 @@ class _Layer(Module):
         super().__setstate__(state)
         self.__dict__.setdefault("activation", F.relu)
 
-    def _attend(self, name: str, x: Any, memory: Any, mask: Any, padding: Any, is_causal: bool) -> Any:
+    def _ag_attend(self, name: str, x: Any, memory: Any, mask: Any, padding: Any, is_causal: bool) -> Any:
         attention = getattr(self, name)
         return attention(
             x, memory, memory, attn_mask=mask, key_padding_mask=padding, is_causal=is_causal, need_weights=False
@@ -101,7 +101,7 @@ class _Layer(Module):
     def _ff_block(self, x: Any) -> Any:
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
-    def _beside(self, n: int, x: Any, block: Any) -> Any:
+    def _ag_beside(self, n: int, x: Any, block: Any) -> Any:
         """x plus a block of it, normalized before or after."""
         norm, dropout = getattr(self, f"norm{n}"), getattr(self, f"dropout{n}")
         if self.norm_first:
@@ -117,12 +117,14 @@ class TransformerEncoderLayer(_Layer):
     torch.Size([5, 3, 8])
     """
 
-    _attentions = ("self_attn",)
+    _ag_attentions = ("self_attn",)
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
         src_mask, src_key_padding_mask = _masks(src, src_mask, src_key_padding_mask)
-        x = self._beside(1, src, lambda y: self._attend("self_attn", y, y, src_mask, src_key_padding_mask, is_causal))
-        return self._beside(2, x, self._ff_block)
+        x = self._ag_beside(
+            1, src, lambda y: self._ag_attend("self_attn", y, y, src_mask, src_key_padding_mask, is_causal)
+        )
+        return self._ag_beside(2, x, self._ff_block)
 
 
 class TransformerDecoderLayer(_Layer):
@@ -133,7 +135,7 @@ class TransformerDecoderLayer(_Layer):
     torch.Size([5, 3, 8])
     """
 
-    _attentions = ("self_attn", "multihead_attn")
+    _ag_attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -146,15 +148,17 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Any:
-        x = self._beside(
-            1, tgt, lambda y: self._attend("self_attn", y, y, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        x = self._ag_beside(
+            1, tgt, lambda y: self._ag_attend("self_attn", y, y, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         )
-        x = self._beside(
+        x = self._ag_beside(
             2,
             x,
-            lambda y: self._attend("multihead_attn", y, memory, memory_mask, memory_key_padding_mask, memory_is_causal),
+            lambda y: self._ag_attend(
+                "multihead_attn", y, memory, memory_mask, memory_key_padding_mask, memory_is_causal
+            ),
         )
-        return self._beside(3, x, self._ff_block)
+        return self._ag_beside(3, x, self._ff_block)
 
 
 def _masks(src: Any, mask: Any, padding: Any) -> tuple[Any, Any]:
@@ -201,9 +205,9 @@ class TransformerEncoder(Module):
     def forward(
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Any:
-        hidden = self._hidden_by_fast_path(src, mask, src_key_padding_mask)
+        hidden = self._ag_hidden_by_fast_path(src, mask, src_key_padding_mask)
         mask, padding = _masks(src, mask, src_key_padding_mask)
-        batch_first = self.layers[0].self_attn.batch_first if self._has_attention() else False
+        batch_first = self.layers[0].self_attn.batch_first if self._ag_has_attention() else False
         is_causal = _is_causal(mask, is_causal, _length(src, batch_first))
         x = src
         for layer in self.layers:
@@ -212,10 +216,10 @@ class TransformerEncoder(Module):
             x = x.masked_fill(hidden.unsqueeze(-1), 0.0)
         return x if self.norm is None else self.norm(x)
 
-    def _has_attention(self) -> bool:
+    def _ag_has_attention(self) -> bool:
         return len(self.layers) > 0 and hasattr(self.layers[0], "self_attn")
 
-    def _hidden_by_fast_path(self, src: Any, mask: Any, padding: Any) -> Any:
+    def _ag_hidden_by_fast_path(self, src: Any, mask: Any, padding: Any) -> Any:
         """The padded positions, where PyTorch would leave them out of the computation."""
         if not self.use_nested_tensor or self.training or padding is None or mask is not None or src.dim() != 3:
             return None

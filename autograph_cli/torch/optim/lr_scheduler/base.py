@@ -23,8 +23,8 @@ _ADVICE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to
 class LRScheduler:
     """Changes the learning rate of each group of an optimizer whenever `step()` is called; a subclass says how.
 
-    A subclass gives `get_lr()`, a list with one rate per group, or `change(lr, base)`, the next rate of one group from
-    its last one. TypeError for what is no optimizer, KeyError when it resumes (`last_epoch` >= 0) without initial
+    A subclass gives `get_lr()`, a list with one rate per group, or `_ag_change(lr, base)`, the next rate of one group
+    from its last one. TypeError for what is no optimizer, KeyError when it resumes (`last_epoch` >= 0) without initial
     rates.
     """
 
@@ -57,12 +57,12 @@ class LRScheduler:
         """The rates to set now; called within `step`."""
         if not self._get_lr_called_within_step:
             warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.")
-        if type(self).change is LRScheduler.change:
+        if type(self)._ag_change is LRScheduler._ag_change:
             raise NotImplementedError
         pairs = zip(self.optimizer.param_groups, self.base_lrs, strict=True)
-        return [copied(self.change(group["lr"], base)) for group, base in pairs]
+        return [copied(self._ag_change(group["lr"], base)) for group, base in pairs]
 
-    def change(self, lr: Any, base: Any) -> Any:
+    def _ag_change(self, lr: Any, base: Any) -> Any:
         """The rate after `lr`, for a group that began with `base`."""
         raise NotImplementedError
 
@@ -71,13 +71,13 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Set the rates of the next epoch (or, deprecated, of a given one)."""
         if self._step_count == 1:
-            self._check_order()
+            self._ag_check_order()
         self._step_count += 1
         if epoch is not None:
             warn(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
-    def _check_order(self) -> None:
+    def _ag_check_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
             text = (
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
@@ -96,16 +96,16 @@ class LRScheduler:
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
-        self._set(self._computed() if closed is None else closed())
+        self._ag_set(self._ag_computed() if closed is None else closed())
 
-    def _computed(self) -> list[Any]:
+    def _ag_computed(self) -> list[Any]:
         self._get_lr_called_within_step = True
         try:
             return self.get_lr()
         finally:
             self._get_lr_called_within_step = False
 
-    def _set(self, rates: list[Any]) -> None:
+    def _ag_set(self, rates: list[Any]) -> None:
         for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
             put(group, "lr", lr)
         self._last_lr = values(self.optimizer, "lr")
@@ -126,12 +126,12 @@ class LRScheduler:
 class ClosedForm:
     """Schedulers that can also tell the rate of any epoch, by `at(base)`."""
 
-    def at(self, base: Any) -> Any:
+    def _ag_at(self, base: Any) -> Any:
         """The rate at `last_epoch` of a group that began with `base`."""
         raise NotImplementedError
 
     def _get_closed_form_lr(self: Any) -> list[Any]:
-        return [self.at(base) for base in self.base_lrs]
+        return [self._ag_at(base) for base in self.base_lrs]
 
 
 _NO_INITIAL = (

@@ -15,7 +15,7 @@ class _Combined(LRScheduler):
 
     _schedulers: Sequence[Any]
 
-    def _take(self, schedulers: Sequence[Any], optimizer: Any, what: str) -> None:
+    def _ag_take(self, schedulers: Sequence[Any], optimizer: Any, what: str) -> None:
         name = type(self).__name__
         if len(schedulers) < 1:
             raise ValueError(f"{name} expects at least one scheduler{what}, but got no scheduler.")
@@ -54,7 +54,7 @@ class SequentialLR(_Combined):
     """
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
-        self._take(schedulers, optimizer, "")
+        self._ag_take(schedulers, optimizer, "")
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
@@ -95,7 +95,7 @@ class ChainedScheduler(_Combined):
     """All schedulers at each step, one upon the result of the other. ValueError unless they share an optimizer."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Any = None) -> None:
-        self._take(schedulers, optimizer, " to be chained")
+        self._ag_take(schedulers, optimizer, " to be chained")
         self._last_lr = values(self.optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]

@@ -12,7 +12,9 @@ from .base import LRScheduler, each_group, need_optimizer, put, saved_function
 class _WithMomentum(LRScheduler):
     """Schedulers that may change `momentum`, or the first of `betas`, too."""
 
-    def _begin_momentum(self, optimizer: Any, base: Any, largest: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
+    def _ag_begin_momentum(
+        self, optimizer: Any, base: Any, largest: Any, last_epoch: int
+    ) -> tuple[list[Any], list[Any]]:
         """Put every group at its largest momentum; (base, largest) momentum of each."""
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
@@ -20,11 +22,11 @@ class _WithMomentum(LRScheduler):
         bases, tops = each_group("base_momentum", optimizer, base), each_group("max_momentum", optimizer, largest)
         if last_epoch == -1:
             for low, high, group in zip(bases, tops, optimizer.param_groups, strict=True):
-                self._set_momentum(group, high)
+                self._ag_set_momentum(group, high)
                 group["max_momentum"], group["base_momentum"] = high, low
         return bases, tops
 
-    def _set_momentum(self, group: dict[str, Any], momentum: Any) -> None:
+    def _ag_set_momentum(self, group: dict[str, Any], momentum: Any) -> None:
         if self.use_beta1:
             group["betas"] = (momentum, *group["betas"][1:])
         else:
@@ -78,7 +80,7 @@ class CyclicLR(_WithMomentum):
         self.scale_mode = scale_mode if scale_fn is not None else _SCALES[mode][1]
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            found = self._begin_momentum(optimizer, base_momentum, max_momentum, last_epoch)
+            found = self._ag_begin_momentum(optimizer, base_momentum, max_momentum, last_epoch)
             self.base_momentums, self.max_momentums = found
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
@@ -97,7 +99,7 @@ class CyclicLR(_WithMomentum):
         if self.cycle_momentum:
             ends = zip(self.base_momentums, self.max_momentums, self.optimizer.param_groups, strict=True)
             for low, high, group in ends:
-                self._set_momentum(group, high - (high - low) * height * scale)
+                self._ag_set_momentum(group, high - (high - low) * height * scale)
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
@@ -132,7 +134,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur: Any = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def change(self, lr: Any, base: Any) -> Any:
+    def _ag_change(self, lr: Any, base: Any) -> Any:
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: float | None = None) -> None:
@@ -148,11 +150,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         elif epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
         else:
-            self._go_to(epoch)
+            self._ag_go_to(epoch)
         self.last_epoch = math.floor(epoch)
-        self._set(self._computed())
+        self._ag_set(self._ag_computed())
 
-    def _go_to(self, epoch: float) -> None:
+    def _ag_go_to(self, epoch: float) -> None:
         if epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch
         elif self.T_mult == 1:
@@ -213,7 +215,7 @@ class OneCycleLR(_WithMomentum):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._begin_momentum(optimizer, base_momentum, max_momentum, last_epoch)
+            self._ag_begin_momentum(optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
@@ -232,7 +234,9 @@ class OneCycleLR(_WithMomentum):
         for group in self.optimizer.param_groups:
             rates.append(between(group[phase["start_lr"]], group[phase["end_lr"]], part))
             if self.cycle_momentum:
-                self._set_momentum(group, between(group[phase["start_momentum"]], group[phase["end_momentum"]], part))
+                self._ag_set_momentum(
+                    group, between(group[phase["start_momentum"]], group[phase["end_momentum"]], part)
+                )
         return rates
 
 

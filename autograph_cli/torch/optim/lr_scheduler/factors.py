@@ -22,10 +22,10 @@ class _ByFunctions(LRScheduler):
         if len(factors) != groups:
             raise ValueError(f"Expected {groups} lr_lambdas, but got {len(factors)}")
         self.lr_lambdas: list[Factor] = factors
-        self._check()
+        self._ag_check()
         super().__init__(optimizer, last_epoch)
 
-    def _check(self) -> None:
+    def _ag_check(self) -> None:
         pass
 
     def state_dict(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class LambdaLR(_ByFunctions):
 class MultiplicativeLR(_ByFunctions):
     """The last rate times `lr_lambda(epoch)`."""
 
-    def _check(self) -> None:
+    def _ag_check(self) -> None:
         for function in self.lr_lambdas:
             if not callable(function):
                 raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
@@ -78,10 +78,10 @@ class StepLR(ClosedForm, LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def change(self, lr: Any, base: Any) -> Any:
+    def _ag_change(self, lr: Any, base: Any) -> Any:
         return lr if self.last_epoch == 0 or self.last_epoch % self.step_size else lr * self.gamma
 
-    def at(self, base: Any) -> Any:
+    def _ag_at(self, base: Any) -> Any:
         return base * self.gamma ** (self.last_epoch // self.step_size)
 
 
@@ -93,11 +93,11 @@ class MultiStepLR(ClosedForm, LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def change(self, lr: Any, base: Any) -> Any:
+    def _ag_change(self, lr: Any, base: Any) -> Any:
         times = self.milestones[self.last_epoch]
         return lr * self.gamma**times if times else lr
 
-    def at(self, base: Any) -> Any:
+    def _ag_at(self, base: Any) -> Any:
         return base * self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch)
 
 
@@ -111,12 +111,12 @@ class ConstantLR(ClosedForm, LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def change(self, lr: Any, base: Any) -> Any:
+    def _ag_change(self, lr: Any, base: Any) -> Any:
         if self.last_epoch == 0:
             return lr * self.factor
         return lr * (1.0 / self.factor) if self.last_epoch == self.total_iters else lr
 
-    def at(self, base: Any) -> Any:
+    def _ag_at(self, base: Any) -> Any:
         return base * (self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor))
 
 
@@ -141,7 +141,7 @@ class LinearLR(ClosedForm, LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def change(self, lr: Any, base: Any) -> Any:
+    def _ag_change(self, lr: Any, base: Any) -> Any:
         if self.last_epoch == 0:
             return lr * self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -149,7 +149,7 @@ class LinearLR(ClosedForm, LRScheduler):
         rise = self.end_factor - self.start_factor
         return lr * (1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
 
-    def at(self, base: Any) -> Any:
+    def _ag_at(self, base: Any) -> Any:
         done = min(self.total_iters, self.last_epoch)
         return base * (self.start_factor + (self.end_factor - self.start_factor) * done / self.total_iters)
 
@@ -161,10 +161,10 @@ class ExponentialLR(ClosedForm, LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def change(self, lr: Any, base: Any) -> Any:
+    def _ag_change(self, lr: Any, base: Any) -> Any:
         return lr if self._is_initial else lr * self.gamma
 
-    def at(self, base: Any) -> Any:
+    def _ag_at(self, base: Any) -> Any:
         return base * self.gamma**self.last_epoch
 
 
@@ -176,13 +176,13 @@ class PolynomialLR(ClosedForm, LRScheduler):
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def change(self, lr: Any, base: Any) -> Any:
+    def _ag_change(self, lr: Any, base: Any) -> Any:
         if self._is_initial or self.last_epoch > self.total_iters:
             return lr
         left, before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
         return lr * (left / before) ** self.power
 
-    def at(self, base: Any) -> Any:
+    def _ag_at(self, base: Any) -> Any:
         return base * (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
 
 
@@ -203,7 +203,7 @@ class CosineAnnealingLR(ClosedForm, LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def change(self, lr: Any, base: Any) -> Any:
+    def _ag_change(self, lr: Any, base: Any) -> Any:
         if self._is_initial:
             return lr
         if self._step_count == 1 and self.last_epoch > 0:
@@ -213,5 +213,5 @@ class CosineAnnealingLR(ClosedForm, LRScheduler):
         now, before = (1 + math.cos(math.pi * epoch / self.T_max) for epoch in (self.last_epoch, self.last_epoch - 1))
         return now / before * (lr - self.eta_min) + self.eta_min
 
-    def at(self, base: Any) -> Any:
+    def _ag_at(self, base: Any) -> Any:
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2

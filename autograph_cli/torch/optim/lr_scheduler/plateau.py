@@ -84,7 +84,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce()
+            self._ag_reduce()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
         self._last_lr = values(self.optimizer, "lr")
@@ -94,7 +94,7 @@ class ReduceLROnPlateau(LRScheduler):
         limit = best * (1.0 - sign * self.threshold) if self.threshold_mode == "rel" else best - sign * self.threshold
         return a < limit if sign == 1 else a > limit
 
-    def _reduce(self) -> None:
+    def _ag_reduce(self) -> None:
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
