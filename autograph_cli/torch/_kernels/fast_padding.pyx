@@ -40,7 +40,7 @@ cdef inline Count source(Frame *f, int d, Count i, int how) noexcept nogil:
 
 cdef void fill(real *a, real *out, real value, Count planes, Count *across, int how, Frame *f) noexcept nogil:
     cdef Count plane, i, j, row, first = f.before[1], width = f.out[1], n = f.size[1]
-    cdef Count low = max(first, 0), high = min(first + n, width)
+    cdef Count low = min(max(first, 0), width), high = min(first + n, width)
     for plane in range(planes):
         for i in range(f.out[0]):
             row = source(f, 0, i, how)

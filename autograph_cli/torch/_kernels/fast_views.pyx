@@ -104,6 +104,8 @@ def view(a, size):
     cdef bint same = ndim == cnp.PyArray_NDIM(<cnp.ndarray>a)
     for d in range(ndim - 1, -1, -1):
         strides[d] = step
+        if shape[d] == 0 or step > cnp.PyArray_NBYTES(<cnp.ndarray>a) // shape[d]:  # more elements than there are
+            return None
         step *= shape[d]
         same = same and shape[d] == cnp.PyArray_DIM(<cnp.ndarray>a, d)
     if step != cnp.PyArray_NBYTES(<cnp.ndarray>a):
