@@ -70,6 +70,8 @@ cdef int measured(cnp.ndarray a, pad, int how, Frame *f):
         n = f.size[i] = cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 2 + i)
         f.before[i] = given[2 * (1 - i)]
         f.out[i] = n + f.before[i] + given[2 * (1 - i) + 1]
+        if n + min(f.before[i], 0) + min(f.out[i] - n - f.before[i], 0) < 0:  # more is cut off than there is
+            return 0
         if n < 1 or f.out[i] < 1 or how == REFLECTED and max(f.before[i], f.out[i] - n - f.before[i]) >= n:
             return 0
     return dims

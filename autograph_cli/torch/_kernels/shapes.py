@@ -143,7 +143,7 @@ class Shapes:
         return out
 
     def diagonal(self, a: Array, offset: int, dim1: int, dim2: int) -> Any:
-        window = a.diagonal(offset, dim1, dim2)
+        window = a.diagonal(max(-a.shape[dim1], min(offset, a.shape[dim2])), dim1, dim2)
         if window.__class__ is np.ndarray:
             window.flags.writeable = a.flags.writeable
         return window
