@@ -337,7 +337,7 @@ class Special:
         zeta = self.special_zeta(
             self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind in "fV" else process_state.default_dtype), x
         )
-        return zeta * zeta.dtype.type((1 if n % 2 else -1) * math.factorial(n))
+        return zeta * zeta.dtype.type((1 if n % 2 else -1) * (math.factorial(n) if n <= 170 else math.inf))
 
     @widened
     def _trigamma(self, x: Any) -> Any:
