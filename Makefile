@@ -14,11 +14,13 @@ JOBS ?= 2
 # Which CuPy: that for a driver of CUDA 12, or cuda13.
 CUDA ?= cuda12
 MPIEXEC ?=
+# `make sanitize` runs each so-many-th case of its sweep; 1 is all of them.
+LAYOUTS ?= 5
 
 .DEFAULT_GOAL := help
 SITE_ENV ?= build/venv-docs
 
-.PHONY: docs man package release help venv demo pictures gallery snapshots operations test test-pure test-gpu test-pythons lint bench bench-gpu bench-guard conformance conformance-update clean
+.PHONY: docs man package release help venv demo pictures gallery snapshots operations test sanitize test-pure test-gpu test-pythons lint bench bench-gpu bench-guard conformance conformance-update clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do printf '  make %-18s %s\n' "$$name" "$$text"; done
@@ -82,6 +84,20 @@ test: venv  ## run all tests, on all cores; SEED=7 shuffles them
 
 test-pure: venv  ## run the tests without the compiled modules
 	AUTOGRAPH_PURE=1 $(MAKE) --no-print-directory test
+
+# A copy of the checkout, whose modules are compiled with what finds reads and writes outside of memory, and overflows.
+SANITIZED := build/sanitize
+sanitize: venv  ## build with the sanitizers of gcc, and run the tests of kernels and layers and a sweep of operations and layouts
+	rm -f $(SANITIZED)/found.*
+	@mkdir -p $(SANITIZED)
+	git ls-files -z autograph_cli tests hatch_build.py pyproject.toml | xargs -0 cp -pu --parents -t $(SANITIZED)
+	cd $(SANITIZED) && AUTOGRAPH_CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined" LDFLAGS="-fsanitize=address,undefined" \
+	  $(CURDIR)/$(BIN)/python -c "import hatch_build, pathlib; hatch_build.compiled(pathlib.Path.cwd())"
+	cd $(SANITIZED) && export PYTHONPATH="$$PWD" PYTHONMALLOC=malloc AUTOGRAPH_LAYOUTS=$(LAYOUTS) \
+	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:log_path="$$PWD/found" UBSAN_OPTIONS=print_stacktrace=1:log_path="$$PWD/found" && \
+	  $(CURDIR)/$(BIN)/python -m pytest -q -p no:cacheprovider tests/torch/kernels tests/torch/nn tests/torch/ops/test_layouts.py
+	@! grep -E "ERROR|runtime error" $(SANITIZED)/found.* 2>/dev/null
 
 test-gpu: venv  ## run the tests of the device cuda on a GPU; CUDA=cuda13 for a driver of CUDA 13
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(CUDA)]'

@@ -61,3 +61,4 @@ def compiled(sources: list[Path], root: Path) -> list[str]:
 
 FLAGS = [] if os.name == "nt" else ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 """Sums and products are rounded one by one, as NumPy's are."""
+FLAGS += os.environ.get("AUTOGRAPH_CFLAGS", "").split()  # what `make sanitize` asks for

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import refused
-from . import Array
+from . import Array, many_dims
 
 _MISSING = "this is not available for sparse tensors in autograph's engine yet: use `tensor.to_dense()`"
 
@@ -71,7 +71,7 @@ class Sparse:
         """The whole array."""
         coo = self.coo()
         made = np.zeros(self.shape, self.dtype)
-        np.add.at(made, tuple(coo.indices), coo.values)
+        many_dims.at(np.add, made, tuple(coo.indices), coo.values)
         return made
 
     def copy(self) -> Any:
@@ -143,7 +143,7 @@ class Coo(Sparse):
             return self
         _, first, back = np.unique(self.flat(), return_index=True, return_inverse=True)
         values = np.zeros((len(first), *self.values.shape[1:]), self.dtype)
-        np.add.at(values, back, self.values)
+        many_dims.at(np.add, values, (back,), self.values)
         return Coo(self.indices[:, first], values, self.shape, True)
 
 

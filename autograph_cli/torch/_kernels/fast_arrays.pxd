@@ -4,6 +4,8 @@
 cimport numpy as cnp
 from cpython.tuple cimport PyTuple_Check, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
+ctypedef Py_ssize_t Count
+
 cdef extern from "Python.h":
     bint PyBool_Check(object o) noexcept
     bint PyLong_Check(object o) noexcept
@@ -28,7 +30,7 @@ cdef extern from *:
     #define UNROLLED
     #endif
     /* Before a function, which then has the wider registers of the processor where there are some: the same roundings. */
-    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
     #define CLONED __attribute__((target_clones("avx512f", "avx2", "default")))
     #else
     #define CLONED
@@ -39,9 +41,17 @@ cdef extern from *:
     #else
     #define FUSED
     #endif
+    #include <stddef.h>
+    #include <stdint.h>
+    /* A position, read once, as another thread may change it: what is checked is what is used. */
+    static ptrdiff_t once(const int64_t *index, ptrdiff_t i) { return ((const volatile int64_t *)index)[i]; }
+    /* The same, of positions that were found below `n`: 0 for one that no longer is. */
+    static ptrdiff_t within(const int64_t *index, ptrdiff_t i, ptrdiff_t n) {
+        const uint64_t at = (uint64_t)once(index, i);
+        return at < (uint64_t)n ? (ptrdiff_t)at : 0; }
     """
-
-ctypedef Py_ssize_t Count
+    Count once(const cnp.int64_t *index, Count i) noexcept nogil
+    Count within(const cnp.int64_t *index, Count i, Count n) noexcept nogil
 
 ctypedef fused real:
     float

@@ -10,7 +10,7 @@ import numpy as np
 cimport numpy as cnp
 from libc.string cimport memcpy, memset
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
+from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, once, real, within
 
 cnp.import_array()
 
@@ -80,14 +80,14 @@ cdef void read(
     for i in range(before):
         if behind == 1:
             for j in range(many):
-                out[j] = a[index[j]]
+                out[j] = a[within(index, j, n)]
             out += many
             index += many
             a += n
             continue
         for j in range(many):
             for k in range(behind):
-                out[k] = a[index[k] * behind + k]
+                out[k] = a[within(index, k, n) * behind + k]
             out += behind
             index += behind
         a += n * behind
@@ -118,14 +118,14 @@ cdef void add_each(
     for i in range(before):
         if behind == 1:
             for j in range(many):
-                out[index[j]] += values[j]
+                out[within(index, j, n)] += values[j]
             values += many
             index += many
             out += n
             continue
         for j in range(many):
             for k in range(behind):
-                out[index[k] * behind + k] += values[k]
+                out[within(index, k, n) * behind + k] += values[k]
             values += behind
             index += behind
         out += n * behind
@@ -168,14 +168,14 @@ cdef void write(
     for i in range(before):
         if behind == 1:
             for j in range(many):
-                out[index[j]] = values[j * step]
+                out[within(index, j, n)] = values[j * step]
             values += many * step
             index += many
             out += n
             continue
         for j in range(many):
             for k in range(behind):
-                out[index[k] * behind + k] = values[k * step]
+                out[within(index, k, n) * behind + k] = values[k * step]
             values += behind * step
             index += behind
         out += n * behind
@@ -257,7 +257,7 @@ cdef bint placed(const Together *x, Index *places) noexcept nogil:
     for d in range(x.depth):
         n = x.n[d]
         for i in range(x.many):
-            at = x.index[d][i]
+            at = once(x.index[d], i)
             at = at + n if at < 0 else at
             if not 0 <= at < n:
                 return False
@@ -267,14 +267,15 @@ cdef bint placed(const Together *x, Index *places) noexcept nogil:
 
 cdef void copy_each(const char *a, char *out, const Index *places, Count many, Count length, bint back) noexcept nogil:
     """From `a` at places to `out` in a row, or back."""
-    cdef Count i
+    cdef Count i, to, source
     for i in range(many):
-        if length == 4:
-            (<cnp.uint32_t *>out)[places[i] if back else i] = (<cnp.uint32_t *>a)[i if back else places[i]]
+        to, source = places[i] if back else i, i if back else places[i]
+        if length == 4:  # one move each, wherever they begin: complex numbers may lie like their parts
+            memcpy(out + to * 4, a + source * 4, 4)
         elif length == 8:
-            (<cnp.uint64_t *>out)[places[i] if back else i] = (<cnp.uint64_t *>a)[i if back else places[i]]
+            memcpy(out + to * 8, a + source * 8, 8)
         else:
-            memcpy(out + (places[i] if back else i) * length, a + (i if back else places[i]) * length, length)
+            memcpy(out + to * length, a + source * length, length)
 
 
 def picked(a, indices):
@@ -335,7 +336,7 @@ cdef void add_whole(
     cdef real *to
     for i in range(before):
         for j in range(many):
-            to = out + index[j] * behind
+            to = out + within(index, j, n) * behind
             for k in range(behind):
                 to[k] += values[k]
             values += behind
@@ -426,10 +427,11 @@ def one_hot(a, Count classes):
     cdef cnp.ndarray out = np.zeros(a.shape + (classes,), np.int64)
     cdef Index *to = <Index *>cnp.PyArray_DATA(out)
     cdef Index *at = <Index *>cnp.PyArray_DATA(<cnp.ndarray>a)
-    cdef Count i
+    cdef Count i, place
     for i in range(cnp.PyArray_SIZE(a)):
-        if 0 <= at[i] < classes:
-            to[i * classes + at[i]] = 1
+        place = once(at, i)
+        if 0 <= place < classes:
+            to[i * classes + place] = 1
     return out
 
 
@@ -447,6 +449,7 @@ def triangle(a, Count diagonal, bint lower):
     cdef cnp.ndarray out = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
     size = cnp.PyArray_ITEMSIZE(out)
     cdef char *to = <char *>cnp.PyArray_DATA(out)
+    diagonal = min(max(diagonal, -rows), columns)
     for i in range(cnp.PyArray_SIZE(out) // columns):
         start = i % rows + diagonal + (1 if lower else 0)
         start = min(max(start, 0), columns)

@@ -155,7 +155,7 @@ def roll(a, shifts, dims):
     return out
 
 
-ctypedef fused Word:
+ctypedef fused Word:  # copied by memcpy, as it may be a pair of numbers that lies like one of them
     cnp.uint32_t
     cnp.uint64_t
 
@@ -165,7 +165,7 @@ cdef void turn(const Word *a, Word *to, Count n, Count times) noexcept nogil:
     cdef Count i, j
     for i in range(times):
         for j in range(n):
-            to[j] = a[n - 1 - j]
+            memcpy(to + j, a + n - 1 - j, sizeof(Word))
         a, to = a + n, to + n
 
 
@@ -205,7 +205,7 @@ cdef void lay(Word kind, const char *a, Word *to, cnp.npy_intp *size, cnp.npy_in
         return
     for j in range(few):
         for i in range(many):
-            to[i * few + j] = (<const Word *>(a + j * across + i * along))[0]
+            memcpy(to + i * few + j, a + j * across + i * along, sizeof(Word))
 
 
 def in_short_rows(a):

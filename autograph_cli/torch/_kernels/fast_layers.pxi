@@ -209,11 +209,12 @@ cdef int products_of(real kind, cnp.ndarray a, cnp.ndarray b, real *out, Count m
 
 cdef bint pick(const real *a, const cnp.int64_t *target, real *out, Count many, Count classes) noexcept nogil:
     """Minus the entry of each row's target; False where one is no class."""
-    cdef Count i
+    cdef Count i, at
     for i in range(many):
-        if not 0 <= target[i] < classes:
+        at = once(target, i)
+        if not 0 <= at < classes:
             return False
-        out[i] = -a[i * classes + target[i]]
+        out[i] = -a[i * classes + at]
     return True
 
 

@@ -9,7 +9,7 @@ import numpy as np
 cimport numpy as cnp
 from libc.math cimport signbit
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, real
+from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_of, once, real
 
 cnp.import_array()
 
@@ -445,10 +445,11 @@ cdef object unique_by_value(cnp.ndarray a, Count n):
     if <cnp.uint64_t>high - <cnp.uint64_t>low >= <cnp.uint64_t>(2 * n):
         return None
     span = high - low + 1
+    cdef cnp.uint64_t last = span - 1
     cdef cnp.ndarray table = cnp.PyArray_ZEROS(1, &span, cnp.NPY_INT64, 0)
     cdef Index *place = <Index *>cnp.PyArray_DATA(table)
     for i in range(n):
-        place[given[i] - low] += 1
+        place[min(<cnp.uint64_t>once(given, i) - <cnp.uint64_t>low, last)] += 1
     for i in range(span):
         different += place[i] != 0
     span = different
@@ -457,14 +458,14 @@ cdef object unique_by_value(cnp.ndarray a, Count n):
     cdef cnp.ndarray inverse = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), cnp.NPY_INT64, 0)
     cdef Index *which = <Index *>cnp.PyArray_DATA(inverse)
     different = 0
-    for i in range(high - low + 1):
+    for i in range(<Count>last + 1):
         if place[i]:
             (<Index *>cnp.PyArray_DATA(values))[different] = low + i
             (<Index *>cnp.PyArray_DATA(counts))[different] = place[i]
             place[i] = different
             different += 1
     for i in range(n):
-        which[i] = place[given[i] - low]
+        which[i] = place[min(<cnp.uint64_t>once(given, i) - <cnp.uint64_t>low, last)]
     return values, inverse, counts
 
 

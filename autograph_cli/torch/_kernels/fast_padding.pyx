@@ -40,7 +40,7 @@ cdef inline Count source(Frame *f, int d, Count i, int how) noexcept nogil:
 
 cdef void fill(real *a, real *out, real value, Count planes, Count *across, int how, Frame *f) noexcept nogil:
     cdef Count plane, i, j, row, first = f.before[1], width = f.out[1], n = f.size[1]
-    cdef Count low = max(first, 0), high = min(first + n, width)
+    cdef Count low = min(max(first, 0), width), high = min(first + n, width)
     for plane in range(planes):
         for i in range(f.out[0]):
             row = source(f, 0, i, how)
@@ -70,6 +70,8 @@ cdef int measured(cnp.ndarray a, pad, int how, Frame *f):
         n = f.size[i] = cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 2 + i)
         f.before[i] = given[2 * (1 - i)]
         f.out[i] = n + f.before[i] + given[2 * (1 - i) + 1]
+        if n + min(f.before[i], 0) + min(f.out[i] - n - f.before[i], 0) < 0:  # more is cut off than there is
+            return 0
         if n < 1 or f.out[i] < 1 or how == REFLECTED and max(f.before[i], f.out[i] - n - f.before[i]) >= n:
             return 0
     return dims

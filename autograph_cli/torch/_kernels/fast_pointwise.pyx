@@ -98,9 +98,9 @@ cdef extern from *:
 
     /* `step`: 1, or 0 for one number in the place of `a` */
     #define CHOOSE(name, real) CLONED static void name(const unsigned char *mask, const real *a, ptrdiff_t step, \
-        const real *b, real *out, ptrdiff_t n) { ptrdiff_t i; const real x = a[0]; \
+        const real *b, real *out, ptrdiff_t n) { ptrdiff_t i; \
         if (step) { ELEMENTS for (i = 0; i < n; i++) out[i] = mask[i] ? a[i] : b[i]; } \
-        else ELEMENTS for (i = 0; i < n; i++) out[i] = mask[i] ? x : b[i]; }
+        else { const real x = a[0]; ELEMENTS for (i = 0; i < n; i++) out[i] = mask[i] ? x : b[i]; } }
     CHOOSE(choose_f, float)
     CHOOSE(choose_d, double)
 

@@ -12,7 +12,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from autograph_cli.torch._kernels.fast_arrays cimport (
-    Count, Geometry, geometry, in_planes, inside, kind_in_rows, kind_of, number, numbers, pooled, real
+    Count, Geometry, geometry, in_planes, inside, kind_in_rows, kind_of, number, numbers, once, pooled,
+    real
 )
 
 cnp.import_array()
@@ -153,13 +154,14 @@ def max_pool(a, kernel, stride, padding, dilation, bint ceil):
 
 
 cdef bint put(real *grad, cnp.int64_t *places, real *to, Count planes, Count many, Count plane) noexcept nogil:
-    cdef Count i, j
+    cdef Count i, j, at
     memset(to, 0, planes * plane * sizeof(real))
     for i in range(planes):
         for j in range(many):
-            if not 0 <= places[j] < plane:
+            at = once(places, j)
+            if not 0 <= at < plane:
                 return False
-            to[places[j]] += grad[j]
+            to[at] += grad[j]
         grad += many
         places += many
         to += plane

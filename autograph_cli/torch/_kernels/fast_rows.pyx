@@ -15,7 +15,7 @@ from libc.math cimport INFINITY, sqrt, sqrtf
 from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memcpy
 
-from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_in_rows, kind_of, number, numbers, real
+from autograph_cli.torch._kernels.fast_arrays cimport Count, kind_in_rows, kind_of, number, numbers, once, real
 
 from . import lapack
 

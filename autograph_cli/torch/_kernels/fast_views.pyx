@@ -16,6 +16,7 @@ cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(void *, void *, int, cnp.npy_intp *, cnp.npy_intp *, void *, int, void *)
 
 DEF MOST = 16
+DEF FAR = 1 << 31  # steps beyond it, times a stride, may be too large to compute with
 
 
 cdef object window(cnp.ndarray a, int ndim, cnp.npy_intp *shape, cnp.npy_intp *strides, Count offset):
@@ -56,7 +57,7 @@ def slice(a, Count dim, Count start, Count end, Count step):
     if not is_plain(a):
         return None
     ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
-    if dim < 0 or dim >= ndim or step < 1 or start < 0 or end <= start or end > cnp.PyArray_DIM(<cnp.ndarray>a, dim):
+    if dim < 0 or dim >= ndim or not 0 < step < FAR or start < 0 or end <= start or end > cnp.PyArray_DIM(<cnp.ndarray>a, dim):
         return None
     for d in range(ndim):
         shape[d], strides[d] = cnp.PyArray_DIM(<cnp.ndarray>a, d), cnp.PyArray_STRIDE(<cnp.ndarray>a, d)
@@ -104,6 +105,8 @@ def view(a, size):
     cdef bint same = ndim == cnp.PyArray_NDIM(<cnp.ndarray>a)
     for d in range(ndim - 1, -1, -1):
         strides[d] = step
+        if shape[d] == 0 or step > cnp.PyArray_NBYTES(<cnp.ndarray>a) // shape[d]:  # more elements than there are
+            return None
         step *= shape[d]
         same = same and shape[d] == cnp.PyArray_DIM(<cnp.ndarray>a, d)
     if step != cnp.PyArray_NBYTES(<cnp.ndarray>a):
@@ -165,7 +168,7 @@ def windows(a, Count dim, Count size, Count step):
     if not is_plain(a):
         return None
     ndim = cnp.PyArray_NDIM(<cnp.ndarray>a)
-    if dim < 0 or dim >= ndim or step < 1 or not 0 < size <= cnp.PyArray_DIM(<cnp.ndarray>a, dim):
+    if dim < 0 or dim >= ndim or not 0 < step < FAR or not 0 < size <= cnp.PyArray_DIM(<cnp.ndarray>a, dim):
         return None
     for d in range(ndim):
         shape[d], strides[d] = cnp.PyArray_DIM(<cnp.ndarray>a, d), cnp.PyArray_STRIDE(<cnp.ndarray>a, d)

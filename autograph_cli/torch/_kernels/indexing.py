@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 from .._arrays.storages import empty_strided
 from .._compiled import compiled
 from .._core.errors import refused
@@ -78,7 +78,7 @@ class Indexing:
         """What is wrong with indices that the backend refused."""
         shapes = [i.shape for i in indices if i is not None]
         try:
-            self.xp.broadcast_shapes(*shapes)
+            many_dims.broadcast_shapes(*shapes)
         except ValueError:
             shown = ", ".join(str(list(s)) for s in shapes)
             return refused(
@@ -157,11 +157,11 @@ class Indexing:
         several = out.ndim > 1 and values.dtype == out.dtype
         lie = self._positions(out, positions, values.size) if several else None
         if lie is None:
-            self.xp.add.at(out, positions, values)
+            many_dims.at(self.xp.add, out, positions, values)
             return
         lead = [n for p, n in zip(positions, out.shape, strict=False) if p.__class__ is slice]
         rest = positions[len(lead) :]
-        there = rest[0].shape if len(rest) == 1 else self.xp.broadcast_shapes(*(p.shape for p in rest))
+        there = rest[0].shape if len(rest) == 1 else many_dims.broadcast_shapes(*(p.shape for p in rest))
         shape = (*lead, *there, *out.shape[len(positions) :])
         every = values if values.shape == shape else self.xp.broadcast_to(values, shape)
         self.xp.add.at(out.reshape(-1), lie.reshape(-1), every.reshape(-1))
@@ -247,12 +247,12 @@ class Indexing:
         if not include_self:
             start = {"prod": 1, "amax": self._lowest(out), "amin": self._highest(out)}.get(reduce, 0)
             out[positions] = start
-        getattr(self.xp, self._ufuncs[reduce]).at(out, positions, values)
+        many_dims.at(getattr(self.xp, self._ufuncs[reduce]), out, positions, values)
         if reduce == "mean":
             counts = self.xp.ones(out.shape, "int64")
             if not include_self:
                 counts[positions] = 0
-            self.xp.add.at(counts, positions, 1)
+            many_dims.at(self.xp.add, counts, positions, 1)
             counts = self.xp.maximum(counts, 1)
             out[...] = out / counts if out.dtype.kind not in "iu" else out // counts
 
@@ -352,11 +352,11 @@ class Indexing:
         return self.xp.where(mask, value.astype(a.dtype), a)[()]
 
     def masked_select(self, a: Array, mask: Array) -> Any:
-        a, mask = self.xp.broadcast_arrays(a, mask)
+        a, mask = many_dims.broadcast_arrays(self.xp, a, mask)
         return a[mask]
 
     def masked_scatter(self, a: Array, mask: Array, source: Any) -> Any:
-        a, mask = self.xp.broadcast_arrays(a, mask)
+        a, mask = many_dims.broadcast_arrays(self.xp, a, mask)
         out = a.copy()
         count = int(mask.sum())
         if count > source.size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 
 _ALPHA = (1 + math.sqrt(17)) / 8
 
@@ -83,7 +83,7 @@ class LDL:
 
     def linalg_ldl_solve(self, factors: Any, pivots: Array, b: Array, hermitian: bool = False) -> Any:
         xp = self.xp
-        batch = xp.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
+        batch = many_dims.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
         x = xp.array(xp.broadcast_to(b, (*batch, *b.shape[-2:])))
         factors = xp.broadcast_to(factors, (*batch, *factors.shape[-2:]))
         pivots = xp.broadcast_to(pivots, (*batch, pivots.shape[-1]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 from . import lapack, triangular
 
 _SOLVED, _FACTORED = 64, 32
@@ -43,7 +43,7 @@ class LU:
         return self.column_major(self._by_blocks(a, b, upper, unitriangular))
 
     def _by_blocks(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
-        batch = self.xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        batch = many_dims.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         x = self.xp.array(self.xp.broadcast_to(b, (*batch, *b.shape[-2:])))
         if a.__class__ is not np.ndarray or not x.size:
             return self._row_by_row(a, x, upper, unitriangular)
@@ -208,7 +208,7 @@ class LU:
         if not left:
             return self.xp.ascontiguousarray(self.mH(self.linalg_lu_solve(lu, pivots, self.mH(b), True, not adjoint)))
         xp, n = self.xp, lu.shape[-1]
-        batch = xp.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
+        batch = many_dims.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
         b = xp.broadcast_to(b, (*batch, *b.shape[-2:]))
         order = xp.broadcast_to(self.permutation(pivots, n), (*batch, n))[..., None]
         if adjoint:

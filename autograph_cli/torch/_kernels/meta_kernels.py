@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 from .._arrays.geometry import c_strides
 from .._arrays.meta import NO_COUNT, NO_DATA, Meta, enlarged, miniature, shape_of
 from .._core.state import thread_state
@@ -103,7 +103,7 @@ class MetaKernels(Kernels):
         return self.xp.swapaxes(Meta((*batch, n, m), a.dtype), -1, -2)
 
     def _substituted(self, a: Array, b: Array, upper: bool, unitriangular: bool) -> Any:
-        return Meta((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype)
+        return Meta((*many_dims.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype)
 
     def lu_factor(self, a: Array) -> tuple[Any, Any, Any]:
         batch = a.shape[:-2]
@@ -135,7 +135,8 @@ class MetaKernels(Kernels):
         """Where the mask is not known, nobody knows how many elements it chooses; a backward pass only adds them up."""
         if mask.__class__ is not Meta:
             return Meta(
-                (int(np.count_nonzero(np.broadcast_to(mask, np.broadcast_shapes(a.shape, mask.shape)))),), a.dtype
+                (int(np.count_nonzero(np.broadcast_to(mask, many_dims.broadcast_shapes(a.shape, mask.shape)))),),
+                a.dtype,
             )
         if thread_state.walk is None:
             raise NotImplementedError(NO_DATA)
@@ -199,7 +200,7 @@ def _element_by_element(name: str) -> None:
     kernel = getattr(cpu, name)
 
     def run(self: MetaKernels, *args: Any, **options: Any) -> Any:
-        shape = np.broadcast_shapes(*(shape_of(x) for x in args if isinstance(x, (Meta, np.ndarray))))
+        shape = many_dims.broadcast_shapes(*(shape_of(x) for x in args if isinstance(x, (Meta, np.ndarray))))
         return enlarged(shape, kernel(*map(miniature, args), **options))
 
     setattr(MetaKernels, name, run)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 from .._compiled import compiled
 from . import selection
 from .selection import ordered
@@ -34,7 +34,7 @@ class OrderStatistics:
         return (values, positions) if keepdim else (values.squeeze(dim)[()], positions.squeeze(dim)[()])
 
     def _stable_order(self, a: Array, dim: int) -> Any:
-        return self.xp.argsort(ordered(a), axis=dim, kind="stable").astype("int64")
+        return many_dims.along(self.xp.argsort, ordered(a), dim, kind="stable").astype("int64")
 
     def _ranked(self, a: Array, k: int, dim: int, among_equals: Any, few: int = 1) -> Any:
         """The positions of the elements that a sort would put at place `k`; in rows where others equal that one, and in
@@ -42,7 +42,7 @@ class OrderStatistics:
         if a.__class__ is not np.ndarray or a.size < few:
             return among_equals(a, k, dim)
         a = ordered(a)
-        found = self.slice(np.argpartition(a, k, axis=dim), dim, k, k + 1, 1).astype("int64")
+        found = self.slice(many_dims.along(np.argpartition, a, dim, k), dim, k, k + 1, 1).astype("int64")
         at = np.take_along_axis(a, found, dim)
         tied = np.count_nonzero(a == at, axis=dim) != 1  # none equals nan
         if tied.any():

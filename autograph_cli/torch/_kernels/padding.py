@@ -23,6 +23,8 @@ def _framing(shape: Sizes, *pad: int) -> tuple[Frame, tuple[slice, ...] | None]:
     for i in range(len(pad) // 2):
         left, right = pad[2 * i], pad[2 * i + 1]
         d = len(shape) - 1 - i
+        if shape[d] + min(left, 0) + min(right, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
         frame[d] = (max(left, 0), max(right, 0))
         inside[d] = slice(max(-left, 0), shape[d] - max(-right, 0))
     return tuple(frame), tuple(inside) if any(n < 0 for n in pad) else None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import many_dims
 from .special import widened
 
 
@@ -18,7 +19,7 @@ class Polynomials:
 
     def _recurrence(self, x: Any, n: Any, first: Callable[[Any], Any], following: Callable[..., Any]) -> Any:
         """The polynomial of degree n: 1, `first(x)`, then `following(k, x, q, p)` from the two before it."""
-        x, n = self.xp.broadcast_arrays(x, self.xp.trunc(n))
+        x, n = many_dims.broadcast_arrays(self.xp, x, self.xp.trunc(n))
         p, q = self.xp.ones(x.shape), first(x)
         out = self.xp.where(n == 0, p, self.xp.where(n == 1, q, 0.0))
         for k in range(2, (int(n.max()) if n.size else 0) + 1):
@@ -28,7 +29,7 @@ class Polynomials:
 
     def _chebyshev(self, x: Any, n: Any, slope: int, shift: int, wave: Callable[..., Any]) -> Any:
         """The four kinds differ in their first polynomial, slope * x + shift; `wave` is the form in the angle."""
-        x, n = self.xp.broadcast_arrays(x, self.xp.trunc(n))
+        x, n = many_dims.broadcast_arrays(self.xp, x, self.xp.trunc(n))
         turning = (abs(x) < 1) & (n > 6)
         climbing = self.xp.where(turning, 0, n)
         out = self._recurrence(x, climbing, lambda x: slope * x + shift, lambda k, x, q, p: 2 * x * q - p)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 from .._arrays.cuda import on_host
 from .._arrays.meta import Meta, enlarged, miniature, on_meta, shape_of, without_memory
 from .._core import dims, generator as samplers
@@ -41,7 +41,7 @@ def _each_element(draw: Draw, *given: Any) -> Any:
     if Meta not in map(type, given):
         return draw(*given)
     with on_meta():
-        return enlarged(np.broadcast_shapes(*map(shape_of, given)), draw(*map(miniature, given)))
+        return enlarged(many_dims.broadcast_shapes(*map(shape_of, given)), draw(*map(miniature, given)))
 
 
 def _one_by_one(variate: Draw, generator: Any, *arrays: Any) -> Any:
@@ -133,6 +133,5 @@ class Random:
                     ValueError, f"binomial only supports floating-point dtypes for {name}, got: {cpp_name(a.dtype)}"
                 )
         variate = functools.partial(random_variates.binomial, narrow=count.dtype.itemsize < 8)
-        return _one_by_one(variate, generator, *np.broadcast_arrays(on_host(count), on_host(prob))).astype(count.dtype)[
-            ()
-        ]
+        given = many_dims.broadcast_arrays(np, on_host(count), on_host(prob))
+        return _one_by_one(variate, generator, *given).astype(count.dtype)[()]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 from .._arrays.storages import as_strided_raw, in_shape, spanned, strided
 from .._compiled import compiled
 from .._core.dtypes import result_dtype
@@ -143,7 +143,7 @@ class Shapes:
         return out
 
     def diagonal(self, a: Array, offset: int, dim1: int, dim2: int) -> Any:
-        window = a.diagonal(offset, dim1, dim2)
+        window = a.diagonal(max(-a.shape[dim1], min(offset, a.shape[dim2])), dim1, dim2)
         if window.__class__ is np.ndarray:
             window.flags.writeable = a.flags.writeable
         return window
@@ -162,7 +162,7 @@ class Shapes:
         if len(set(positions.ravel().tolist())) == positions.size:
             memory[positions] = grad
         else:
-            self.xp.add.at(memory, positions, grad)
+            many_dims.at(self.xp.add, memory, (positions,), grad)
         return as_strided_raw(memory, tuple(sizes), tuple(strides), before)
 
     def select(self, a: Array, dim: int, index: int) -> Any:
@@ -345,10 +345,10 @@ class Shapes:
             return found
         keys = ordered(a)
         if descending:
-            back = self.xp.flip(self.xp.argsort(self.xp.flip(keys, dim), axis=dim, kind="stable"), dim)
+            back = self.xp.flip(many_dims.along(self.xp.argsort, self.xp.flip(keys, dim), dim, kind="stable"), dim)
             positions = a.shape[dim] - 1 - back
         else:
-            positions = self.xp.argsort(keys, axis=dim, kind="stable")
+            positions = many_dims.along(self.xp.argsort, keys, dim, kind="stable")
         return self.picked(a, positions, dim), positions.astype("int64")
 
     def topk(self, a: Array, k: int, dim: int, largest: bool, sorted: bool = True) -> Any:
@@ -379,13 +379,13 @@ class Shapes:
         if a.__class__ is not np.ndarray or a.dtype.kind != "f" or not 0 < 4 * k <= a.shape[dim] or a.size < MANY:
             return None
         n = a.shape[dim]
-        chosen = self.xp.argpartition(a, n - k if largest else k - 1, axis=dim)
+        chosen = many_dims.along(self.xp.argpartition, a, dim, n - k if largest else k - 1)
         chosen = self.slice(chosen, dim, n - k, n, 1) if largest else self.slice(chosen, dim, 0, k, 1)
         values = self.picked(a, chosen, dim)
         inside = a >= values.min(dim, keepdims=True) if largest else a <= values.max(dim, keepdims=True)
         if self.xp.count_nonzero(inside) != values.size:
             return None
-        order = self.xp.argsort(-values if largest else values, axis=dim, kind="stable")
+        order = many_dims.along(self.xp.argsort, -values if largest else values, dim, kind="stable")
         values, chosen = self.picked(values, order, dim), self.picked(chosen, order, dim)
         if (self.slice(values, dim, 1, k, 1) == self.slice(values, dim, 0, k - 1, 1)).any():
             return None

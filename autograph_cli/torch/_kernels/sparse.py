@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 from .._arrays.sparse import Coo, Csr, Sparse, add
 
 
@@ -113,7 +113,7 @@ def _scaled(a: Array, b: Array) -> Any:
     if not b.ndim:
         return a.with_values(a.values * b)
     x = a.coo().coalesce()
-    if np.broadcast_shapes(a.shape, b.shape) != a.shape:
+    if many_dims.broadcast_shapes(a.shape, b.shape) != a.shape:
         raise NotImplementedError(
             "a sparse tensor times a dense one of a larger shape is not available in autograph's engine"
         )
@@ -370,7 +370,7 @@ def by_group(a: Coo, dim: int) -> Any:
 def group_sums(values: Any, groups: Any) -> Any:
     """At each element the sum over its group."""
     totals = np.zeros((groups.max(initial=-1) + 1, *values.shape[1:]), values.dtype)
-    np.add.at(totals, groups, values)
+    many_dims.at(np.add, totals, (groups,), values)
     return totals[groups]
 
 
@@ -379,7 +379,7 @@ def softmax(a: Coo, dim: int, log: bool) -> Coo:
     a = a.coalesce()
     groups = by_group(a, dim)
     tops = np.full((groups.max(initial=-1) + 1, *a.values.shape[1:]), -np.inf, a.dtype)
-    np.maximum.at(tops, groups, a.values)
+    many_dims.at(np.maximum, tops, (groups,), a.values)
     shifted = a.values - tops[groups]
     sums = group_sums(np.exp(shifted), groups)
     return a.with_values(shifted - np.log(sums) if log else np.exp(shifted) / sums)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 from .._compiled import compiled
 from .._core.dtypes import cpp_name
 from .._core.state import process_state
@@ -337,7 +337,7 @@ class Special:
         zeta = self.special_zeta(
             self.xp.full(x.shape, n + 1.0, x.dtype if x.dtype.kind in "fV" else process_state.default_dtype), x
         )
-        return zeta * zeta.dtype.type((1 if n % 2 else -1) * math.factorial(n))
+        return zeta * zeta.dtype.type((1 if n % 2 else -1) * (math.factorial(n) if n <= 170 else math.inf))
 
     @widened
     def _trigamma(self, x: Any) -> Any:
@@ -353,7 +353,7 @@ class Special:
 
     @widened
     def special_zeta(self, s: Any, q: Any) -> Any:
-        s, q = self.xp.broadcast_arrays(s, q)
+        s, q = many_dims.broadcast_arrays(self.xp, s, q)
         whole = q == self.xp.floor(q)
         fine = (s > 1) & (q == q) & ((q > 0) | (~whole & (s == self.xp.floor(s))))
         out = self.xp.full(s.shape, math.nan)
@@ -394,7 +394,7 @@ class Special:
         """The lower (upper = 0) or upper regularized function: a series left of the peak, a continued fraction right of
         it."""
         xp = self.xp
-        a, x = xp.broadcast_arrays(a, x)
+        a, x = many_dims.broadcast_arrays(xp, a, x)
         out = xp.full(a.shape, math.nan)
         valid = (a >= 0) & (x >= 0)
         out[valid & (((a == 0) & (x > 0)) | (xp.isinf(x) & ~xp.isinf(a)))] = 1 - upper

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 from .._compiled import compiled
 
 _fast: Any = compiled("_kernels.fast_triangular")
@@ -36,7 +36,7 @@ def substituted(
         return found
     if not a.__class__ is b.__class__ is np.ndarray or a.dtype != b.dtype or a.dtype not in _KINDS:
         return None
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    batch = many_dims.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     x = np.broadcast_to(b, (*batch, *b.shape[-2:]))
     small = a.shape[-1] <= _SMALL
     x = _sorted(x, pivots) if pivots is not None else x

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._arrays import Array
+from .._arrays import Array, many_dims
 
 _STEP = 0.125
 _FIRST, _LAST = -30.0, 5.0
@@ -43,7 +43,7 @@ class VariateGradients:
     def _blockwise(self, slope: Callable[..., Any], *arrays: Any) -> Any:
         """`slope` of flat float64 arrays, some elements at a time."""
         xp = self.xp
-        wide = xp.broadcast_arrays(*(xp.asarray(a, dtype="float64") for a in arrays))
+        wide = many_dims.broadcast_arrays(xp, *(xp.asarray(a, dtype="float64") for a in arrays))
         result = xp.empty(wide[0].shape)
         flat, out = [a.reshape(-1) for a in wide], result.reshape(-1)
         with xp.errstate(all="ignore"):

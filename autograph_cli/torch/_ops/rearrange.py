@@ -126,7 +126,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     Without `dims` the tensor is rolled as if it were flat. RuntimeError for other numbers of shifts and
     dimensions.
     """
-    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    moves = (shifts,) if isinstance(shifts, int) else tuple(map(int, shifts))
     if not moves:
         raise RuntimeError("`shifts` required")
     if dims is None or dims == ():

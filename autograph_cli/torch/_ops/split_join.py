@@ -95,7 +95,7 @@ def tensor_split(
     if isinstance(given, int):
         if given <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {given}")
-        lengths = [n // given + (i < n % given) for i in range(given)]
+        lengths = [n // given + 1] * (n % given) + [n // given] * (given - n % given)
         ends = list(itertools.accumulate(lengths))
         return tuple(views.slice_op(input, d, end - k, end, 1) for k, end in zip(lengths, ends, strict=True))
     starts, ends = [0, *given], [*given, n]

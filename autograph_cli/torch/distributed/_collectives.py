@@ -10,6 +10,7 @@ import numpy as np
 from .._core.errors import refused
 from .._core.tensor import Tensor
 from .._core.user_warnings import warn
+from ._agreement import Agreement
 from ._groups import ProcessGroup, chosen, get_group_rank, is_outside, world
 from ._memory import Landing, Pieces, check_list, check_same_dtype, check_tensor, is_meta, read
 from ._recording import told
@@ -38,12 +39,19 @@ def begun(
     async_op: bool = False,
     op: str = "",
     peer: int | None = None,
+    alike: Sequence[Tensor] | None = None,
+    parts: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> Work | None:
-    """Begin a call, and unless it is asynchronous wait for its end."""
+    """Begin a call, and unless it is asynchronous wait for its end; all ranks have the same sizes and dtypes of what is
+    `given`, or of what is `alike` (see `Agreement`)."""
     size = sum([tensor.numel() * tensor.element_size() for tensor in given])
     call = group.call(name, op=op, bytes=size, peer=peer)
     without = any(map(is_meta, (*given, *changed)))
-    work = Work(call, [Done()] if without else post(), None if without else finish, list(changed))
+    if without:
+        work = Work(call, [Done()], None, list(changed))
+    else:
+        agreement = Agreement(call, given if alike is None else alike, parts)
+        work = Work(call, (), finish, list(changed), agreement, post)
     told(call, given, changed)
     if async_op:
         return work
@@ -365,7 +373,7 @@ def scatter(
     landing = Landing(tensor)
     return begun(
         "scatter", members, lambda: [members.transport.scatter(sent, landing.array, root)], given=scatter_list or [],
-        changed=[tensor], finish=landing.land, async_op=async_op, peer=root,
+        changed=[tensor], finish=landing.land, async_op=async_op, peer=root, alike=[tensor],
     )  # fmt: skip
 
 
@@ -384,6 +392,7 @@ def all_to_all(
         "all_to_all", members,
         lambda: [members.transport.all_to_all(sent.array, sent.counts, received.array, received.counts)],
         given=input_tensor_list, changed=output_tensor_list, finish=received.land, async_op=async_op,
+        parts=(sent.counts, received.counts),
     )  # fmt: skip
 
 
@@ -408,7 +417,7 @@ def all_to_all_single(
     return begun(
         "all_to_all_single", members,
         lambda: [members.transport.all_to_all(read(input), counts, landing.array, into_counts)], given=[input],
-        changed=[output], finish=landing.land, async_op=async_op,
+        changed=[output], finish=landing.land, async_op=async_op, parts=(counts, into_counts),
     )  # fmt: skip
 
 

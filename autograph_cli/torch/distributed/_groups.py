@@ -14,6 +14,7 @@ from typing import Any
 from .._core.errors import refused
 from .._launched import launched_size
 from . import _status
+from ._agreement import Agreement
 from ._transport import Alone, Mpi, Transport, mpi
 from ._work import Work
 
@@ -283,7 +284,7 @@ def new_group(
     name = world.next_name()
     call = everyone.call("new_group", key=f"local {members}" if use_local_synchronization else None)
     if not use_local_synchronization:
-        Work(call, [everyone.transport.barrier()], None, []).wait()
+        Work(call, (), None, [], Agreement(call, ()), lambda: [everyone.transport.barrier()]).wait()
     if not inside:
         return GroupMember.NON_GROUP_MEMBER
     made = ProcessGroup(

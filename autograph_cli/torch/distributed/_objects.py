@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._core.errors import refused
-from ._collectives import outside, root_of
+from ._collectives import begun, outside, root_of
 from ._groups import ProcessGroup, chosen, get_global_rank
-from ._recording import told
 from ._transport import Request
 from ._work import Work
 
@@ -22,23 +22,20 @@ def _packed(item: Any) -> Any:
     return np.frombuffer(buffer.getvalue(), np.uint8).copy()
 
 
-def _done(group: ProcessGroup, name: str, request: Request) -> None:
-    call = group.call(name)
-    work = Work(call, [request], None, [])
-    told(call, (), ())
-    work.wait()
+def _done(group: ProcessGroup, name: str, post: Callable[[], Request]) -> None:
+    begun(name, group, lambda: [post()])
 
 
 def _gathered(name: str, group: ProcessGroup, item: Any) -> list[Any]:
     """The objects of all ranks, on each: their lengths first, then all bytes."""
     own = _packed(item)
     lengths = np.empty(group.size(), np.int64)
-    _done(group, name, group.transport.all_gather(np.array([own.size]), lengths))
+    _done(group, name, lambda: group.transport.all_gather(np.array([own.size]), lengths))
     longest = int(lengths.max())
     padded = np.zeros(longest, np.uint8)
     padded[: own.size] = own
     every = np.empty(longest * group.size(), np.uint8)
-    _done(group, name, group.transport.all_gather(padded, every))
+    _done(group, name, lambda: group.transport.all_gather(padded, every))
     rows = every.reshape(group.size(), longest)
     return [pickle.loads(row[:n].tobytes()) for row, n in zip(rows, lengths, strict=True)]
 
@@ -47,9 +44,9 @@ def _shared(name: str, group: ProcessGroup, item: Any, root: int) -> Any:
     """The object of one rank, on all."""
     own = _packed(item) if group.rank() == root else np.empty(0, np.uint8)
     length = np.array([own.size])
-    _done(group, name, group.transport.broadcast(length, root))
+    _done(group, name, lambda: group.transport.broadcast(length, root))
     own = own if group.rank() == root else np.empty(int(length[0]), np.uint8)
-    _done(group, name, group.transport.broadcast(own, root))
+    _done(group, name, lambda: group.transport.broadcast(own, root))
     return item if group.rank() == root else pickle.loads(own.tobytes())
 
 

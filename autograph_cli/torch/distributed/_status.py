@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._compiled import FILES
+from ._agreement import go_on
 from ._slots import ENDED, HERE, RAISED, Slots, files_of_mpi, new_file
 from ._transport import Mpi, mpi
 
@@ -199,6 +200,7 @@ def _leave() -> None:
         _say(ENDED, f"has ended, and {_here.last}")
     request, begun = _here.comm.Ibarrier(), time.monotonic()
     while not request.Test():
+        go_on()
         others = [] if slots is None else [rank for rank in slots.places if rank != slots.own]
         in_order = not _here.failed and not any(_is_lost(rank) for rank in others)
         there = [rank for rank in others if not _is_gone(rank)]

@@ -105,12 +105,15 @@ class Mpi:
     """The processes of a communicator of MPI; every transfer returns at once."""
 
     def __init__(self, comm: Any) -> None:
-        self.comm = comm
+        self.comm, self._asking = comm, comm.Dup()  # questions overtake what was asked before
         self.rank, self.size = int(comm.rank), int(comm.size)
 
     def among(self, members: Sequence[int]) -> Mpi:
         """These ranks, who all call it."""
         return Mpi(self.comm.Create_group(self.comm.Get_group().Incl(list(members))))
+
+    def compare(self, own: Any, every: Any) -> Request:
+        return self._asking.Iallgather(_bytes(own), _bytes(every))  # type: ignore[no-any-return]
 
     def all_reduce(self, array: Any, op: str) -> Request:
         into, how = _reduced(array, op)
@@ -156,6 +159,7 @@ class Mpi:
         return self.comm.Irecv(_bytes(array), source, tag)  # type: ignore[no-any-return]
 
     def free(self) -> None:
+        self._asking.Free()
         self.comm.Free()
 
 
@@ -176,7 +180,7 @@ class Alone:
         received[...] = sent
         return Done()
 
-    all_gather = gather = scatter = reduce_scatter
+    compare = all_gather = gather = scatter = reduce_scatter
 
     def all_to_all(self, sent: Any, counts: Any, received: Any, into_counts: Any) -> Request:
         received[...] = sent

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..futures import Future
 from . import _status
+from ._agreement import Agreement, go_on, wait_for
 from ._transport import Request
 
 if TYPE_CHECKING:
@@ -46,13 +47,24 @@ class Work:
     """A call between ranks that has begun; `wait` ends it, and only then may its tensors be read."""
 
     def __init__(
-        self, call: Call, requests: Sequence[Request], finish: Callable[[], None] | None, result: list[Any]
+        self,
+        call: Call,
+        requests: Sequence[Request],
+        finish: Callable[[], None] | None,
+        result: list[Any],
+        agreement: Agreement | None = None,
+        post: Callable[[], Sequence[Request]] = tuple,
     ) -> None:
+        """`requests` have begun, or those of `post` begin when all ranks agree."""
         self._call, self._requests, self._finish, self._result = call, list(requests), finish, result
+        self._agreement, self._post = agreement, post
         self._future: Driven | None = None
         self._error: BaseException | None = None
         self._complete = False
         call.group.pending.append(self)
+        if agreement is not None:
+            wait_for(call.group, self._goes_on)
+            go_on()
 
     def __repr__(self) -> str:
         return f"<torch.distributed.distributed_c10d.Work of {self._call.name}>"
@@ -60,10 +72,29 @@ class Work:
     def is_completed(self) -> bool:
         """Whether it is over; asking moves it on."""
         if not self._complete:
+            go_on()
+        if not self._complete and self._agreement is None:
             self._requests = self._tested()
             if not self._requests:
                 self._end()
         return self._complete
+
+    def _goes_on(self) -> bool:
+        """Whether it waits for the other ranks no more: they agree, or it has ended."""
+        if self._agreement is None or self._complete:
+            return True
+        try:
+            if not self._agreement.request.Test():
+                return False
+            wrong: RuntimeError | None = self._agreement.error()
+            if wrong is None:
+                self._requests, self._post = list(self._post()), tuple
+        except RuntimeError as error:
+            wrong = _status.complaint(self._call, f"failed ({error})")
+        self._agreement = None
+        if wrong is not None:
+            self._end(wrong)
+        return True
 
     def _over(self, request: Request) -> bool:
         return bool(request.Test())
@@ -96,10 +127,10 @@ class Work:
     def wait(self, timeout: timedelta | None = None) -> bool:
         """True when it is over. RuntimeError, naming the line of each rank, after the timeout of the group or this one,
         or as soon as a rank that it needs has ended."""
-        if self._error is not None:
-            raise self._error
         if not self.is_completed():
             self._wait(timeout or self._call.group.timeout)
+        if self._error is not None:
+            raise self._error
         return True
 
     def _wait(self, timeout: timedelta) -> None:

@@ -20,7 +20,8 @@ FAULTS = {
     "is killed": f"waits in vain in all_reduce at fault.py:{LAST}: rank 1 is gone, and last called all_reduce at "
     f"fault.py:{FIRST}",
     "hangs": f"waited 2 s in all_reduce at fault.py:{LAST}: ",
-    "calls another function": f"in broadcast at fault.py:{LINES['dist.broadcast(x, 0)']}",
+    "calls another function": f"Rank 1 is running collective: broadcast(float32 [4], rank 0) at "
+    f"fault.py:{LINES['dist.broadcast(x, 0)']}",
 }
 
 STAYING = ("sh", "-c", '"$@"; code=$?; [ $code -ne 137 ] || sleep 6; exit $code', "sh")
