@@ -59,7 +59,7 @@ class _Framing:
         for path in map(self._path, self.nesting.around(call)):
             if box.title.startswith(f"{path}."):
                 return box.title[len(path) + 1 :]
-        shown = shown_by(box, self.graph, self.scene.data)
+        shown = shown_by(box.id, self.graph, self.scene.data)
         own = shown is not None and shown.module == self.graph.calls[call].path and shown.call is None
         return box.title.rpartition(".")[2] if own else box.title
 
@@ -172,9 +172,9 @@ def _key(box: str) -> tuple[str, int]:
     return (match[1], int(match[2])) if match else ("", 0)
 
 
-def shown_by(box: Box, graph: Graph, data: bool) -> Node | None:
-    """The node that a box shows, if only for one of its users."""
-    match = _KEY.fullmatch(box.id)
+def shown_by(box: str, graph: Graph, data: bool) -> Node | None:
+    """The node that the box of this id shows, if only for one of its users."""
+    match = _KEY.fullmatch(box)
     if not match or match[1] == "r":
         return None
     node = graph.nodes[int(match[2])]
@@ -188,7 +188,7 @@ def leaf_names(boxes: Iterable[Box], graph: Graph, data: bool) -> list[str]:
     """The names of the leaves among these boxes, without what all of them begin with."""
     found: dict[int, str] = {}
     for box in boxes:
-        node = shown_by(box, graph, data) if box.style == "leaf" else None
+        node = shown_by(box.id, graph, data) if box.style == "leaf" else None
         if node is not None:
             found[node.id] = next((shown_name(name) for output in node.outputs for name in output.names), box.title)
     paths = [name.split(".") for name in found.values()]
@@ -205,7 +205,7 @@ def leaves_words(names: Sequence[str], most: int) -> str:
 
 def is_foreign(box: Box, graph: Graph, data: bool) -> bool:
     """Whether a box is one use of a tensor that comes from outside of all modules."""
-    shown = shown_by(box, graph, data) if box.id.startswith("t") else None
+    shown = shown_by(box.id, graph, data) if box.id.startswith("t") else None
     return shown is not None and shown.call is None and not shown.module
 
 

@@ -223,7 +223,8 @@ class _Builder:
         self.keys = [f"n{number}" for number in range(len(graph))]
         """The box of each node."""
         self.band = self._bands()
-        self.repeated = self._repeated(users) - {node for node, _ in marks} if tags else set()
+        marked = {self._source(Edge(node)).node for node, _ in marks}
+        self.repeated = self._repeated(users) - marked if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.ends: list[End] = []
         """Of the first output of each node."""
