@@ -51,6 +51,7 @@ from autograph_cli.graph import (
     tracked,
 )
 from autograph_cli.graph.collector import resting
+from autograph_cli.graph.derivatives import gradient_sums
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.marks import Mark, marks_of
 from autograph_cli.graph.names import told_apart, visible, visible_bytes, visible_joined
@@ -113,6 +114,8 @@ class Job:
     """What the colours of boxes tell."""
     differentiated: Collection[str] | None = None
     """The names of roots at which backward passes began."""
+    sums: Mapping[int, str] | None = None
+    """The nodes that add up gradients, and of which tensor."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
@@ -147,6 +150,7 @@ class Job:
             brief=self.page,
             flows=not self.page and (self.data or not self.sliced),
             differentiated=self.differentiated,
+            sums=self.sums,
         )
         if self.colour is not None:
             taken = amounts(self.graph, self.colour, self.view, self.title)
@@ -435,6 +439,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         title = f"{title} · {part.words()} ({len(cut)} of {every} nodes)".removeprefix(" · ")
         numbers = [numbers[number] for number in cut.numbers]
     marks = _shown_marks(numbers, marks_of(graph)) if asked.marks and not opened else []
+    sums = {} if opened else gradient_sums(graph)
     shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
     return Job(
         shallow,
@@ -460,6 +465,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         marks=marks,
         colour=asked.colour,
         differentiated=differentiated_in(graph),
+        sums=None if opened else {place: sums[number] for place, number in enumerate(numbers) if number in sums},
     )
 
 

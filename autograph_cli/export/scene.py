@@ -10,7 +10,7 @@ from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style, is_code
 from autograph_cli.graph import Edge, Graph, Node
-from autograph_cli.graph.derivatives import derivatives_text
+from autograph_cli.graph.derivatives import derivatives_text, gradient_sums
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
@@ -169,6 +169,7 @@ def build(
     brief: bool = False,
     flows: bool = True,
     differentiated: Collection[str] | None = None,
+    sums: Mapping[int, str] | None = None,
 ) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
@@ -176,11 +177,13 @@ def build(
     far from each other is drawn small at each of them, else it is one box with all its arrows. `marks` say what is
     wrong at a node; `brief` tooltips say which node a box shows, and no more. If numbers are shown, they stand at the
     arrows that they go along, unless `flows` is false. Roots that were `differentiated` have a look of their own:
-    unless told otherwise those at which passes of this graph began.
+    unless told otherwise those at which passes of this graph began; likewise `sums` are the derivatives that add up
+    gradients, and of which tensor.
     """
     if differentiated is None:
         differentiated = differentiated_in(graph)
-    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated).scene(title)
+    sums = gradient_sums(graph) if sums is None else sums
+    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated, sums).scene(title)
 
 
 def differentiated_in(graph: Graph) -> set[str]:
@@ -200,6 +203,7 @@ class _Builder:
         brief: bool,
         flows: bool,
         differentiated: Collection[str],
+        sums: Mapping[int, str],
     ) -> None:
         self.graph, self.data, self.marks = graph, data, marks
         self.rooted: dict[tuple[int, int], list[str]] = {}
@@ -219,7 +223,7 @@ class _Builder:
         flows = flows and not NUMBERS.isdisjoint(shown)
         arrows = Counter([(used, nr) for _, used, nr in self._uses()] if flows else ())
         arrows.update(self.rooted.keys() if flows else ())
-        self.labels = Labels(graph, data, several, shown, brief, arrows)
+        self.labels = Labels(graph, data, several, shown, brief, arrows, sums)
         self.keys = [f"n{number}" for number in range(len(graph))]
         """The box of each node."""
         self.band = self._bands()
