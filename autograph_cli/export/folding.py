@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
-from autograph_cli.export.scene import Arrow, Box, Scene
+from autograph_cli.export.scene import Arrow, Box, Scene, carried, standing_for
 from autograph_cli.export.style import OPERATIONS, Style
 
 TOLD = 12
@@ -35,7 +36,12 @@ def fold(scene: Scene, limit: int) -> Scene:
         excess -= len(chain) - 1 + len(tags)
     if not titles:
         return scene
-    boxes = tuple(titles.get(box.id, box) for box in scene.boxes if box.id not in into)
+    others: dict[str, list[Box]] = {}
+    for key, its in into.items():
+        others.setdefault(its, []).append(web.boxes[key])
+    boxes = tuple(
+        standing_for(titles.get(box.id, box), others.get(box.id, ())) for box in scene.boxes if box.id not in into
+    )
     hidden = [web.boxes[key] for key, head in into.items() if head in titles and _may_fold(web.boxes[key])]
     words = _counted([*hidden, *(web.boxes[key] for key in titles)])
     note = f"folded: {words} in {len(titles):,} box{'es' * (len(titles) > 1)}"
@@ -115,13 +121,19 @@ def _folded(members: list[Box]) -> Box:
 
 def _joined(scene: Scene, into: dict[str, str]) -> tuple[Arrow, ...]:
     """The arrows between what is left; those that have become the same are one."""
-    arrows: dict[tuple[str, str, str], Arrow] = {}
+    arrows: dict[tuple[str, str, str], list[Arrow]] = {}
     untouched: list[Arrow] = []
     for arrow in scene.arrows:
         tail, head = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)
         if (tail, head) == (arrow.tail, arrow.head):
             untouched.append(arrow)
         elif tail != head:
-            arrows.setdefault((tail, head, arrow.label), replace(arrow, tail=tail, head=head))
-    known = {(arrow.tail, arrow.head, arrow.label) for arrow in untouched}
-    return (*untouched, *(arrow for key, arrow in arrows.items() if key not in known))
+            arrows.setdefault((tail, head, arrow.label), []).append(arrow)
+    return (*untouched, *(_merged(ends, its) for ends, its in arrows.items()))
+
+
+def _merged(ends: tuple[str, str, str], arrows: Sequence[Arrow]) -> Arrow:
+    """One arrow for all of these, with the number of tensors."""
+    tensors = carried(arrows)
+    label = f"{ends[2]} × {len(tensors):,}".lstrip() if len(tensors) > 1 else ends[2]
+    return replace(arrows[0], tail=ends[0], head=ends[1], label=label, tensors=tensors)

@@ -29,7 +29,7 @@ class Labels:
     """The words for the nodes of one view; `several` are nodes of which more than the first output is used.
 
     `brief` tooltips only say which node it is, for one who knows the rest. `flows` tells for each output how many
-    arrows stand for it, where its numbers may stand at these. `sums` are the derivatives that only add up gradients, and
+    arrows stand for it, where its numbers may stand at these. `sums` are the derivatives that add up gradients, and
     of which tensor.
     """
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from autograph_cli.export.labels import short
-from autograph_cli.export.scene import Box, Frame, Scene
+from autograph_cli.export.scene import Box, Frame, Scene, edges_of
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import shown_name, visible
@@ -77,7 +77,7 @@ class _Framing:
         nodes, data = self.graph.nodes, self.scene.data
         users: dict[int, list[int]] = {}
         for node in nodes:
-            for edge in node.args if data else node.next:
+            for edge in edges_of(self.graph, node, data):
                 if edge is not None:
                     users.setdefault(edge.node, []).append(node.id)
         home: dict[str, int | None] = {}
@@ -179,7 +179,7 @@ def shown_by(box: str, graph: Graph, data: bool) -> Node | None:
         return None
     node = graph.nodes[int(match[2])]
     if match[1] == "t":
-        edge = (node.args if data else node.next)[int(match[3])]
+        edge = edges_of(graph, node, data)[int(match[3])]
         return None if edge is None else graph.nodes[edge.node]
     return node
 
@@ -187,10 +187,10 @@ def shown_by(box: str, graph: Graph, data: bool) -> Node | None:
 def leaf_names(boxes: Iterable[Box], graph: Graph, data: bool) -> list[str]:
     """The names of the leaves among these boxes, without what all of them begin with."""
     found: dict[int, str] = {}
-    for box in boxes:
-        node = shown_by(box.id, graph, data) if box.style == "leaf" else None
-        if node is not None:
-            found[node.id] = next((shown_name(name) for output in node.outputs for name in output.names), box.title)
+    for key in (key for box in boxes for key in (box.id, *box.others)):
+        node = shown_by(key, graph, data)
+        if node is not None and node.kind == "leaf":
+            found[node.id] = next((shown_name(name) for name in node.outputs[0].names), f"%{node.id}")
     paths = [name.split(".") for name in found.values()]
     steps = zip(*(path[:-1] for path in paths), strict=False)
     alike = sum(1 for _ in takewhile(lambda step: len(set(step)) == 1, steps))

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.onnx_changes import is_change, write_change
+from autograph_cli.export.onnx_changes import write_change
 from autograph_cli.export.onnx_model import Call, Model, Unsupported, type_at
 from autograph_cli.export.onnx_operations import DRAWN, FILLED, OPERATIONS
 from autograph_cli.graph import Edge, Graph, TensorType
 from autograph_cli.graph.derivatives import incoming_gradients
 from autograph_cli.graph.extras import extra
 from autograph_cli.graph.names import output_names
+from autograph_cli.graph.views import is_change
 
 OPSET = 18
 

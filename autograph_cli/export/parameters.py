@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
-from autograph_cli.export.scene import Arrow, Box, Scene
+from autograph_cli.export.scene import Arrow, Box, Scene, standing_for
 from autograph_cli.export.style import OPERATIONS, parted
 from autograph_cli.graph.quick import changed
 
@@ -51,7 +51,7 @@ def _with(box: Box, leaves: list[tuple[Box, Arrow]]) -> Box:
     lines = [_line(leaf.title, arrow.with_numbers) for leaf, arrow in leaves]
     facts = [line for leaf, _ in leaves for line in leaf.lines]
     tooltip = "\n".join([box.tooltip, *[leaf.tooltip for leaf, _ in leaves]])
-    return changed(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip)
+    return standing_for(changed(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip), [leaf for leaf, _ in leaves])
 
 
 @lru_cache(1 << 10)

@@ -131,7 +131,7 @@ class Job:
         if limit is None or len(opened.boxes) <= limit:
             return opened
         scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
-        return cut_across(close_to(fold(scene, limit), self.graph, limit), limit)
+        return cut_across(close_to(fold(scene, limit), self.graph, limit), self.graph, limit)
 
     def _whole(self, limit: int | None = None) -> Scene:
         """The scene with everything open; where there is a limit, loops are rolled if that makes it much smaller."""

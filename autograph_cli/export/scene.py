@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograph_cli.export.labels import Labels, short
@@ -14,9 +14,10 @@ from autograph_cli.graph.derivatives import derivatives_text, gradient_sums
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
-from autograph_cli.graph.quick import quickly_made
+from autograph_cli.graph.quick import changed, quickly_made
 from autograph_cli.graph.records import UNGRADED
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
+from autograph_cli.graph.views import written_base
 
 LEGEND: dict[Style, str] = {
     "root": "differentiated",
@@ -63,6 +64,8 @@ class Box:
     """What it takes of what colours tell (colouring.py)."""
     fill: str = ""
     """Its colour, if that is not the one of its style."""
+    others: tuple[str, ...] = ()
+    """The boxes that it stands for as well, by their ids in the scene that was built."""
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -92,6 +95,8 @@ class Arrow:
     """Whether it leads to a mark of what is wrong, and is no way either."""
     numbered: tuple[str, str] = ("", "")
     """The label of a single tensor, and the same with its numbers."""
+    tensors: tuple[tuple[int, int], ...] = ()
+    """What it carries, or of what the gradients: of each the node and the output."""
 
     @property
     def with_numbers(self) -> str:
@@ -297,8 +302,9 @@ class _Builder:
         """Every edge that is drawn."""
         for node in self.graph.nodes:
             if node.id not in self.detached:
-                for edge in map(self._source, node.args) if self.data else node.next:
-                    if edge is not None:
+                for given in edges_of(self.graph, node, self.data):
+                    if given is not None:
+                        edge = self._source(given)
                         yield node.id, edge.node, edge.nr
 
     def _users(self) -> tuple[set[int], dict[int, list[int]]]:
@@ -309,7 +315,7 @@ class _Builder:
         for node in nodes:
             if node.id in detached:
                 continue
-            for given in node.args if data else node.next:
+            for given in edges_of(self.graph, node, data):
                 if given is None:
                     continue
                 edge = self._source(given) if detached else given
@@ -413,7 +419,7 @@ class _Builder:
             if number in detached:
                 continue
             here, band = self.keys[number], bands[number]
-            for position, given in enumerate(node.args if data else node.next):
+            for position, given in enumerate(edges_of(self.graph, node, data)):
                 if given is None:
                     continue
                 edge = self._source(given) if detached else given
@@ -431,13 +437,14 @@ class _Builder:
                 if flows:
                     self.arrows.append(self._arrow(tail, head, (used, nr), label, dashed, tooltip))
                 else:
-                    self.arrows.append(Arrow(tail, head, label, dashed, tooltip))
+                    self.arrows.append(Arrow(tail, head, label, dashed, tooltip, tensors=((used, nr),)))
 
     def _arrow(self, tail: str, head: str, used: tuple[int, int], label: str, dashed: bool, tooltip: str) -> Arrow:
         """An arrow that stands for this output."""
         if not self.labels.flows:
-            return Arrow(tail, head, label, dashed, tooltip)
-        return Arrow(tail, head, label, dashed, tooltip, numbered=(label, self.labels.numbers(*used, label)))
+            return Arrow(tail, head, label, dashed, tooltip, tensors=(used,))
+        numbered = label, self.labels.numbers(*used, label)
+        return Arrow(tail, head, label, dashed, tooltip, numbered=numbered, tensors=(used,))
 
     def _tag(self, node: Node) -> tuple[Style, str, str]:
         """Style, title and tooltip of a leaf or an input that is drawn at each use."""
@@ -454,6 +461,24 @@ class _Builder:
         if self.data:
             return self.pills.get((used, nr)) or self.keys[used], label, told
         return self.keys[used], label, f"gradient of {told}"
+
+
+def carried(arrows: Iterable[Arrow]) -> tuple[tuple[int, int], ...]:
+    """The tensors that these arrows carry, each once."""
+    return tuple(dict.fromkeys(tensor for arrow in arrows for tensor in arrow.tensors))
+
+
+def standing_for(box: Box, others: Iterable[Box]) -> Box:
+    """The box, which stands for these others from now on."""
+    return changed(box, others=(*box.others, *(key for other in others for key in (other.id, *other.others))))
+
+
+def edges_of(graph: Graph, node: Node, data: bool) -> Sequence[Edge | None]:
+    """What a picture joins a node with: what it was given, and what it wrote a part of; or where gradients go."""
+    if not data:
+        return node.next
+    base = written_base(graph, node)
+    return node.args if base is None else (*node.args, base)
 
 
 def order_of(band: int) -> int:

@@ -77,7 +77,19 @@ def incoming_gradients(graph: Graph) -> dict[int, str]:
 
 
 def gradient_sums(graph: Graph) -> dict[int, str]:
-    """The derivatives that add up what several users of a tensor send it, and the name of that tensor.
+    """The derivatives that add up what several users of a tensor send it, and the name of that tensor."""
+    found = _sums(graph)
+    names = output_names(graph) if found else []
+    return {number: _name(graph, names, edge) for number, edge in found.items()}
+
+
+def leaf_sums(graph: Graph) -> frozenset[int]:
+    """The derivatives that add up the gradients of leaves."""
+    return frozenset(number for number, edge in _sums(graph).items() if graph.nodes[edge.node].kind == "leaf")
+
+
+def _sums(graph: Graph) -> dict[int, Edge]:
+    """The derivatives that add up what several users of a tensor send it, and that tensor.
 
     They come last of what the backward of a user made: one for each of its edges to a tensor that had a gradient.
     """
@@ -85,9 +97,8 @@ def gradient_sums(graph: Graph) -> dict[int, str]:
     for node in graph:
         if node.parent is not None:
             made.setdefault((node.pass_id, node.parent), []).append(node)
-    names = output_names(graph) if made else []
-    found: dict[int, str] = {}
-    for entry in graph.passes:
+    found: dict[int, Edge] = {}
+    for entry in graph.passes if made else ():
         wanted = {*entry.ran, *(edge.node for edge in entry.inputs)}
         met: set[Edge] = set()
         for number in entry.ran:
@@ -100,7 +111,7 @@ def gradient_sums(graph: Graph) -> dict[int, str]:
                 if len(types) != 3 or len(set(types)) > 1 or not fits:
                     break
                 again.remove(fits[-1])
-                found[node.id] = _name(graph, names, fits[-1])
+                found[node.id] = fits[-1]
     return found
 
 

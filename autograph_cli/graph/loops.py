@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from autograph_cli.graph.derivatives import leaf_sums
 from autograph_cli.graph.quick import quickly_made
 from autograph_cli.graph.records import Edge, Graph, Node
 
@@ -13,6 +14,8 @@ CANDIDATES = 6
 """Distances to the next operations of the same kind that are tried as the length of a turn."""
 DEEPEST = 6
 """Loops within each other that are looked for."""
+ALONE = 8
+"""Turns that are a loop even if nothing leads from one into the next, as fewer calls side by side may be."""
 LONGEST = 500
 """Items of one turn up to which another beginning of the turns is looked for."""
 MOST_BODIES = 50
@@ -81,6 +84,7 @@ class _Finder:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.seats: dict[int, Seat] = {}
+        self.sums = leaf_sums(graph)
         kinds: dict[object, int] = {}
         self.kinds = kinds
         tops = _tops(graph)
@@ -124,7 +128,7 @@ class _Finder:
     def searched(self, start: int, stop: int, below: int) -> Iterator[Item]:
         """This part of the row with the loops in it whose turns are shorter than `below`."""
         hopeless: dict[int, int] = {}
-        """For each length of a turn, where the last run that was too short ended."""
+        """For each length of a turn, where the last run that was no loop ended."""
         while start < stop:
             for other in self.later[start]:
                 period = other - start
@@ -132,6 +136,9 @@ class _Finder:
                     continue
                 size = self.covered(start, period, stop) + period
                 if size < FEWEST * period:
+                    hopeless[period] = start + size - period
+                    continue
+                if size < ALONE * period and not self.carries(start, period, size):
                     hopeless[period] = start + size - period
                     continue
                 inner = list(self.searched(start, start + size, period)) if period > 1 else []
@@ -178,6 +185,17 @@ class _Finder:
             return self.kind[item]
         body = tuple([self.kind_of(inner) for inner in item.turns[0]])
         return self.kinds.setdefault(("loop", body), len(self.kinds))
+
+    def carries(self, start: int, period: int, size: int) -> bool:
+        """Whether something leads from a turn of this run into a later one, sums of the gradients of leaves apart."""
+        for at in range(start + period, start + size):
+            for number, _ in _nodes(self.row[at]):
+                node = self.graph.nodes[number]
+                for edge in (*node.args, *node.next) if number not in self.sums else ():
+                    there = self.position.get(edge.node) if edge is not None else None
+                    if there and start <= there[0] <= at - period and edge.node not in self.sums:
+                        return True
+        return False
 
     def shift(self, start: int, period: int, size: int) -> int:
         """How much later the turns begin if a turn runs in few modules, and few tensors lead from one into the next."""

@@ -275,6 +275,23 @@ def take(
     )
 
 
+def is_change(node: Node) -> bool:
+    """Whether an operation changed its first argument."""
+    return node.op.endswith("_") and not node.op.endswith("__") and bool(node.args)
+
+
+def written_base(graph: Graph, node: Node) -> Edge | None:
+    """What an operation changed through a view, a part, of it: the rest of what it made is from there."""
+    if not (node.op[-1:] == "_" and is_change(node) and node.outputs):
+        return None
+    made, edge = node.outputs[0].type, node.args[0]
+    while (found := graph.nodes[edge.node]).outputs[edge.nr].type != made:
+        if not found.args:
+            return None
+        edge = found.args[0]
+    return None if edge in node.args else edge
+
+
 def bordering(node: Node) -> Node:
     """The node at the border of what is shown: an operation without what it was made from."""
     if not node.computes:
