@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from autograph_cli.export.scene import Arrow, Scene, carried
+from autograph_cli.export.scene import Arrow, Scene, carried, one_label
 
 FEWEST = 3
 """Arrows between the same two boxes that are drawn as one."""
@@ -39,9 +39,8 @@ def bundled(scene: Scene) -> Scene:
 def _one(arrows: Sequence[Arrow]) -> Arrow:
     """The arrow that stands for all of these."""
     tensors = carried(arrows)
-    first = {tensor: arrow.label for arrow in reversed(arrows) for tensor in arrow.tensors}
-    counts = Counter(first[tensor] for tensor in tensors)
+    counts = Counter(map(one_label, tensors.values()))
     words = [f"{count:,} × {label or '[]'}" if count > 1 else label or "[]" for label, count in counts.items()]
     label = f"{len(tensors):,} tensors" if len(words) > LISTED or set(counts) == {""} else ", ".join(words)
     told = dict.fromkeys(arrow.tooltip for arrow in arrows if arrow.tooltip)
-    return replace(arrows[0], label=label, tooltip="\n".join(told), tensors=tensors)
+    return replace(arrows[0], label=label, tooltip="\n".join(told), tensors=tuple(tensors))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from autograph_cli.export.modules import is_foreign, leaf_names, leaves_words
 from autograph_cli.export.rolling import still_true
-from autograph_cli.export.scene import DETACH, Arrow, Box, Frame, Scene, standing_for
+from autograph_cli.export.scene import DETACH, Arrow, Box, Frame, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.nesting import Nesting
@@ -231,14 +231,7 @@ class _Closing:
 def _shapes(arrows: list[Arrow]) -> str:
     """The shapes of what arrows carry, a single number as `[]`; what comes from turn to turn is what came at first."""
     first = {arrow.label for arrow in arrows if not arrow.back}
-    counts: Counter[str] = Counter()
-    met: set[tuple[int, int]] = set()
-    for arrow in arrows:
-        if not (arrow.back and arrow.label in first):
-            new = set(arrow.tensors) - met
-            label = arrow.label.removesuffix(f"× {len(arrow.tensors):,}").removeprefix(DETACH).strip()
-            counts[label or "[]"] += len(new)
-            met |= new
-    counts = +counts
+    tensors = carried(arrow for arrow in arrows if not (arrow.back and arrow.label in first))
+    counts = Counter(one_label(arrow).removeprefix(DETACH).strip() or "[]" for arrow in tensors.values())
     words = [label if count == 1 else f"{count:,} × {label}" for label, count in counts.items()]
     return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else "")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from autograph_cli.export.scene import Arrow, Box, Scene, carried, standing_for
+from autograph_cli.export.scene import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, Style
 
 TOLD = 12
@@ -121,19 +121,20 @@ def _folded(members: list[Box]) -> Box:
 
 def _joined(scene: Scene, into: dict[str, str]) -> tuple[Arrow, ...]:
     """The arrows between what is left; those that have become the same are one."""
-    arrows: dict[tuple[str, str, str], list[Arrow]] = {}
-    untouched: list[Arrow] = []
+    groups: dict[tuple[str, str, str], list[Arrow]] = {}
+    moved = set()
     for arrow in scene.arrows:
-        tail, head = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)
-        if (tail, head) == (arrow.tail, arrow.head):
-            untouched.append(arrow)
-        elif tail != head:
-            arrows.setdefault((tail, head, arrow.label), []).append(arrow)
-    return (*untouched, *(_merged(ends, its) for ends, its in arrows.items()))
+        key = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head), one_label(arrow)
+        if key[0] != key[1]:
+            groups.setdefault(key, []).append(arrow)
+        if key[:2] != (arrow.tail, arrow.head):
+            moved.add(key)
+    untouched = [arrow for key, its in groups.items() if key not in moved for arrow in its]
+    return (*untouched, *(_merged(key, its) for key, its in groups.items() if key in moved))
 
 
 def _merged(ends: tuple[str, str, str], arrows: Sequence[Arrow]) -> Arrow:
     """One arrow for all of these, with the number of tensors."""
     tensors = carried(arrows)
     label = f"{ends[2]} × {len(tensors):,}".lstrip() if len(tensors) > 1 else ends[2]
-    return replace(arrows[0], tail=ends[0], head=ends[1], label=label, tensors=tensors)
+    return replace(arrows[0], tail=ends[0], head=ends[1], label=label, tensors=tuple(tensors))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from autograph_cli.export.modules import shown_by
 from autograph_cli.export.ranks import rows_of
-from autograph_cli.export.scene import Arrow, Box, Scene, carried, standing_for
+from autograph_cli.export.scene import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.quick import changed
@@ -128,7 +128,7 @@ def _joined(scene: Scene, part: dict[str, str]) -> tuple[Arrow, ...]:
 def _merged(ends: tuple[str, str, bool, bool], arrows: Sequence[Arrow]) -> Arrow:
     """One arrow for all of these, with the number of tensors, and what is said of all of them."""
     tensors = carried(arrows)
-    plain = {arrow.label.removesuffix(f"× {len(arrow.tensors):,}").strip() for arrow in arrows}
+    plain = set(map(one_label, arrows))
     label = plain.pop() if len(plain) == 1 else ""
     many = f"{label} × {len(tensors):,}".lstrip() if len(tensors) > 1 else label
-    return changed(arrows[0], tail=ends[0], head=ends[1], label=many, tensors=tensors)
+    return changed(arrows[0], tail=ends[0], head=ends[1], label=many, tensors=tuple(tensors))

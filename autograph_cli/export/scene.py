@@ -463,9 +463,18 @@ class _Builder:
         return self.keys[used], label, f"gradient of {told}"
 
 
-def carried(arrows: Iterable[Arrow]) -> tuple[tuple[int, int], ...]:
-    """The tensors that these arrows carry, each once."""
-    return tuple(dict.fromkeys(tensor for arrow in arrows for tensor in arrow.tensors))
+def carried(arrows: Iterable[Arrow]) -> dict[tuple[int, int], Arrow]:
+    """The tensors that these arrows carry, each with its first arrow; one that does not tell carries one of its own."""
+    found: dict[tuple[int, int], Arrow] = {}
+    for number, arrow in enumerate(arrows):
+        for tensor in arrow.tensors or ((-1, number),):
+            found.setdefault(tensor, arrow)
+    return found
+
+
+def one_label(arrow: Arrow) -> str:
+    """What stands at an arrow of each of its tensors, without their number."""
+    return arrow.label.removesuffix(f"× {len(arrow.tensors):,}").rstrip()
 
 
 def standing_for(box: Box, others: Iterable[Box]) -> Box:

@@ -187,15 +187,17 @@ class _Finder:
         return self.kinds.setdefault(("loop", body), len(self.kinds))
 
     def carries(self, start: int, period: int, size: int) -> bool:
-        """Whether something leads from a turn of this run into a later one, sums of the gradients of leaves apart."""
-        for at in range(start + period, start + size):
-            for number, _ in _nodes(self.row[at]):
+        """Whether items at the same position of several turns hang together, sums of the gradients of leaves apart."""
+        top = list(range(size))
+        for at in range(size):
+            for number, _ in _nodes(self.row[start + at]):
                 node = self.graph.nodes[number]
-                for edge in (*node.args, *node.next) if number not in self.sums else ():
-                    there = self.position.get(edge.node) if edge is not None else None
-                    if there and start <= there[0] <= at - period and edge.node not in self.sums:
-                        return True
-        return False
+                for edge in filter(None, (*node.args, *node.next)) if number not in self.sums else ():
+                    there = self.position.get(edge.node, (-1, ()))[0] - start
+                    if 0 <= there < size and edge.node not in self.sums:
+                        one, other = _top(top, at), _top(top, there)
+                        top[max(one, other)] = min(one, other)
+        return len({(_top(top, at), at % period) for at in range(size)}) < size
 
     def shift(self, start: int, period: int, size: int) -> int:
         """How much later the turns begin if a turn runs in few modules, and few tensors lead from one into the next."""
@@ -294,6 +296,13 @@ class _Pair:
 
     start: int
     period: int
+
+
+def _top(top: list[int], at: int) -> int:
+    """The first of what hangs together with this."""
+    while top[at] != at:
+        top[at] = at = top[top[at]]
+    return at
 
 
 Counts = dict[tuple[int, ...], tuple[int, int]]
