@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
+from autograph_cli.export.labels import LONGEST_SUBTITLE, short
 from autograph_cli.export.modules import shown_by
 from autograph_cli.export.saved_boxes import gathered
 from autograph_cli.export.scene import Arrow, Box, Scene, edges_of, standing_for
-from autograph_cli.export.style import RESULTS
+from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.loops import Seat, find_turns
 from autograph_cli.graph.quick import changed
@@ -132,8 +133,11 @@ def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
     """The box of the first turn for those of all: with the arguments of each operation, and the name of each tensor."""
     box = standing_for(boxes[0], boxes[1:])
     titles = list(dict.fromkeys(its.title for its in boxes))
-    if box.style in ("operation", "untracked"):
-        return replace(box, title=span(titles)) if len(titles) > 1 else box
+    if box.style in OPERATIONS:
+        named = list(dict.fromkeys(its.subtitle for its in boxes if its.subtitle))
+        if len(named) > 1:
+            box = changed(box, subtitle=short(names_of(named), LONGEST_SUBTITLE))
+        return changed(box, title=span(titles)) if len(titles) > 1 and box.style != "derivative" else box
     nodes = {node.id: its.title for its in boxes if (node := shown_by(its.id, graph, data)) is not None}
     if box.style not in ("leaf", "input") or len(nodes) < 2:
         return box
