@@ -53,7 +53,7 @@ def closed_at_first(scene: Scene, depth: int | None, limit: int | None) -> list[
         seen = len(scene.boxes) - len(hidden) + len(top)
         if limit is None or seen <= limit:
             return [frame for frame in deep if deep[frame] > lowest]
-        if lowest <= 1:
+        if lowest <= 1 or not deep:
             return None
         lowest = min(lowest, max(deep.values(), default=0)) - 1
 
