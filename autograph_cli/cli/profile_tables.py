@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from autograph_cli.export.titles import step_words
 from autograph_cli.graph import Allocation, Graph, Profile, Step, Trace
 from autograph_cli.graph.facts import bars, bytes_text, flops_text, nanoseconds_text
 from autograph_cli.graph.names import visible
@@ -45,7 +46,7 @@ def _title(step: Step, trace: Trace, measured: Profile, found: list[Cost]) -> st
         nanoseconds_text,
         (total.forward, total.backward, max(measured.wall - total.time, 0), measured.wall, measured.measuring),
     )
-    title = f"{trace.script}, step {step.number} of {trace.total_steps}"
+    title = f"{trace.script}, {step_words(step, trace.total_steps)}"
     return visible(
         f"{title}: {wall}: operations {forward}, backward {backward}, the rest (Python, and what is not in the graph) "
         f"{rest}; recording and measuring took {measuring} more, which is taken off."

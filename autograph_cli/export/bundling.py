@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene import Arrow, Scene
+from autograph_cli.export.scene import Arrow, Scene, carried, one_label
 
 FEWEST = 3
 """Arrows between the same two boxes that are drawn as one."""
@@ -39,8 +39,9 @@ def bundled(scene: Scene) -> Scene:
 
 def _one(arrows: Sequence[Arrow]) -> Arrow:
     """The arrow that stands for all of these."""
-    counts = Counter(arrow.label for arrow in arrows)
+    tensors = carried(arrows)
+    counts = Counter(map(one_label, tensors.values()))
     words = [f"{count:,} × {label or '[]'}" if count > 1 else label or "[]" for label, count in counts.items()]
-    label = f"{len(arrows):,} tensors" if len(words) > LISTED or set(counts) == {""} else ", ".join(words)
+    label = f"{len(tensors):,} tensors" if len(words) > LISTED or set(counts) == {""} else ", ".join(words)
     told = dict.fromkeys(arrow.tooltip for arrow in arrows if arrow.tooltip)
-    return replace(arrows[0], label=label, tooltip="\n".join(told))
+    return replace(arrows[0], label=label, tooltip="\n".join(told), tensors=tuple(tensors))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from autograph_cli.export.modules import is_foreign, leaf_names, leaves_words
 from autograph_cli.export.rolling import still_true
-from autograph_cli.export.scene import DETACH, Arrow, Box, Frame, Scene
+from autograph_cli.export.scene import DETACH, Arrow, Box, Frame, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.nesting import Nesting
@@ -54,7 +54,7 @@ def closed_at_first(scene: Scene, depth: int | None, limit: int | None) -> list[
         seen = len(scene.boxes) - len(hidden) + len(top)
         if limit is None or seen <= limit:
             return [frame for frame in deep if deep[frame] > lowest]
-        if lowest <= 1:
+        if lowest <= 1 or not deep:
             return None
         lowest = min(lowest, max(deep.values(), default=0)) - 1
 
@@ -129,21 +129,22 @@ def _closed(scene: Scene, graph: Graph, depth: int, counts: Counts | None = None
 
 def _without_strangers(scene: Scene, graph: Graph, closed: dict[str, Frame]) -> Scene:
     """The scene with tensors from outside of all modules beside the closed frames that they are used in, each once."""
-    boxes, into = [], {}
+    into: dict[str, str] = {}
     first: dict[tuple[str, str, str], str] = {}
+    boxes: dict[str, Box] = {}
     for box in scene.boxes:
         if box.frame in closed and is_foreign(box, graph, scene.data):
-            same = first.setdefault((closed[box.frame].id, box.title, box.tooltip), box.id)
-            into[box.id] = same
+            same = into[box.id] = first.setdefault((closed[box.frame].id, box.title, box.tooltip), box.id)
             if same != box.id:
+                boxes[same] = standing_for(boxes[same], [box])
                 continue
             box = replace(box, frame=closed[box.frame].parent)
-        boxes.append(box)
+        boxes[box.id] = box
     arrows = tuple(
         replace(arrow, tail=into.get(arrow.tail, arrow.tail), head=into.get(arrow.head, arrow.head))
         for arrow in scene.arrows
     )
-    return replace(scene, boxes=tuple(boxes), arrows=arrows)
+    return replace(scene, boxes=tuple(boxes.values()), arrows=arrows)
 
 
 def _ancestor(frame: str, deep: dict[str, int], depth: int, known: dict[str, Frame]) -> str:
@@ -165,7 +166,8 @@ def _joined(scene: Scene, into: dict[str, str]) -> Iterator[Arrow]:
         if (tail, head) == (arrow.tail, arrow.head):
             yield arrow
         elif tail != head:
-            key = (arrow.tail if scene.data else arrow.head, tail, head, arrow.label, arrow.dashed, arrow.back)
+            what = arrow.tensors or (arrow.tail if scene.data else arrow.head)
+            key = (what, tail, head, arrow.label, arrow.dashed, arrow.back)
             if key not in met:
                 met.add(key)
                 yield replace(arrow, tail=tail, head=head)
@@ -190,7 +192,8 @@ class _Closing:
         results = [self.drawn[key].title for key in members if self.drawn[key].style in RESULTS]
         tooltip = [frame.tooltip, *self._told("in", led), *self._told("out", left)]
         tooltip += [f"in it: {', '.join(results)}"] if results else []
-        leaves = leaf_names((self.drawn[key] for key in members), self.graph, self.data)
+        boxes = [self.drawn[key] for key in members]
+        leaves = leaf_names(boxes, self.graph, self.data)
         tooltip.append(leaves_words(leaves, LEAVES))
         return Box(
             frame.id,
@@ -201,6 +204,7 @@ class _Closing:
             band=frame.band,
             frame=frame.parent,
             amount=sum(told) if (told := [x for key in members if (x := self.drawn[key].amount) is not None]) else None,
+            others=tuple([key for box in boxes for key in (box.id, *box.others)]),
         )
 
     def _size(self, frame: Frame) -> str:
@@ -228,10 +232,7 @@ class _Closing:
 def _shapes(arrows: list[Arrow]) -> str:
     """The shapes of what arrows carry, a single number as `[]`; what comes from turn to turn is what came at first."""
     first = {arrow.label for arrow in arrows if not arrow.back}
-    counts = Counter(
-        arrow.label.removeprefix(DETACH).strip() or "[]"
-        for arrow in arrows
-        if not (arrow.back and arrow.label in first)
-    )
+    tensors = carried(arrow for arrow in arrows if not (arrow.back and arrow.label in first))
+    counts = Counter(one_label(arrow).removeprefix(DETACH).strip() or "[]" for arrow in tensors.values())
     words = [label if count == 1 else f"{count:,} × {label}" for label, count in counts.items()]
     return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else "")

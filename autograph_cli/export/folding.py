@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene import Arrow, Box, Scene
+from autograph_cli.export.scene import Arrow, Box, Scene, carried, one_label, standing_for
 from autograph_cli.export.style import OPERATIONS, Style
 
 TOLD = 12
@@ -36,7 +37,12 @@ def fold(scene: Scene, limit: int) -> Scene:
         excess -= len(chain) - 1 + len(tags)
     if not titles:
         return scene
-    boxes = tuple(titles.get(box.id, box) for box in scene.boxes if box.id not in into)
+    others: dict[str, list[Box]] = {}
+    for key, its in into.items():
+        others.setdefault(its, []).append(web.boxes[key])
+    boxes = tuple(
+        standing_for(titles.get(box.id, box), others.get(box.id, ())) for box in scene.boxes if box.id not in into
+    )
     hidden = [web.boxes[key] for key, head in into.items() if head in titles and _may_fold(web.boxes[key])]
     words = _counted([*hidden, *(web.boxes[key] for key in titles)])
     note = f"folded: {words} in {len(titles):,} box{'es' * (len(titles) > 1)}"
@@ -116,13 +122,20 @@ def _folded(members: list[Box]) -> Box:
 
 def _joined(scene: Scene, into: dict[str, str]) -> tuple[Arrow, ...]:
     """The arrows between what is left; those that have become the same are one."""
-    arrows: dict[tuple[str, str, str], Arrow] = {}
-    untouched: list[Arrow] = []
+    groups: dict[tuple[str, str, str], list[Arrow]] = {}
+    moved = set()
     for arrow in scene.arrows:
-        tail, head = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head)
-        if (tail, head) == (arrow.tail, arrow.head):
-            untouched.append(arrow)
-        elif tail != head:
-            arrows.setdefault((tail, head, arrow.label), replace(arrow, tail=tail, head=head))
-    known = {(arrow.tail, arrow.head, arrow.label) for arrow in untouched}
-    return (*untouched, *(arrow for key, arrow in arrows.items() if key not in known))
+        key = into.get(arrow.tail, arrow.tail), into.get(arrow.head, arrow.head), one_label(arrow)
+        if key[0] != key[1]:
+            groups.setdefault(key, []).append(arrow)
+        if key[:2] != (arrow.tail, arrow.head):
+            moved.add(key)
+    untouched = [arrow for key, its in groups.items() if key not in moved for arrow in its]
+    return (*untouched, *(_merged(key, its) for key, its in groups.items() if key in moved))
+
+
+def _merged(ends: tuple[str, str, str], arrows: Sequence[Arrow]) -> Arrow:
+    """One arrow for all of these, with the number of tensors."""
+    tensors = carried(arrows)
+    label = f"{ends[2]} × {len(tensors):,}".lstrip() if len(tensors) > 1 else ends[2]
+    return replace(arrows[0], tail=ends[0], head=ends[1], label=label, tensors=tuple(tensors))

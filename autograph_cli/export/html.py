@@ -157,7 +157,7 @@ def _view(sheet: Sheet, pictures: Mapping[str, int], packs: list[str]) -> dict[s
 
     def told_box(box: Box) -> dict[str, Any]:
         """The number of the node that a box shows, and what its tooltip says beside which node that is."""
-        shown = shown_by(box, sheet.graph, scene.data)
+        shown = shown_by(box.id, sheet.graph, scene.data)
         number = played.node_of.get(box.id) if shown is None else shown.id
         if number is None:
             return {"text": box.tooltip} if box.tooltip else {}
@@ -219,7 +219,9 @@ def _numbers(sheet: Sheet, fold: Fold) -> list[int]:
 
 def _outside(sheet: Sheet, fold: Fold) -> dict[str, int]:
     """The nodes outside that stubs of a level stand for, if for one each."""
-    return {stub: sheet.numbers[int(key[1:])] for stub, key in fold.stubs.items() if stub[-1].isdigit()}
+    data = sheet.placed.scene.data
+    shown = {stub: shown_by(key, sheet.graph, data) for stub, key in fold.stubs.items() if stub[-1].isdigit()}
+    return {stub: sheet.numbers[node.id] for stub, node in shown.items() if node is not None}
 
 
 def _shape(placed: Placed) -> dict[str, Any]:

@@ -29,7 +29,8 @@ class Labels:
     """The words for the nodes of one view; `several` are nodes of which more than the first output is used.
 
     `brief` tooltips only say which node it is, for one who knows the rest. `flows` tells for each output how many
-    arrows stand for it, where its numbers may stand at these.
+    arrows stand for it, where its numbers may stand at these. `sums` are the derivatives that add up gradients, and
+    of which tensor.
     """
 
     def __init__(
@@ -40,9 +41,10 @@ class Labels:
         shown: Collection[str] = USUAL,
         brief: bool = False,
         flows: Mapping[tuple[int, int], int] = MappingProxyType({}),
+        sums: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
         self.graph, self.data, self.several, self.shown = graph, data, several, frozenset(shown)
-        self.brief = brief
+        self.brief, self.sums = brief, sums
         self.naming = "names" in self.shown
         self.asked = self.shown.intersection(FACTS) - {"saved"}
         self.flowing = "values" if data else "gradients"
@@ -73,13 +75,19 @@ class Labels:
                     subtitle = _subtitle(node, rooted)
                     break
         if node.parent is not None:
-            parent = self.graph.nodes[node.parent]
-            of = f"∂ {what_was_cut(parent) or parent.name}"
+            of = self._origin(node.parent, node)
             if node.op and node.op != node.name and not cut:
                 of = f"{node.name} · {of}"
             subtitle = short(f"{of} · {subtitle}" if subtitle else of, LONGEST_SUBTITLE)
         lines = self.lines(node) if self.asked and not cut else ()
         return style, title or self.title(node), subtitle, lines, tooltip
+
+    def _origin(self, parent: int, node: Node) -> str:
+        """Which backward a derivative is from; or of which tensor it adds up the gradients."""
+        if node.id in self.sums:
+            return f"sum of gradients of {self.sums[node.id]}"
+        made_by = self.graph.nodes[parent]
+        return f"∂ {what_was_cut(made_by) or made_by.name}"
 
     def _kind(self, node: Node) -> tuple[Style, str, bool]:
         """The style of what computes, its title unless that has arguments in it, and whether it is cut."""
@@ -184,7 +192,9 @@ class Labels:
             text += f"\n{_line_of(node.source.file, node.source.line, node.source.text)}"
         if node.module:
             text += f"\nin {visible(node.module)}"
-        if node.parent is not None:
+        if node.id in self.sums:
+            text += f"\nsum of gradients of {visible(self.sums[node.id])}"
+        elif node.parent is not None:
             parent = visible(self.graph.nodes[node.parent].name)
             text += f"\nmade by the backward of {self.names[node.parent][0]} ({parent})"
         if node.pass_id is not None:

@@ -14,7 +14,7 @@ from autograph_cli.export.labels import short
 from autograph_cli.export.layered import lay_out, size_of
 from autograph_cli.export.modules import leaf_names, leaves_words
 from autograph_cli.export.placed import Placed
-from autograph_cli.export.scene import Arrow, Box, Scene
+from autograph_cli.export.scene import Arrow, Box, Scene, carried, one_label
 from autograph_cli.export.style import Style, is_bars, is_code
 from autograph_cli.graph import Graph
 
@@ -268,7 +268,8 @@ def _merged(ends: tuple[str, str, bool], arrows: Sequence[Arrow]) -> Arrow:
     tail, head, back = ends
     if len(arrows) == 1:
         return replace(arrows[0], tail=tail, head=head, back=back)
-    labels = {arrow.label for arrow in arrows}
+    labels = set(map(one_label, arrows))
     label = labels.pop() if len(labels) == 1 else ""
-    many = f" × {len(arrows):,}" if len(arrows) > 1 else ""
-    return replace(arrows[0], tail=tail, head=head, back=back, label=f"{label}{many}".strip())
+    tensors = carried(arrows)
+    many = f" × {len(tensors):,}" if len(tensors) > 1 else ""
+    return replace(arrows[0], tail=tail, head=head, back=back, label=f"{label}{many}".strip(), tensors=tuple(tensors))

@@ -10,7 +10,7 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from autograph_cli.export.labels import short
-from autograph_cli.export.scene import Box, Frame, Scene
+from autograph_cli.export.scene import Box, Frame, Scene, edges_of
 from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph, ModuleCall, Node
 from autograph_cli.graph.names import shown_name, visible
@@ -59,7 +59,7 @@ class _Framing:
         for path in map(self._path, self.nesting.around(call)):
             if box.title.startswith(f"{path}."):
                 return box.title[len(path) + 1 :]
-        shown = shown_by(box, self.graph, self.scene.data)
+        shown = shown_by(box.id, self.graph, self.scene.data)
         own = shown is not None and shown.module == self.graph.calls[call].path and shown.call is None
         return box.title.rpartition(".")[2] if own else box.title
 
@@ -77,7 +77,7 @@ class _Framing:
         nodes, data = self.graph.nodes, self.scene.data
         users: dict[int, list[int]] = {}
         for node in nodes:
-            for edge in node.args if data else node.next:
+            for edge in edges_of(self.graph, node, data):
                 if edge is not None:
                     users.setdefault(edge.node, []).append(node.id)
         home: dict[str, int | None] = {}
@@ -172,14 +172,14 @@ def _key(box: str) -> tuple[str, int]:
     return (match[1], int(match[2])) if match else ("", 0)
 
 
-def shown_by(box: Box, graph: Graph, data: bool) -> Node | None:
-    """The node that a box shows, if only for one of its users."""
-    match = _KEY.fullmatch(box.id)
+def shown_by(box: str, graph: Graph, data: bool) -> Node | None:
+    """The node that the box of this id shows, if only for one of its users."""
+    match = _KEY.fullmatch(box)
     if not match or match[1] == "r":
         return None
     node = graph.nodes[int(match[2])]
     if match[1] == "t":
-        edge = (node.args if data else node.next)[int(match[3])]
+        edge = edges_of(graph, node, data)[int(match[3])]
         return None if edge is None else graph.nodes[edge.node]
     return node
 
@@ -187,10 +187,10 @@ def shown_by(box: Box, graph: Graph, data: bool) -> Node | None:
 def leaf_names(boxes: Iterable[Box], graph: Graph, data: bool) -> list[str]:
     """The names of the leaves among these boxes, without what all of them begin with."""
     found: dict[int, str] = {}
-    for box in boxes:
-        node = shown_by(box, graph, data) if box.style == "leaf" else None
-        if node is not None:
-            found[node.id] = next((shown_name(name) for output in node.outputs for name in output.names), box.title)
+    for key in (key for box in boxes for key in (box.id, *box.others)):
+        node = shown_by(key, graph, data)
+        if node is not None and node.kind == "leaf":
+            found[node.id] = next((shown_name(name) for name in node.outputs[0].names), f"%{node.id}")
     paths = [name.split(".") for name in found.values()]
     steps = zip(*(path[:-1] for path in paths), strict=False)
     alike = sum(1 for _ in takewhile(lambda step: len(set(step)) == 1, steps))
@@ -205,7 +205,7 @@ def leaves_words(names: Sequence[str], most: int) -> str:
 
 def is_foreign(box: Box, graph: Graph, data: bool) -> bool:
     """Whether a box is one use of a tensor that comes from outside of all modules."""
-    shown = shown_by(box, graph, data) if box.id.startswith("t") else None
+    shown = shown_by(box.id, graph, data) if box.id.startswith("t") else None
     return shown is not None and shown.call is None and not shown.module
 
 

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograph_cli.export.errors import ExportError
-from autograph_cli.export.onnx_changes import is_change, write_change
+from autograph_cli.export.onnx_changes import write_change
 from autograph_cli.export.onnx_model import Call, Model, Unsupported, type_at
 from autograph_cli.export.onnx_operations import DRAWN, FILLED, OPERATIONS
-from autograph_cli.graph import Edge, Graph
+from autograph_cli.graph import Edge, Graph, TensorType
 from autograph_cli.graph.derivatives import incoming_gradients
 from autograph_cli.graph.extras import extra
 from autograph_cli.graph.names import output_names
+from autograph_cli.graph.views import is_change
 
 OPSET = 18
 
@@ -46,7 +47,7 @@ def to_onnx(
                 if edge in values:
                     initializers.append(onnx.numpy_helper.from_array(values[edge], name))
                 else:
-                    inputs.append(model.value(name, output.type))
+                    inputs.append(_value(model, name, output.type))
             continue
         try:
             change = is_change(node)
@@ -60,6 +61,8 @@ def to_onnx(
                 model.names[Edge(node.id, nr)] = name
         except Unsupported as error:
             lacking.setdefault(node.op or node.name, str(error))
+        except (LookupError, TypeError, ValueError):  # a trace may say of a call what no call is
+            lacking.setdefault(node.op or node.name, "its arguments are not known")
     if lacking:
         told = ", ".join(f"{op} ({reason})" if reason else op for op, reason in lacking.items())
         raise ExportError(f"These operations cannot be written as ONNX: {told}.")
@@ -77,13 +80,16 @@ def to_onnx(
     whole = onnx.helper.make_model(
         whole_graph, producer_name="autograph", opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=9
     )
-    onnx.checker.check_model(whole, full_check=True)
+    try:
+        onnx.checker.check_model(whole, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise ExportError(f"ONNX refuses the model: {next(iter(str(error).splitlines()), '')}") from None
     return bytes(whole.SerializeToString(deterministic=True))
 
 
 def _package() -> Any:
     onnx = extra("onnx", "The format onnx", "onnx")
-    for part in ("checker", "helper", "numpy_helper"):
+    for part in ("checker", "helper", "numpy_helper", "shape_inference"):
         importlib.import_module(f"onnx.{part}")
     return onnx
 
@@ -113,5 +119,13 @@ def _outputs(model: Model) -> list[Any]:
             continue
         name = model.name(root.name)
         model.nodes.append(model.onnx.helper.make_node("Identity", [model.names[edge]], [name], name=name))
-        found.append(model.value(name, type_at(model.graph, edge)))
+        found.append(_value(model, name, type_at(model.graph, edge)))
     return found
+
+
+def _value(model: Model, name: str, type_: TensorType) -> Any:
+    """What the model takes or gives under this name."""
+    try:
+        return model.value(name, type_)
+    except Unsupported as error:
+        raise ExportError(f"{name} cannot be written as ONNX: {error}.") from None

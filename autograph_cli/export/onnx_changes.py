@@ -39,8 +39,3 @@ def write_change(model: Model, node: Node, writer: Writer, operations: Mapping[s
         positions = operations[step.op](Call(model, step, [positions]))[edge.nr]
     flat = [call.op("Reshape", name, call.ints([-1])) for name in (model.names[base], positions, changed)]
     return [call.shaped(call.op("ScatterElements", *flat, axis=0))]
-
-
-def is_change(node: Node) -> bool:
-    """Whether an operation changed its first argument."""
-    return node.op.endswith("_") and not node.op.endswith("__") and bool(node.args)

@@ -117,7 +117,8 @@ class Model:
         return int(getattr(self.onnx.TensorProto, _ELEMENT[dtype]))
 
     def value(self, name: str, type_: TensorType) -> Any:
-        return self.onnx.helper.make_tensor_value_info(name, self.element(type_.dtype), type_.shape)
+        shape = [None if side < 0 else side for side in type_.shape]
+        return self.onnx.helper.make_tensor_value_info(name, self.element(type_.dtype), shape)
 
     def const(self, value: Any, dtype: str) -> str:
         shape = [len(value)] if isinstance(value, list) else []

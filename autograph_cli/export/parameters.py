@@ -8,7 +8,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from autograph_cli.export.scene import Arrow, Box, Scene
+from autograph_cli.export.scene import Arrow, Box, Scene, standing_for
 from autograph_cli.export.style import OPERATIONS, parted
 
 MANY = 20
@@ -51,7 +51,7 @@ def _with(box: Box, leaves: list[tuple[Box, Arrow]]) -> Box:
     lines = [_line(leaf.title, arrow.with_numbers) for leaf, arrow in leaves]
     facts = [line for leaf, _ in leaves for line in leaf.lines]
     tooltip = "\n".join([box.tooltip, *[leaf.tooltip for leaf, _ in leaves]])
-    return replace(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip)
+    return standing_for(replace(box, lines=(*box.lines, *lines, *facts), tooltip=tooltip), [leaf for leaf, _ in leaves])
 
 
 @lru_cache(1 << 10)

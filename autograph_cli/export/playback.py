@@ -17,7 +17,7 @@ class Playback:
     def __init__(self, scene: Scene, graph: Graph, view: str, whole: Graph, numbers: Sequence[int]) -> None:
         self.scene, self.graph, self.view = scene, graph, view
         self.whole, self.numbers = whole, numbers
-        self.node_of = {box.id: node.id for box in scene.boxes if (node := shown_by(box, graph, scene.data))}
+        self.node_of = {box.id: node.id for box in scene.boxes if (node := shown_by(box.id, graph, scene.data))}
         self.boxes: dict[int, list[str]] = {}
         for box, number in self.node_of.items():
             self.boxes.setdefault(number, []).append(box)

@@ -53,6 +53,7 @@ from autograph_cli.graph import (
     tracked,
 )
 from autograph_cli.graph.collector import resting
+from autograph_cli.graph.derivatives import gradient_sums
 from autograph_cli.graph.facts import USUAL, check_recorded
 from autograph_cli.graph.marks import Mark, marks_of
 from autograph_cli.graph.names import told_apart, visible, visible_bytes, visible_joined
@@ -113,6 +114,8 @@ class Job(Struct, frozen=True):
     """What the colours of boxes tell."""
     differentiated: Collection[str] | None = None
     """The names of roots at which backward passes began."""
+    sums: Mapping[int, str] | None = None
+    """The nodes that add up gradients, and of which tensor."""
 
     def scene(self, limit: int | None = None) -> Scene:
         """The scene of the view, folded above this many boxes; raises `ExportError` if there is nothing to show."""
@@ -128,7 +131,7 @@ class Job(Struct, frozen=True):
         if limit is None or len(opened.boxes) <= limit:
             return opened
         scene = close_to(self._opened(fold_repeats(scene, self.graph)), self.graph, limit, outermost=2)
-        return cut_across(close_to(fold(scene, limit), self.graph, limit), limit)
+        return cut_across(close_to(fold(scene, limit), self.graph, limit), self.graph, limit)
 
     def _whole(self, limit: int | None = None) -> Scene:
         """The scene with everything open; where there is a limit, loops are rolled if that makes it much smaller."""
@@ -147,6 +150,7 @@ class Job(Struct, frozen=True):
             brief=self.page,
             flows=not self.page and (self.data or not self.sliced),
             differentiated=self.differentiated,
+            sums=self.sums,
         )
         if self.colour is not None:
             taken = amounts(self.graph, self.colour, self.view, self.title)
@@ -433,6 +437,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         title = f"{title} · {part.words()} ({len(cut)} of {every} nodes)".removeprefix(" · ")
         numbers = [numbers[number] for number in cut.numbers]
     marks = _shown_marks(numbers, marks_of(graph)) if asked.marks and not opened else []
+    sums = {} if opened else gradient_sums(graph)
     shallow = cut if format in WHOLE else flattened(cut, DEEPEST)
     return Job(
         shallow,
@@ -458,6 +463,7 @@ def _job(graph: Graph, view: str, format: str, asked: RenderOptions) -> Job:
         marks=marks,
         colour=asked.colour,
         differentiated=differentiated_in(graph),
+        sums=None if opened else {place: sums[number] for place, number in enumerate(numbers) if number in sums},
     )
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec.structs import replace
 
+from autograph_cli.export.labels import LONGEST_SUBTITLE, short
+from autograph_cli.export.modules import shown_by
 from autograph_cli.export.saved_boxes import gathered
-from autograph_cli.export.scene import Arrow, Box, Scene
-from autograph_cli.export.style import RESULTS
+from autograph_cli.export.scene import Arrow, Box, Scene, edges_of, standing_for
+from autograph_cli.export.style import OPERATIONS, RESULTS
 from autograph_cli.graph import Graph
 from autograph_cli.graph.loops import Seat, find_turns
 
 SMALLER, FEWER = 0.75, 8
 """A picture is rolled unasked if no more than this part of its boxes is left, and at least so many are not."""
 _Key = tuple[str, str, bool, int]
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d+", re.ASCII)
+_RUN = re.compile(r"(\d+)…(\d+)", re.ASCII)
+LISTED = 3
+"""Names that stand beside each other on one box."""
 
 
 def roll(scene: Scene, graph: Graph) -> Scene:
@@ -34,15 +39,12 @@ def roll(scene: Scene, graph: Graph) -> Scene:
     into |= _fed(scene, graph, seats, into)
     last = {key: its for its, key in into.items()}
     arrows, itself = _arrows(scene, seats, into)
-    titles: dict[str, dict[str, None]] = {}
+    members = {its: [box_of[its]] for its in into.values()}
     for key, its in into.items():
-        if its not in titles:
-            titles[its] = {box_of[its].title: None}
-        titles[its][box_of[key].title] = None
+        members[its].append(box_of[key])
+    several = {its: _one_of(boxes, graph, scene.data) for its, boxes in members.items()}
     boxes = tuple(
-        _turned(
-            _spanned(box, titles.get(box.id, {})), seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself
-        )
+        _turned(several.get(box.id, box), seats.get(box.id), box_of.get(last.get(box.id, "")), box.id in itself)
         for box in scene.boxes
         if box.id not in into
     )
@@ -89,7 +91,7 @@ def _fed(scene: Scene, graph: Graph, seats: dict[str, Seat], into: dict[str, str
     ends: dict[str, list[tuple[str, int]]] = {}
     of: dict[tuple[str, int], str] = {}
     for node in graph:
-        for position, edge in enumerate(node.args if scene.data else node.next):
+        for position, edge in enumerate(edges_of(graph, node, scene.data)):
             if edge is not None and edge.node in sources:
                 tag = f"t{node.id}_{position}"
                 own = tag if tag in drawn else f"n{edge.node}"
@@ -127,9 +129,42 @@ def _past_results(scene: Scene, seats: dict[str, Seat], into: dict[str, str]) ->
     return [replace(arrow, tail=made[arrow.tail]) if past(arrow) else arrow for arrow in scene.arrows]
 
 
-def _spanned(box: Box, titles: Collection[str]) -> Box:
-    """The box of the first turn with the arguments of all: an operation's, which its title has."""
-    return replace(box, title=span(titles)) if box.style in ("operation", "untracked") and len(titles) > 1 else box
+def _one_of(boxes: Sequence[Box], graph: Graph, data: bool) -> Box:
+    """The box of the first turn for those of all: with the arguments of each operation, and the name of each tensor."""
+    box = standing_for(boxes[0], boxes[1:])
+    titles = list(dict.fromkeys(its.title for its in boxes))
+    if box.style in OPERATIONS:
+        named = list(dict.fromkeys(its.subtitle for its in boxes if its.subtitle))
+        if len(named) > 1:
+            box = replace(box, subtitle=short(names_of(named), LONGEST_SUBTITLE))
+        return replace(box, title=span(titles)) if len(titles) > 1 and box.style != "derivative" else box
+    nodes = {node.id: its.title for its in boxes if (node := shown_by(its.id, graph, data)) is not None}
+    if box.style not in ("leaf", "input") or len(nodes) < 2:
+        return box
+    told = names_of(list(nodes.values()))
+    return replace(
+        box, title=told, tooltip="\n".join([box.tooltip, f"{len(nodes):,} tensors: {', '.join(nodes.values())}"])
+    )
+
+
+def names_of(names: Sequence[str]) -> str:
+    """The names of so many tensors, in words that leave none out.
+
+    >>> names_of(["ws.0", "ws.1", "ws.2"]), names_of(["anchor", "pos", "neg"]), names_of(["x", "x"])
+    ('ws.0…2', 'anchor · pos · neg', '2 × x')
+    >>> names_of([f"w{n * n}" for n in range(9)])
+    'w0 · w1 and 7 more'
+    """
+    alike = list(dict.fromkeys(names))
+    if len(alike) == 1:
+        return f"{len(names):,} × {alike[0]}"
+    run = span(alike)
+    ends = [list(map(int, pair)) for pair in _RUN.findall(run)]
+    if len(alike) == len(names) and len(ends) == 1 and ends[0][1] - ends[0][0] + 1 == len(names):
+        return run
+    if len(alike) == len(names) <= LISTED:
+        return " · ".join(alike)
+    return f"{' · '.join(names[: LISTED - 1])} and {len(names) - LISTED + 1:,} more"
 
 
 def _turned(box: Box, seat: Seat | None, last: Box | None, itself: bool) -> Box:

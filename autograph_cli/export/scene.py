@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograph_cli.export.labels import Labels, short
 from autograph_cli.export.ranks import heights, rows_of
 from autograph_cli.export.style import Style, is_code
 from autograph_cli.graph import Edge, Graph, Node
-from autograph_cli.graph.derivatives import derivatives_text
+from autograph_cli.graph.derivatives import derivatives_text, gradient_sums
 from autograph_cli.graph.facts import USUAL
 from autograph_cli.graph.names import shown_name, visible
 from autograph_cli.graph.nesting import Nesting
 from autograph_cli.graph.records import UNGRADED
 from autograph_cli.graph.saved_memory import kept_tensors, kept_words
+from autograph_cli.graph.views import written_base
 
 LEGEND: dict[Style, str] = {
     "root": "differentiated",
@@ -62,6 +64,8 @@ class Box(Struct, frozen=True):
     """What it takes of what colours tell (colouring.py)."""
     fill: str = ""
     """Its colour, if that is not the one of its style."""
+    others: tuple[str, ...] = ()
+    """The boxes that it stands for as well, by their ids in the scene that was built."""
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -90,6 +94,8 @@ class Arrow(Struct, frozen=True):
     """Whether it leads to a mark of what is wrong, and is no way either."""
     numbered: tuple[str, str] = ("", "")
     """The label of a single tensor, and the same with its numbers."""
+    tensors: tuple[tuple[int, int], ...] = ()
+    """What it carries, or of what the gradients: of each the node and the output."""
 
     @property
     def with_numbers(self) -> str:
@@ -164,6 +170,7 @@ def build(
     brief: bool = False,
     flows: bool = True,
     differentiated: Collection[str] | None = None,
+    sums: Mapping[int, str] | None = None,
 ) -> Scene:
     """Say what the picture of a view shows, with arrows along `args` (`data`) or along `next`.
 
@@ -171,11 +178,13 @@ def build(
     far from each other is drawn small at each of them, else it is one box with all its arrows. `marks` say what is
     wrong at a node; `brief` tooltips say which node a box shows, and no more. If numbers are shown, they stand at the
     arrows that they go along, unless `flows` is false. Roots that were `differentiated` have a look of their own:
-    unless told otherwise those at which passes of this graph began.
+    unless told otherwise those at which passes of this graph began; likewise `sums` are the derivatives that add up
+    gradients, and of which tensor.
     """
     if differentiated is None:
         differentiated = differentiated_in(graph)
-    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated).scene(title)
+    sums = gradient_sums(graph) if sums is None else sums
+    return _Builder(graph, data, shown, tags, marks, brief, flows, differentiated, sums).scene(title)
 
 
 def differentiated_in(graph: Graph) -> set[str]:
@@ -195,6 +204,7 @@ class _Builder:
         brief: bool,
         flows: bool,
         differentiated: Collection[str],
+        sums: Mapping[int, str],
     ) -> None:
         self.graph, self.data, self.marks = graph, data, marks
         self.rooted: dict[tuple[int, int], list[str]] = {}
@@ -214,11 +224,12 @@ class _Builder:
         flows = flows and not NUMBERS.isdisjoint(shown)
         arrows = Counter([(used, nr) for _, used, nr in self._uses()] if flows else ())
         arrows.update(self.rooted.keys() if flows else ())
-        self.labels = Labels(graph, data, several, shown, brief, arrows)
+        self.labels = Labels(graph, data, several, shown, brief, arrows, sums)
         self.keys = [f"n{number}" for number in range(len(graph))]
         """The box of each node."""
         self.band = self._bands()
-        self.repeated = self._repeated(users) - {node for node, _ in marks} if tags else set()
+        marked = {self._source(Edge(node)).node for node, _ in marks}
+        self.repeated = self._repeated(users) - marked if tags else set()
         self.kept = kept_tensors(graph) if "saved" in shown else []
         self.ends: list[End] = []
         """Of the first output of each node."""
@@ -287,8 +298,9 @@ class _Builder:
         """Every edge that is drawn."""
         for node in self.graph.nodes:
             if node.id not in self.detached:
-                for edge in map(self._source, node.args) if self.data else node.next:
-                    if edge is not None:
+                for given in edges_of(self.graph, node, self.data):
+                    if given is not None:
+                        edge = self._source(given)
                         yield node.id, edge.node, edge.nr
 
     def _users(self) -> tuple[set[int], dict[int, list[int]]]:
@@ -299,7 +311,7 @@ class _Builder:
         for node in nodes:
             if node.id in detached:
                 continue
-            for given in node.args if data else node.next:
+            for given in edges_of(self.graph, node, data):
                 if given is None:
                     continue
                 edge = self._source(given) if detached else given
@@ -403,7 +415,7 @@ class _Builder:
             if number in detached:
                 continue
             here, band = self.keys[number], bands[number]
-            for position, given in enumerate(node.args if data else node.next):
+            for position, given in enumerate(edges_of(self.graph, node, data)):
                 if given is None:
                     continue
                 edge = self._source(given) if detached else given
@@ -421,13 +433,14 @@ class _Builder:
                 if flows:
                     self.arrows.append(self._arrow(tail, head, (used, nr), label, dashed, tooltip))
                 else:
-                    self.arrows.append(Arrow(tail, head, label, dashed, tooltip))
+                    self.arrows.append(Arrow(tail, head, label, dashed, tooltip, tensors=((used, nr),)))
 
     def _arrow(self, tail: str, head: str, used: tuple[int, int], label: str, dashed: bool, tooltip: str) -> Arrow:
         """An arrow that stands for this output."""
         if not self.labels.flows:
-            return Arrow(tail, head, label, dashed, tooltip)
-        return Arrow(tail, head, label, dashed, tooltip, numbered=(label, self.labels.numbers(*used, label)))
+            return Arrow(tail, head, label, dashed, tooltip, tensors=(used,))
+        numbered = label, self.labels.numbers(*used, label)
+        return Arrow(tail, head, label, dashed, tooltip, numbered=numbered, tensors=(used,))
 
     def _tag(self, node: Node) -> tuple[Style, str, str]:
         """Style, title and tooltip of a leaf or an input that is drawn at each use."""
@@ -444,6 +457,33 @@ class _Builder:
         if self.data:
             return self.pills.get((used, nr)) or self.keys[used], label, told
         return self.keys[used], label, f"gradient of {told}"
+
+
+def carried(arrows: Iterable[Arrow]) -> dict[tuple[int, int], Arrow]:
+    """The tensors that these arrows carry, each with its first arrow; one that does not tell carries one of its own."""
+    found: dict[tuple[int, int], Arrow] = {}
+    for number, arrow in enumerate(arrows):
+        for tensor in arrow.tensors or ((-1, number),):
+            found.setdefault(tensor, arrow)
+    return found
+
+
+def one_label(arrow: Arrow) -> str:
+    """What stands at an arrow of each of its tensors, without their number."""
+    return arrow.label.removesuffix(f"× {len(arrow.tensors):,}").rstrip()
+
+
+def standing_for(box: Box, others: Iterable[Box]) -> Box:
+    """The box, which stands for these others from now on."""
+    return replace(box, others=(*box.others, *(key for other in others for key in (other.id, *other.others))))
+
+
+def edges_of(graph: Graph, node: Node, data: bool) -> Sequence[Edge | None]:
+    """What a picture joins a node with: what it was given, and what it wrote a part of; or where gradients go."""
+    if not data:
+        return node.next
+    base = written_base(graph, node)
+    return node.args if base is None else (*node.args, base)
 
 
 def order_of(band: int) -> int:

@@ -25,8 +25,18 @@ def title_of(title: str, view: str, source: Graph | Step, total_steps: int, chos
     roots = _differentiated(source.graph if isinstance(source, Step) else source) if chosen is None else chosen
     parts = [script, view, _listed(roots) if view else ""]
     if isinstance(source, Step) and total_steps > 1:
-        parts.append(f"step {source.number} of {total_steps}")
+        parts.append(step_words(source, total_steps))
     return " · ".join(filter(None, [*parts, part]))
+
+
+def step_words(step: Step, total: int) -> str:
+    """Which of so many steps this is: they count from 0.
+
+    >>> step_words(Step(3, Graph()), 4), step_words(Step(1, Graph()), 4)
+    ('step 3, the last of 4', 'step 1 of 0–3')
+    """
+    last = step.number == total - 1
+    return f"step {step.number}, the last of {total:,}" if last else f"step {step.number} of 0–{total - 1}"
 
 
 def _differentiated(graph: Graph) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from autograph_cli.graph.names import output_names, shown_name
 from autograph_cli.graph.records import Edge, Graph, Node
@@ -71,10 +71,54 @@ def incoming_gradients(graph: Graph) -> dict[int, str]:
         if of is None or node.outputs[0].type not in [output.type for output in of.outputs]:
             continue
         own = next((nr for nr, output in enumerate(of.outputs) if output.type == node.outputs[0].type), 0)
-        whose = shown_name(names[of.id][own]) if of.outputs[own].names or not of.op else of.op
         ones = "1, " if _all_ones(node) else ""
-        found[node.id] = f"{ones}gradient of {whose}"
+        found[node.id] = f"{ones}gradient of {_name(graph, names, Edge(of.id, own))}"
     return found
+
+
+def gradient_sums(graph: Graph) -> dict[int, str]:
+    """The derivatives that add up what several users of a tensor send it, and the name of that tensor."""
+    found = _sums(graph)
+    names = output_names(graph) if found else []
+    return {number: _name(graph, names, edge) for number, edge in found.items()}
+
+
+def leaf_sums(graph: Graph) -> frozenset[int]:
+    """The derivatives that add up the gradients of leaves."""
+    return frozenset(number for number, edge in _sums(graph).items() if graph.nodes[edge.node].kind == "leaf")
+
+
+def _sums(graph: Graph) -> dict[int, Edge]:
+    """The derivatives that add up what several users of a tensor send it, and that tensor.
+
+    They come last of what the backward of a user made: one for each of its edges to a tensor that had a gradient.
+    """
+    made: dict[tuple[int | None, int | None], list[Node]] = {}
+    for node in graph:
+        if node.parent is not None:
+            made.setdefault((node.pass_id, node.parent), []).append(node)
+    found: dict[int, Edge] = {}
+    for entry in graph.passes if made else ():
+        wanted = {*entry.ran, *(edge.node for edge in entry.inputs)}
+        met: set[Edge] = set()
+        for number in entry.ran:
+            sent = [edge for edge in graph.nodes[number].next if edge is not None and edge.node in wanted]
+            again = [edge for at, edge in enumerate(sent) if edge in met or edge in sent[:at]]
+            met.update(sent)
+            for node in reversed(made.get((entry.id, number), []) if again else []):
+                types = [graph.nodes[edge.node].outputs[edge.nr].type for edge in (*node.args, Edge(node.id))]
+                fits = [edge for edge in again if graph.nodes[edge.node].outputs[edge.nr].type == types[0]]
+                if len(types) != 3 or len(set(types)) > 1 or not fits:
+                    break
+                again.remove(fits[-1])
+                found[node.id] = fits[-1]
+    return found
+
+
+def _name(graph: Graph, names: Sequence[Sequence[str]], edge: Edge) -> str:
+    """The name of an output, or what made it."""
+    node = graph.nodes[edge.node]
+    return shown_name(names[edge.node][edge.nr]) if node.outputs[edge.nr].names or not node.op else node.op
 
 
 def _all_ones(node: Node) -> bool:

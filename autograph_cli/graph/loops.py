@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from autograph_cli.graph.derivatives import leaf_sums
 from autograph_cli.graph.records import Edge, Graph, Node
 
 FEWEST = 3
@@ -14,6 +15,8 @@ CANDIDATES = 6
 """Distances to the next operations of the same kind that are tried as the length of a turn."""
 DEEPEST = 6
 """Loops within each other that are looked for."""
+ALONE = 8
+"""Turns that are a loop even if nothing leads from one into the next, as fewer calls side by side may be."""
 LONGEST = 500
 """Items of one turn up to which another beginning of the turns is looked for."""
 MOST_BODIES = 50
@@ -80,6 +83,7 @@ class _Finder:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.seats: dict[int, Seat] = {}
+        self.sums = leaf_sums(graph)
         kinds: dict[object, int] = {}
         self.kinds = kinds
         tops = _tops(graph)
@@ -123,7 +127,7 @@ class _Finder:
     def searched(self, start: int, stop: int, below: int) -> Iterator[Item]:
         """This part of the row with the loops in it whose turns are shorter than `below`."""
         hopeless: dict[int, int] = {}
-        """For each length of a turn, where the last run that was too short ended."""
+        """For each length of a turn, where the last run that was no loop ended."""
         while start < stop:
             for other in self.later[start]:
                 period = other - start
@@ -131,6 +135,9 @@ class _Finder:
                     continue
                 size = self.covered(start, period, stop) + period
                 if size < FEWEST * period:
+                    hopeless[period] = start + size - period
+                    continue
+                if size < ALONE * period and not self.carries(start, period, size):
                     hopeless[period] = start + size - period
                     continue
                 inner = list(self.searched(start, start + size, period)) if period > 1 else []
@@ -177,6 +184,19 @@ class _Finder:
             return self.kind[item]
         body = tuple([self.kind_of(inner) for inner in item.turns[0]])
         return self.kinds.setdefault(("loop", body), len(self.kinds))
+
+    def carries(self, start: int, period: int, size: int) -> bool:
+        """Whether items at the same position of several turns hang together, sums of the gradients of leaves apart."""
+        top = list(range(size))
+        for at in range(size):
+            for number, _ in _nodes(self.row[start + at]):
+                node = self.graph.nodes[number]
+                for edge in filter(None, (*node.args, *node.next)) if number not in self.sums else ():
+                    there = self.position.get(edge.node, (-1, ()))[0] - start
+                    if 0 <= there < size and edge.node not in self.sums:
+                        one, other = _top(top, at), _top(top, there)
+                        top[max(one, other)] = min(one, other)
+        return len({(_top(top, at), at % period) for at in range(size)}) < size
 
     def shift(self, start: int, period: int, size: int) -> int:
         """How much later the turns begin if a turn runs in few modules, and few tensors lead from one into the next."""
@@ -274,6 +294,13 @@ class _Pair(Struct, frozen=True):
 
     start: int
     period: int
+
+
+def _top(top: list[int], at: int) -> int:
+    """The first of what hangs together with this."""
+    while top[at] != at:
+        top[at] = at = top[top[at]]
+    return at
 
 
 Counts = dict[tuple[int, ...], tuple[int, int]]

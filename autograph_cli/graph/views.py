@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -123,7 +123,7 @@ def backward(graph: Graph, roots: Iterable[str] | None = None) -> Graph:
     if roots is None:
         chosen = tuple(root for root in chosen if not graph.nodes[root.node].order)
     starts = [root.node for root in chosen] or _sinks(graph, lambda node: node.order == 0, backward_edges)
-    return _gradient_part(graph, walk(graph, starts, backward_edges), chosen)
+    return take(graph, walk(graph, starts, backward_edges), chosen, args_of=_none)
 
 
 def double_backward(
@@ -131,8 +131,9 @@ def double_backward(
 ) -> Graph:
     """The grad_fn chains of the roots, what they are derivatives of, and their own derivatives: `next` only.
 
-    With `order`, what is of a higher one is left out: such roots, and what only they need. With `data` it is how all of
-    them were computed: `args` only.
+    With `order`, what is of a higher one is left out: such roots, and what only they need; of what an operation takes
+    from it, the node stands at the border, as in the forward view. With `data` it is how all of them were computed:
+    `args` only.
     """
     if order is not None and order < 0:
         raise GraphError(f"The order must be 0 or higher, not {order}.")
@@ -142,22 +143,31 @@ def double_backward(
     for node in graph.nodes:  # a derivative comes after its parent
         if node.parent in met:
             met.add(node.id)
-    shown = [number for number in met if order is None or graph.nodes[number].order <= order]
-    kept = walk(graph, shown, data_edges if data else backward_edges)
+    edges = data_edges if data else backward_edges
+    if order is None:
+        kept, nodes = walk(graph, met, edges), None
+    else:
+        kept, nodes = _up_to(graph, order, starts, met, edges)
     inside = set(kept)
-    here = tuple(root for root in chosen if root.node in inside)
-    if data:
-        return take(graph, kept, here, next_of=lambda node: (), args_of=data_edges)
-    return _gradient_part(graph, kept, here)
+    here = tuple(root for root in chosen if root.node in inside and (order is None or graph[root.node].order <= order))
+    return take(graph, kept, here, nodes, args_of=data_edges if data else _none, next_of=_none if data else None)
+
+
+def _up_to(
+    graph: Graph, order: int, starts: Iterable[int], met: Collection[int], edges: Targets
+) -> tuple[list[int], list[Node]]:
+    """Of these nodes those up to an order and what they need, with those of a higher one at the border."""
+    differentiated = {edge.node for number in met for edge in _differentiated(graph, graph.nodes[number])}
+    first = {*starts, *differentiated, *(number for number in met if graph.nodes[number].pass_id is not None)}
+    low = [number for number in first if graph.nodes[number].order <= order]
+    kept = walk(graph, low, lambda node: edges(node) if node.order <= order else ())
+    nodes = map(graph.nodes.__getitem__, kept)
+    return kept, [node if node.order <= order else _derivative(node) for node in nodes]
 
 
 def _differentiated(graph: Graph, node: Node) -> Sequence[Edge]:
     """What the backward call differentiated that made a node."""
     return () if node.pass_id is None else graph.passes[node.pass_id].roots
-
-
-def _gradient_part(graph: Graph, kept: Sequence[int], roots: tuple[Root, ...]) -> Graph:
-    return take(graph, kept, roots, args_of=_none)
 
 
 def _none(node: Node) -> tuple[()]:
@@ -263,6 +273,23 @@ def take(
         graph.calls,
         kept,
     )
+
+
+def is_change(node: Node) -> bool:
+    """Whether an operation changed its first argument."""
+    return node.op.endswith("_") and not node.op.endswith("__") and bool(node.args)
+
+
+def written_base(graph: Graph, node: Node) -> Edge | None:
+    """What an operation changed through a view, a part, of it: the rest of what it made is from there."""
+    if not (node.op[-1:] == "_" and is_change(node) and node.outputs):
+        return None
+    made, edge = node.outputs[0].type, node.args[0]
+    while (found := graph.nodes[edge.node]).outputs[edge.nr].type != made:
+        if not found.args:
+            return None
+        edge = found.args[0]
+    return None if edge in node.args else edge
 
 
 def bordering(node: Node) -> Node:

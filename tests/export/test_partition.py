@@ -27,31 +27,31 @@ def tangle(size: int) -> Graph:
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["forward", "backward"])
-def scene(request: pytest.FixtureRequest) -> Scene:
+def drawn(request: pytest.FixtureRequest) -> tuple[Scene, Graph]:
     view = forward(tangle(2_000)) if request.param else backward(tangle(2_000))
-    return build(view, "", data=request.param)
+    return build(view, "", data=request.param), view
 
 
-def test_a_tangle_becomes_a_picture_within_the_limit(scene: Scene) -> None:
-    cut = cut_across(scene, 100)
+def test_a_tangle_becomes_a_picture_within_the_limit(drawn: tuple[Scene, Graph]) -> None:
+    cut = cut_across(*drawn, 100)
     assert len(cut.boxes) <= 100
     assert sum("operations" in box.subtitle for box in cut.boxes) <= PARTS
     lay_out(cut)
 
 
-def test_all_operations_are_in_the_pieces(scene: Scene) -> None:
-    counts = [re.search(r"([\d,]+) operations", box.subtitle) for box in cut_across(scene, 100).boxes]
-    whole = sum(box.style == "operation" for box in scene.boxes)
+def test_all_operations_are_in_the_pieces(drawn: tuple[Scene, Graph]) -> None:
+    counts = [re.search(r"([\d,]+) operations", box.subtitle) for box in cut_across(*drawn, 100).boxes]
+    whole = sum(box.style == "operation" for box in drawn[0].boxes)
     assert sum(int(found[1].replace(",", "")) for found in counts if found) == whole
 
 
-def test_no_arrow_leads_back(scene: Scene) -> None:
-    cut = cut_across(scene, 100)
+def test_no_arrow_leads_back(drawn: tuple[Scene, Graph]) -> None:
+    cut = cut_across(*drawn, 100)
     index = {box.id: number for number, box in enumerate(cut.boxes)}
     edges = [(index[arrow.tail], index[arrow.head]) for arrow in cut.arrows]
     height = heights(len(index), edges)
     assert edges and all(height[tail] > height[head] for tail, head in edges)
 
 
-def test_a_small_scene_stays_as_it_is(scene: Scene) -> None:
-    assert cut_across(scene, len(scene.boxes)) is scene
+def test_a_small_scene_stays_as_it_is(drawn: tuple[Scene, Graph]) -> None:
+    assert cut_across(*drawn, len(drawn[0].boxes)) is drawn[0]

@@ -261,6 +261,40 @@ x.backward()
     assert drawn(rolled(step, data=False)) == ["DivBackward0 × 8", "AddBackward0 × 8", "DivBackward0 × 8"]
 
 
+@pytest.mark.parametrize(
+    "turns, leaves, operation",
+    [(12, ["ws[0…11]"], "mul ↻ × 12 · hs[0…11]"), (3, ["ws[0…2]"], "mul ↻ × 3 · hs[0…2]")],
+)
+def test_what_each_turn_has_of_its_own_is_told_by_all_names(
+    turns: int, leaves: list[str], operation: str, tmp_path: Path
+) -> None:
+    text = """
+ws, h, hs = [torch.ones(3, requires_grad=True) for _ in range(TURNS)], torch.ones(3), []
+for w in ws:
+    h = h * w
+    hs.append(h)
+del h, w
+torch.stack(hs).sum().backward()
+"""
+    scene = rolled(run(tmp_path, text.replace("TURNS", str(turns))))
+    assert [box.title for box in scene.boxes if box.style == "leaf"] == leaves
+    assert drawn(scene)[0] == operation
+
+
+def test_calls_of_one_module_on_several_tensors_stand_side_by_side(tmp_path: Path) -> None:
+    step = run(
+        tmp_path,
+        """
+net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+anchor, pos, neg = torch.ones(3), torch.ones(3) * 2, torch.zeros(3)
+loss = torch.stack([net(anchor), net(pos), net(neg)]).sum()
+loss.backward()
+""",
+    )
+    for data in (True, False):
+        assert not any("×" in title for title in drawn(rolled(step, data=data)))
+
+
 def test_derivatives_of_derivatives_are_no_turns_of_a_loop(tmp_path: Path) -> None:
     step = run(
         tmp_path,

@@ -1,0 +1,225 @@
+"""What pictures of graphs made by chance say is so: all of a view is in them, ways and counts are those of the graph."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from autograph_cli.export import FLOWS, PARAMETERS, VIEWS, rendering
+from autograph_cli.export.modules import shown_by
+from autograph_cli.export.rendering import Job, RenderOptions
+from autograph_cli.export.scene import Box, edges_of
+from autograph_cli.export.style import RESULTS
+from autograph_cli.graph import Edge, Graph, Node
+from autograph_cli.graph.names import told_apart
+from tests.export.random_graphs import random_graph
+
+GRAPHS = int(os.environ.get("AUTOGRAPH_GRAPHS", "60"))
+AT_ONCE = 20
+DRAWN = 3
+"""Pictures of each view."""
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "roll": (None, True, True, False),
+    "depth": (None, None, 0, 1, 2),
+    "max_nodes": (None, None, 3, 8, 15, 30),
+    "tags": (True, False),
+    "parameters": tuple(PARAMETERS),
+    "flow": FLOWS,
+    "order": (None, 0, 1, 2),
+}
+"""The options that say what boxes and arrows there are."""
+Tensor = tuple[int, int]
+_COMMA = re.compile(r", (?![^\[]*\])")
+
+
+class Drawn:
+    """A picture, and what each of its boxes stands for."""
+
+    def __init__(self, job: Job) -> None:
+        self.graph, self.built, self.scene = job.graph, job._built(), job.scene(job.max_nodes)
+        self.rolled = len(job._rolled(self.built, job.max_nodes).boxes) < len(self.built.boxes)
+        self.whole = {frame.id for frame in self.scene.frames if frame.equal}
+        for frame in self.scene.frames:
+            if frame.parent in self.whole:
+                self.whole.add(frame.id)
+        self.owner = {key: box.id for box in self.scene.boxes for key in (box.id, *box.others)}
+
+    def nodes_of(self, box: Box) -> dict[int, Node]:
+        """The nodes that a box stands for."""
+        shown = [shown_by(key, self.graph, self.built.data) for key in (box.id, *box.others)]
+        return {node.id: node for node in shown if node is not None}
+
+    def ways(self) -> dict[str, set[str]]:
+        """Where arrows lead from each box; what is in a frame that stands for several is one."""
+        frame = {box.id: box.frame for box in self.scene.boxes}
+        outermost: dict[str, str] = {}
+        for its in self.scene.frames:
+            outermost[its.id] = outermost.get(its.parent, "") or (its.id if its.id in self.whole else "")
+        self.place = {box: outermost.get(frame[box], "") or box for box in frame}
+        found: dict[str, set[str]] = {}
+        for arrow in self.scene.arrows:
+            found.setdefault(self.place[arrow.tail], set()).add(self.place[arrow.head])
+        return found
+
+
+def pictures(seeds: Iterable[int]) -> Iterator[tuple[str, Drawn]]:
+    for seed in seeds:
+        graph, chance = told_apart(random_graph(seed)), random.Random(seed)
+        for view in VIEWS:
+            for _ in range(DRAWN):
+                asked = {name: chance.choice(values) for name, values in CHOICES.items()}
+                job = rendering._job(graph, view, "svg", RenderOptions(**asked))
+                if job.graph.nodes:
+                    yield f"graph {seed}, {view}, {asked}", Drawn(job)
+
+
+def batches() -> list[range]:
+    return [range(start, min(GRAPHS, start + AT_ONCE)) for start in range(0, GRAPHS, AT_ONCE)]
+
+
+@pytest.mark.parametrize("seeds", batches(), ids=lambda its: f"{its.start}-{its.stop - 1}")
+def test_pictures_are_true(seeds: range) -> None:
+    checked = 0
+    for words, drawn in pictures(seeds):
+        for check in (nothing_is_lost, leaves_are_counted, ways_lead_on, modules_count_tensors, arrows_count_tensors):
+            problem = check(drawn)
+            assert not problem, f"{words}: {check.__name__}: {problem}"
+        checked += len(drawn.scene.boxes)
+    assert checked > 100
+
+
+def nothing_is_lost(drawn: Drawn) -> str:
+    """Every node of the view is a box, or is one of those that a box stands for; and every use of a leaf."""
+    lost = [box.id for box in drawn.built.boxes if box.id[0] in "ntr" and box.id not in drawn.owner]
+    seen = {node for box in drawn.scene.boxes for node in drawn.nodes_of(box)}
+    arrows = {node.id for node in drawn.graph if node.op == "detach"}
+    lost += [f"node {node.id}" for node in drawn.graph if node.id not in seen and node.id not in arrows]
+    return ", ".join(lost)
+
+
+def leaves_are_counted(drawn: Drawn) -> str:
+    """A box of leaves says how many these are, or all their names; a closed module says the former."""
+    for box in drawn.scene.boxes:
+        many = sum(node.kind == "leaf" for node in drawn.nodes_of(box).values())
+        if box.style in ("leaf", "input") and len(drawn.nodes_of(box)) != told(box.title):
+            return f"{box.title!r} stands for {len(drawn.nodes_of(box))}"
+        if (
+            box.style == "module"
+            and box.id[0] == "m"
+            and not box.subtitle
+            and f"{many:,} lea" not in (box.tooltip if many else "0 lea")
+        ):
+            return f"{box.title!r} has {many} leaves and says {box.tooltip!r}"
+    return ""
+
+
+def told(title: str) -> int:
+    """How many tensors the title of a box is of."""
+    if found := re.match(r"([\d,]+) leaves and inputs", title):
+        return int(found[1].replace(",", ""))
+    if found := re.match(r"([\d,]+) × ", title):
+        return int(found[1].replace(",", ""))
+    if found := re.search(r"(\d+)…(\d+)", title):
+        return int(found[2]) - int(found[1]) + 1
+    more = re.search(r" and ([\d,]+) more$", title)
+    return title.partition(" and ")[0].count(" · ") + 1 + (int(more[1].replace(",", "")) if more else 0)
+
+
+def ways_lead_on(drawn: Drawn) -> str:
+    """From what was given to what was made of it arrows lead; or along the gradient, the other way."""
+    ahead, data, graph = drawn.ways(), drawn.built.data, drawn.graph
+    here = {box.id for box in drawn.built.boxes}
+    reached: dict[str, set[str]] = {}
+    for node in graph:
+        for position, given in enumerate(edges_of(graph, node, data)):
+            if given is None or f"n{node.id}" not in here:
+                continue
+            used = given
+            while data and f"n{used.node}" not in here and graph[used.node].op == "detach":
+                used = graph[used.node].args[0]
+            tag = f"t{node.id}_{position}"
+            ends = [drawn.place[drawn.owner[key]] for key in (tag if tag in here else f"n{used.node}", f"n{node.id}")]
+            tail, head = ends if data else ends[::-1]
+            if tail not in reached:
+                reached[tail] = closure(ahead, tail)
+            if head not in reached[tail]:
+                return f"no way from {tail} to {head}, as from node {used.node} to {node.id}"
+    return ""
+
+
+def closure(ahead: dict[str, set[str]], start: str) -> set[str]:
+    met, stack = {start}, [start]
+    while stack:
+        for other in ahead.get(stack.pop(), ()):
+            if other not in met:
+                met.add(other)
+                stack.append(other)
+    return met
+
+
+def crossing(drawn: Drawn, tails: set[str], heads: set[str], maker: Mapping[str, str] | None = None) -> set[Tensor]:
+    """The tensors that arrows carry from one set of boxes to another, before any was put together; those of a result
+    come from its maker, if that is given."""
+    return {
+        tensor
+        for arrow in drawn.built.arrows
+        for tensor in arrow.tensors
+        if (maker or {}).get(arrow.tail, arrow.tail) in tails and arrow.head in heads and not arrow.keeps
+    }
+
+
+def modules_count_tensors(drawn: Drawn) -> str:
+    """What a closed module says to come in and go out is as many as there are tensors, however often each is used."""
+    every = {box.id for box in drawn.built.boxes}
+    for box in drawn.scene.boxes:
+        if box.style != "module" or box.id[0] != "m" or drawn.rolled or not box.lines or "more" in box.lines[0]:
+            continue
+        inside = {box.id, *box.others}
+        ends = crossing(drawn, every - inside, inside), crossing(drawn, inside, every - inside)
+        said = box.lines[0].split("→") if "→" in box.lines[0] else ["", ""]
+        for words, tensors in zip(said, ends, strict=True):
+            many = sum(told(entry) for entry in _COMMA.split(words.strip()) if entry)
+            if many != len(tensors):
+                return f"{box.lines[0]!r} of {len(tensors)} tensors"
+    return ""
+
+
+def arrows_count_tensors(drawn: Drawn) -> str:
+    """An arrow that says to stand for several tensors stands for so many."""
+    if drawn.rolled:
+        return ""
+    boxes = {box.id: box for box in drawn.scene.boxes}
+    results = {box.id for box in drawn.built.boxes if box.style in RESULTS} if drawn.built.data else set()
+    maker = {arrow.head: arrow.tail for arrow in drawn.built.arrows if arrow.head in results and not arrow.keeps}
+    for arrow in drawn.scene.arrows:
+        found = re.search(r"(?:^|.* )× ([\d,]+)$|^([\d,]+) tensors$", arrow.label)
+        if not found or arrow.back or arrow.keeps:
+            continue
+        tails, heads = ({end, *boxes[end].others} for end in (arrow.tail, arrow.head))
+        counts = {len(crossing(drawn, tails, heads, its)) for its in (None, maker)}  # a piece shows no results
+        if int((found[1] or found[2]).replace(",", "")) not in counts:
+            return f"{arrow.label!r} from {arrow.tail} to {arrow.head} of {counts} tensors"
+    return ""
+
+
+@pytest.mark.parametrize("seeds", batches(), ids=lambda its: f"{its.start}-{its.stop - 1}")
+def test_views_up_to_an_order_have_no_higher_ones(seeds: range) -> None:
+    for seed in seeds:
+        graph = random_graph(seed)
+        for order in range(3):
+            for data in (False, True):
+                view: Graph = rendering.double_backward(graph, order=order, data=data)
+                view.verify()
+                assert all(node.order <= order for node in view), seed
+                taken: set[Edge | None] = {edge for node in view for edge in (*node.args, *node.next)}
+                border = [node for node in view if graph[view.numbers[node.id]].order > order]
+                assert all(
+                    not node.args and not node.next and Edge(node.id) in taken
+                    for node in border
+                    if len(node.outputs) == 1
+                )
