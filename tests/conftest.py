@@ -22,6 +22,8 @@ import pytest
 from autograph_cli.graph import Edge, Graph, Node, Output, Pass, Root, Saved, Source, Step, TensorType, Trace
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = 900
+"""So many seconds a process may take before a test calls it hung: on a busy machine each takes long."""
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 # Who starts the tests may ignore signals (nohup, a job in the background), and processes inherit that.
@@ -123,7 +125,7 @@ def python(tmp_path: Path) -> Run:
             cwd=cwd,
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=PATIENCE,
             env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", **env},
         )
 

@@ -23,7 +23,7 @@ from autograph_cli.record import rank_faults, rank_store, store
 from autograph_cli.record.placement import FOLDER, PARENT, Placement
 from autograph_cli.record.rank_faults import Fault, State
 from autograph_cli.record.ranks import STOP
-from autograph_cli.testing.sweeps import environment
+from autograph_cli.testing.sweeps import environment, python
 
 OVER = "over"
 """The file by which rank 0 tells the others that all is written."""
@@ -55,7 +55,7 @@ def launch(count: int, options: Sequence[str], wanted: Wanted, *, torch: bool) -
     if not hasattr(os, "fork"):
         raise RanksError("--ranks needs a system that can fork processes, as Linux and macOS can.")
     here = Path.cwd()
-    command = [sys.executable, "-m", "autograph_cli", "run", *options]
+    command = python("autograph_cli.cli", "run", *options)
     with _shared(store.made(here)) as folder:
         told = environment() | {FOLDER: str(folder)}
         if not torch:

@@ -17,6 +17,7 @@ from click.testing import Result
 
 from autograph_cli.record import runner, store
 from autograph_cli.testing import recording
+from tests.conftest import Run
 
 ROOT = Path(__file__).parent.parent.parent
 EXPR = "import torch\nx = torch.ones(2, requires_grad=True)\ny = (x * 2).sum()\n"
@@ -190,17 +191,41 @@ def test_a_folder_that_cannot_be_written_still_shows_the_graph(shell: Callable[.
     assert b"To keep the trace elsewhere: autograph run -o FILE.\n" in shell("autograph run expr.py").stderr
 
 
+INTERRUPTED = {
+    "raised": "raise KeyboardInterrupt",
+    "signal": "import os, signal; os.kill(os.getpid(), signal.SIGINT)",
+    "after text was executed": "exec('x = 1'); raise KeyboardInterrupt",
+    "within text": "exec('raise KeyboardInterrupt')",
+    "in a thread's join": "import _thread, threading\n_thread.interrupt_main()\nthreading.Event().wait()",
+}
+INSTALLED = "import sys\nfrom autograph_cli.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+"""The command that an installer puts on PATH."""
+
+
+STARTS = {"module": ["-m", "autograph_cli"], "installed": ["autograph"]}
+
+
 @needs_unix
-@pytest.mark.parametrize("line", ["raise KeyboardInterrupt", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"])
-def test_interrupted_script_ends_as_under_python(tmp_path: Path, line: str) -> None:
-    (tmp_path / "s.py").write_text(f"import atexit; atexit.register(print, 'at exit')\n{line}\n")
-    ends = []
-    for start in ([], ["-m", "autograph_cli", "run", "-q"]):
-        env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run([sys.executable, *start, "s.py"], cwd=tmp_path, capture_output=True, env=env, timeout=60)
-        ends.append((done.returncode, done.stdout, done.stderr))
-    assert ends[0] == ends[1]
-    assert ends[0][0] == -signal.SIGINT
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("how", INTERRUPTED)
+def test_interrupted_script_ends_as_under_python(python: Run, tmp_path: Path, how: str, start: str) -> None:
+    (tmp_path / "s.py").write_text(f"import atexit; atexit.register(print, 'at exit')\n{INTERRUPTED[how]}\n")
+    (tmp_path / "autograph").write_text(INSTALLED)
+    ends = [python(*words, "s.py") for words in ([], [*STARTS[start], "run", "-q"])]
+    told = [(done.returncode, done.stdout, done.stderr) for done in ends]
+    assert told[0] == told[1]
+    assert told[0][0] == -signal.SIGINT
+
+
+@needs_unix
+@pytest.mark.parametrize("command", ["run s.py", "show s.py", "explain s.py", "inspect s.py y"])
+def test_interrupted_script_leaves_what_was_recorded(python: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "s.py").write_text(f"{EXPR}y.backward()\nraise KeyboardInterrupt\n")
+    (tmp_path / "autograph").write_text(INSTALLED)
+    done = python("autograph", *command.split())
+    assert done.returncode == -signal.SIGINT, done.stderr
+    if not command.startswith("inspect"):  # which keeps no trace
+        assert store.load(tmp_path / store.FOLDER / store.LAST).failure == "KeyboardInterrupt"
 
 
 @needs_unix
