@@ -125,7 +125,7 @@ def _finished(look: Watch, codes: dict[int, int], wanted: Wanted, here: Path) ->
         goal = wanted.output or store.made(here) / store.OF_RANKS
         if look.fault is not None and wanted.output is None:
             store.set_aside(here)
-        rank_store.join(look.folder, look.size, goal)
+        rank_store.join(look.folder, look.size, goal, follow=wanted.output is not None)
         if wanted.output is None:
             store.forget_others(goal)
     if found and not wanted.quiet:

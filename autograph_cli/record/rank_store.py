@@ -65,10 +65,10 @@ def nodes_of(folder: Path, rank: int) -> int:
     return int(json.loads((folder / f"rank-{rank}.entry").read_bytes())["nodes"])
 
 
-def join(folder: Path, ranks: int, goal: Path) -> list[int]:
-    """Make one file of all parts that are there; returns the ranks that are in it."""
+def join(folder: Path, ranks: int, goal: Path, *, follow: bool = True) -> list[int]:
+    """Make one file of all parts that are there; returns the ranks that are in it. See `atomic_write` for `follow`."""
     found = parts(folder)
-    with atomic_write(goal) as file, zipfile.ZipFile(file, "w") as archive:
+    with atomic_write(goal, follow=follow) as file, zipfile.ZipFile(file, "w") as archive:
         entries = []
         for rank in found:
             name = f"rank-{rank}"
