@@ -61,6 +61,8 @@ def load(path: Path, rank: int | None = None) -> Trace:
         raise StoreError(f"Cannot read {path}: {error.strerror or error}.") from None
     except TraceError as error:
         raise StoreError(str(error)) from None
+    except MemoryError:
+        raise StoreError(f"{path} is too large for the memory that there is.") from None
 
 
 def ranks_of(path: Path) -> list[Rank]:

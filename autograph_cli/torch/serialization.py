@@ -202,7 +202,7 @@ class _Storages:
         self._loaded: dict[str, Storage] = {}
         order = reader.bytes("byteorder") if reader.has("byteorder") else sys.byteorder.encode()
         if order not in (b"little", b"big"):
-            raise ValueError(f"Unknown endianness type: {order[:20]!r}")
+            raise ValueError(f"Unknown endianness type: {order[:100].decode(errors='backslashreplace')}")
         self._swap = order != sys.byteorder.encode()
 
     def load(self, key: str, of: dtype | None, location: str, length: int) -> Storage:
