@@ -42,7 +42,7 @@ class OwnImports:
     def __enter__(self) -> OwnImports:
         self._hidden = _taken_out(self._names - _FOR_BOTH)
         self._names &= {*sys.stdlib_module_names, *OTHERS}
-        sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, self)
         return self
 
     def script_ended(self) -> None:
@@ -51,7 +51,7 @@ class OwnImports:
         sys.modules.update(self._hidden)
 
     def __exit__(self, *_: object) -> None:
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         sys.modules.update(self._hidden)
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:

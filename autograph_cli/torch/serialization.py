@@ -96,16 +96,15 @@ def _write_without_archive(obj: Any, file: IO[bytes], name: str, protocol: int, 
 def _write(obj: Any, file: IO[bytes], name: str, protocol: int, no_byteorder: bool) -> None:
     pickled = io.BytesIO()
     storages = dump(obj, pickled, protocol)
-    archive = Writer(file, name)
-    archive.write("data.pkl", pickled.getbuffer())
-    archive.write(".format_version", b"1")
-    archive.write(".storage_alignment", b"64")
-    if not no_byteorder:
-        archive.write("byteorder", sys.byteorder.encode())
-    for number, data in enumerate(storages.arrays):
-        archive.write(f"data/{number}", data)
-    archive.write("version", b"3\n")
-    archive.close()
+    with Writer(file, name) as archive:
+        archive.write("data.pkl", pickled.getbuffer())
+        archive.write(".format_version", b"1")
+        archive.write(".storage_alignment", b"64")
+        if not no_byteorder:
+            archive.write("byteorder", sys.byteorder.encode())
+        for number, data in enumerate(storages.arrays):
+            archive.write(f"data/{number}", data)
+        archive.write("version", b"3\n")
 
 
 # ---------------------------------------------------------------- loading
