@@ -67,7 +67,7 @@ def nothing_is_left_behind() -> Iterator[None]:
     """A test ends its threads and processes, and leaves no file in the project or the current folder."""
     before = _traces()
     yield
-    for patience in (0.0, 0.05, 0.2, 1.0, 3.0):
+    for patience in (0.0, 0.05, 0.2, 1.0, 3.0, 10.0, 30.0):
         time.sleep(patience)  # a process that was told to end needs a moment
         if patience:
             gc.collect()  # an exception keeps what its frames hold

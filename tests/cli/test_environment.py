@@ -17,7 +17,7 @@ from click.testing import Result
 
 from autograph_cli.record import runner, store
 from autograph_cli.testing import recording
-from tests.conftest import Run
+from tests.conftest import PATIENCE, Run
 
 ROOT = Path(__file__).parent.parent.parent
 EXPR = "import torch\nx = torch.ones(2, requires_grad=True)\ny = (x * 2).sum()\n"
@@ -56,7 +56,7 @@ def shell(tmp_path: Path, traced: Path) -> Callable[..., Done]:
             ["bash", "-c", start + line],
             cwd=tmp_path,
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE,
             env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **env},
         )
 
@@ -156,7 +156,7 @@ def test_folder_that_cannot_be_read_is_one_sentence(
 @needs_unix
 @pytest.mark.parametrize("position", ["/dev/stdout", ">(cat)"])
 def test_pictures_go_into_pipes(shell: Callable[..., Done], position: str) -> None:
-    done = shell(f"autograph render -f text -o {position}; wait; sleep 0.3")
+    done = shell(f"autograph render -f text -o {position}")
     assert done.stdout.startswith(b"graph: 3 nodes"), done.stderr
     assert done.returncode == 0
 
@@ -241,7 +241,9 @@ def test_ctrl_c_while_the_command_is_imported_is_silent(tmp_path: Path) -> None:
         "main()\n"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code, "info"], cwd=tmp_path, capture_output=True, env=env, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "info"], cwd=tmp_path, capture_output=True, env=env, timeout=PATIENCE
+    )
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
 
 
@@ -266,7 +268,7 @@ def test_a_signal_leaves_no_temporary_folder(
 @pytest.mark.parametrize("command", ["snapshot waits.py", "snapshot -j 2 waits.py other.py", "diff waits.py waits.py"])
 def test_a_signal_ends_the_scripts_too(shell: Callable[..., Done], tmp_path: Path, number: int, command: str) -> None:
     """The script ends the command that runs it, and is ended before it has slept enough."""
-    wait = "import time\ntime.sleep(60)\n"
+    wait = "import time\ntime.sleep(3600)\n"
     (tmp_path / "other.py").write_text(wait)
     (tmp_path / "waits.py").write_text(
         f"import os\nprint(os.getpid(), file=open('pid', 'w'))\nos.kill(os.getppid(), {int(number)})\n{wait}"
@@ -274,7 +276,7 @@ def test_a_signal_ends_the_scripts_too(shell: Callable[..., Done], tmp_path: Pat
     done = shell(f"exec {sys.executable} -m autograph_cli {command}")
     assert done.returncode == -number, done.stderr
     pid = int((tmp_path / "pid").read_text())
-    for _ in range(100):
+    for _ in range(10 * PATIENCE):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
