@@ -258,7 +258,7 @@ class Module:
         memo = set() if memo is None else memo
         waiting = [iter([(prefix, self)])]  # generators in one another would hand each module up all levels
         while waiting:
-            path, module = next(waiting[-1], (None, None))
+            path, module = next(waiting[-1], ("", None))
             if module is None:
                 waiting.pop()
             elif module is not self and getattr(module.named_modules, "__func__", None) is not Module.named_modules:
