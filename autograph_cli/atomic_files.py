@@ -10,7 +10,7 @@ import signal
 import stat
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import IO, Any
 
@@ -23,19 +23,27 @@ _PREFIX, _SUFFIX = ".autograph-", ".tmp"
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/(\d{1,9})")
 
 
+_LEFTOVER = re.compile(rf"{re.escape(_PREFIX)}[0-9a-f]{{12}}{re.escape(_SUFFIX)}")
+_unfinished: set[str] = set()
+"""Files and folders that must not stay, of all threads."""
+_making = threading.RLock()
+"""Who makes one holds it; it is not given back before the process is ended."""
+
+
 @contextlib.contextmanager
-def atomic_write(path: Any) -> Iterator[IO[bytes]]:
+def atomic_write(path: Any, *, follow: bool = True) -> Iterator[IO[bytes]]:
     """A new file that takes the place of `path`, and its permissions, when everything is written.
 
-    What is no regular file (a device, a pipe, `/dev/stdout`, `>(...)`) is written directly.
+    What is no regular file (a device, a pipe, `/dev/stdout`, `>(...)`) is written directly, and through a link what it
+    leads to is replaced; unless `follow`, whatever is there is replaced itself.
     """
     name = os.fsdecode(path)
-    if is_stream(name):
+    if follow and is_stream(name):
         number = _descriptor(name)
         with open(name if number is None else os.dup(number), "wb") as file:
             yield file
         return
-    goal = os.path.realpath(name)
+    goal = os.path.realpath(name) if follow else os.path.abspath(name)
     folder = os.path.dirname(goal)
     _remove_leftovers(folder)
     made: list[str] = []
@@ -43,7 +51,7 @@ def atomic_write(path: Any) -> Iterator[IO[bytes]]:
         yield file
         file.flush()
         os.fsync(file.fileno())
-        if os.path.exists(goal):
+        if os.path.isfile(goal) and not os.path.islink(goal):
             os.chmod(made[-1], stat.S_IMODE(os.stat(goal).st_mode))
         os.replace(made[-1], goal)
 
@@ -53,7 +61,9 @@ def temporary_folder() -> Iterator[str]:
     """A new folder that is gone after the block, and when a signal ends the process."""
     made: list[str] = []
     with _removed_at_the_end(made):
-        made.append(tempfile.mkdtemp(prefix="autograph-"))
+        with _making:
+            made.append(tempfile.mkdtemp(prefix="autograph-"))
+            _unfinished.update(made)
         yield made[0]
 
 
@@ -77,7 +87,9 @@ def _create(folder: str, made: list[str]) -> int:
     """A new file with a lock on it, for as long as its process lives; its name is added to `made`."""
     while True:
         made.append(os.path.join(folder, f"{_PREFIX}{os.urandom(6).hex()}{_SUFFIX}"))
-        number = os.open(made[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        with _making:
+            _unfinished.add(made[-1])
+            number = os.open(made[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         _lock(number, wait=True)
         if os.fstat(number).st_nlink:
             return number
@@ -87,11 +99,20 @@ def _create(folder: str, made: list[str]) -> int:
 def _remove_leftovers(folder: str) -> None:
     """Remove what killed processes left in the folder: nobody holds a lock on it any more."""
     with contextlib.suppress(OSError):
-        names = [entry for entry in os.listdir(folder or ".") if entry.startswith(_PREFIX) and entry.endswith(_SUFFIX)]
-        for name in names:
-            with contextlib.suppress(OSError), open(os.path.join(folder, name), "rb") as file:
-                if _lock(file.fileno(), wait=False):
-                    os.unlink(file.name)
+        for name in filter(_LEFTOVER.fullmatch, os.listdir(folder or ".")):
+            with contextlib.suppress(OSError):
+                _remove_leftover(os.path.join(folder, name))
+
+
+def _remove_leftover(name: str) -> None:
+    if fcntl is None or not stat.S_ISREG(os.lstat(name).st_mode):  # opening a pipe would wait for its other end
+        return
+    number = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        if _lock(number, wait=False):
+            os.unlink(name)
+    finally:
+        os.close(number)
 
 
 def _lock(number: int, wait: bool) -> bool:
@@ -107,27 +128,31 @@ def _lock(number: int, wait: bool) -> bool:
 @contextlib.contextmanager
 def _removed_at_the_end(made: list[str]) -> Iterator[None]:
     """Remove these files and folders after the block, and before a signal that ends processes ends this one."""
-
-    def remove() -> None:
-        for name in made:
-            with contextlib.suppress(OSError):
-                shutil.rmtree(name) if os.path.isdir(name) else os.unlink(name)
-
-    with before_a_signal_ends(remove):
+    with before_a_signal_ends(lambda: None):
         try:
             yield
         finally:
-            remove()
+            _remove(made)
+            _unfinished.difference_update(made)
+
+
+def _remove(names: Iterable[str]) -> None:
+    for name in names:
+        with contextlib.suppress(OSError):
+            shutil.rmtree(name) if os.path.isdir(name) else os.unlink(name)
 
 
 class _End:
-    """A handler of signals that does something and then lets what handled the signal before handle it."""
+    """A handler of signals that does something, removes what is unfinished in any thread, and then lets what handled
+    the signal before handle it."""
 
     def __init__(self, action: Callable[[], None], before: Any) -> None:
         self.action, self.before = action, before
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         self.action()
+        _making.acquire()  # from now on no thread makes another one
+        _remove([*_unfinished])
         signal.signal(number, self.before)
         os.kill(os.getpid(), number)
 

@@ -11,7 +11,7 @@ from typing import Any
 from autograph_cli import AutographError, engines, graph
 from autograph_cli.record import names, pytorch, store
 from autograph_cli.record.recorder import Recorder
-from autograph_cli.record.source_locations import Sources, cell_of
+from autograph_cli.record.source_locations import Sources, cell_of, script_frames
 
 _NOTHING = "Nothing was recorded: within the block no tensor that requires grad was computed with."
 VIEWS = ("forward", "backward", "double-backward")
@@ -110,6 +110,8 @@ def record(
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__") == "autograph_cli":
         frame = frame.f_back
+    if frame.f_globals.get("__name__", "").startswith("autograph_cli."):  # a callback, which a trainer calls
+        frame = next(iter(script_frames(frame=frame)), frame)
     script = cell_of(frame.f_code.co_filename) or Path(frame.f_code.co_filename).name
 
     def recorder(name: str) -> Recorder:

@@ -22,6 +22,8 @@ import pytest
 from autograph_cli.graph import Edge, Graph, Node, Output, Pass, Root, Saved, Source, Step, TensorType, Trace
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = 900
+"""So many seconds a process may take before a test calls it hung: on a busy machine each takes long."""
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 # Who starts the tests may ignore signals (nohup, a job in the background), and processes inherit that.
@@ -65,7 +67,7 @@ def nothing_is_left_behind() -> Iterator[None]:
     """A test ends its threads and processes, and leaves no file in the project or the current folder."""
     before = _traces()
     yield
-    for patience in (0.0, 0.05, 0.2, 1.0, 3.0):
+    for patience in (0.0, 0.05, 0.2, 1.0, 3.0, 10.0, 30.0):
         time.sleep(patience)  # a process that was told to end needs a moment
         if patience:
             gc.collect()  # an exception keeps what its frames hold
@@ -123,7 +125,7 @@ def python(tmp_path: Path) -> Run:
             cwd=cwd,
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=PATIENCE,
             env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", **env},
         )
 

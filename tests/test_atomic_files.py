@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 
 from autograph_cli.atomic_files import atomic_write
+from tests.conftest import PATIENCE
 
 ROOT = Path(__file__).parent.parent
 WRITES = """
 import sys, time
 from autograph_cli.atomic_files import atomic_write
+from tests.conftest import PATIENCE
 with atomic_write(sys.argv[1]) as file:
     file.write(b"new")
     file.flush()
     print("half", flush=True)
-    time.sleep(60)
+    time.sleep(3600)
 """
 
 
@@ -59,6 +61,46 @@ print(line, *dict.fromkeys(seen), len(os.listdir(os.path.dirname(goal))))
 """
 
 
+ENDED_AT_EACH_LINE_OF_A_THREAD = """
+import os, signal, sys, threading
+from autograph_cli import atomic_files
+
+goal, number = sys.argv[1], int(sys.argv[2])
+folder = os.path.dirname(goal)
+
+def write(line):
+    "Write the file and a folder in a thread, and end the process before this line of the module runs there."
+    lines = iter(range(line - 1, -1, -1))
+    def trace(frame, event, argument):
+        if frame.f_code.co_filename != atomic_files.__file__:
+            return None
+        if event == "line" and next(lines, 1) == 0:
+            os.kill(os.getpid(), number)
+        return trace
+    def work():
+        sys.settrace(trace)
+        with atomic_files.atomic_write(goal) as file, atomic_files.temporary_folder():
+            file.write(b"new")
+        sys.settrace(None)
+    with atomic_files.before_a_signal_ends(lambda: None):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+left = set()
+for line in range(1, 1000):
+    child = os.fork()
+    if not child:
+        write(line)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    left |= {name for name in os.listdir(folder) if name != os.path.basename(goal)}
+    if not status:
+        break
+print(line, left or "nothing")
+"""
+
+
 def ended_while_writing(path: Path, number: signal.Signals) -> int:
     """Write the file in another process, end that in the middle, and return how it ended."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -66,7 +108,7 @@ def ended_while_writing(path: Path, number: signal.Signals) -> int:
         assert process.stdout is not None
         assert process.stdout.readline() == b"half\n"
         process.send_signal(number)
-        return process.wait(60)
+        return process.wait(PATIENCE)
 
 
 def write(path: Path, content: bytes) -> None:
@@ -96,10 +138,53 @@ def test_next_write_removes_what_a_killed_process_left(tmp_path: Path) -> None:
 def test_killed_at_any_line_of_a_write_the_file_is_the_old_or_the_new_one(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", KILLED_AT_EACH_LINE, str(tmp_path / "file")]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, check=True)
     lines, *seen, files = done.stdout.split()
     assert int(lines) > 30
     assert (seen, files) == (["old", "new"], "1")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no fork")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_signal_at_any_line_of_a_write_in_a_thread_leaves_nothing(tmp_path: Path, name: str) -> None:
+    (tmp_path / "in").mkdir()
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "in")}
+    goal, number = str(tmp_path / "in" / "file"), str(int(signal.Signals[name]))
+    command = [sys.executable, "-c", ENDED_AT_EACH_LINE_OF_A_THREAD, goal, number]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    lines, left = done.stdout.split()
+    assert int(lines) > 30
+    assert left == "nothing"
+
+
+OTHERS = {
+    "a pipe": lambda path: os.mkfifo(path),
+    "a folder": lambda path: path.mkdir(),
+    "a link": lambda path: path.symlink_to("/dev/zero"),
+    "a link to nothing": lambda path: path.symlink_to("nothing"),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pipes in folders")
+@pytest.mark.parametrize("what", OTHERS)
+def test_what_is_named_like_a_leftover_and_is_none_is_left_alone(tmp_path: Path, what: str) -> None:
+    found = tmp_path / ".autograph-0123456789ab.tmp"
+    OTHERS[what](found)
+    (tmp_path / ".autograph-notes.tmp").write_text("of a person")
+    write(tmp_path / "file", b"new")
+    assert {path.name for path in tmp_path.iterdir()} == {"file", found.name, ".autograph-notes.tmp"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pipes in folders")
+@pytest.mark.parametrize("what", OTHERS)
+def test_what_is_in_the_place_is_replaced_unless_it_is_followed(tmp_path: Path, what: str) -> None:
+    OTHERS[what](tmp_path / "file")
+    if what == "a folder":
+        return  # which no file replaces
+    with atomic_write(tmp_path / "file", follow=False) as file:
+        file.write(b"new")
+    assert not (tmp_path / "file").is_symlink()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"new"}
 
 
 def test_files_that_are_being_written_are_no_leftovers(tmp_path: Path) -> None:

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import functools
+from collections.abc import Callable
 from typing import Any
 
-from transformers import TrainerCallback
+from transformers import Trainer, TrainerCallback
 
-from autograph_cli.in_code import Recording, record
+from autograph_cli.callbacks.keeping import Keeping
 
 
-class RecordGraph(TrainerCallback):  # type: ignore[misc]
+class RecordGraph(Keeping, TrainerCallback):  # type: ignore[misc]
     """Records the steps of a training, and keeps the trace in a file that every command of `autograph` takes."""
-
-    def __init__(self, path: str | Path = "trace.json", steps: str = "first,last") -> None:
-        self.path, self.steps = path, steps
-        self.recording: Recording | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Begin."""
-        self.recording = record(self.steps, engine="torch")
-        self.recording.__enter__()
+        self.begin()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """End, and write the trace."""
-        if self.recording is not None:
-            recording, self.recording = self.recording, None
-            recording.__exit__(None, None, None)
-            recording.save(self.path)
+        self.end()
+
+
+def _telling(train: Callable[..., Any]) -> Callable[..., Any]:
+    """`Trainer.train`, which tells callbacks of an exception: transformers has no event for it."""
+
+    @functools.wraps(train)
+    def told(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return train(self, *args, **kwargs)
+        except BaseException as error:
+            for each in self.callback_handler.callbacks:
+                if isinstance(each, RecordGraph):
+                    each.end(error)
+            raise
+
+    return told
+
+
+Trainer.train = _telling(Trainer.train)

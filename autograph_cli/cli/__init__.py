@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import signal
 import sys
@@ -36,7 +37,10 @@ def _session(prog_name: str) -> Generator[Any, Any, None]:
 
         yield from commands.session(prog_name=prog_name)
     except KeyboardInterrupt:
-        return
+        pass
     except SystemExit as stop:
         if stop.code != -signal.SIGINT:
             raise
+    # Python forgets a Ctrl-C when text is executed after it, as imports of the engine do and scripts may.
+    with contextlib.suppress(KeyboardInterrupt):
+        exec("raise KeyboardInterrupt")

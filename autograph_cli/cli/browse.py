@@ -84,7 +84,7 @@ def browse(
     file = (output or Path(FOLDER, "page.html")).absolute()
     if output is None:
         file.parent.mkdir(exist_ok=True)
-    write(file, export.render(chosen, "forward", "html", options))
+    write(file, export.render(chosen, "forward", "html", options), follow=output is not None)
     say(output or Path(FOLDER, "page.html"), err=True)
     if not no_browser and not webbrowser.open(file.as_uri()):
         raise CommandError(f"No browser was found here; open {file} in one.")

@@ -18,7 +18,7 @@ from msgspec import Struct, to_builtins
 
 from autograph_cli import engines
 from autograph_cli.cli import check_many, completion
-from autograph_cli.cli.options import SCRIPTS, UsageError, engine_of, engine_option, sweep_options
+from autograph_cli.cli.options import SCRIPTS, Real, UsageError, Whole, engine_of, engine_option, sweep_options
 from autograph_cli.cli.printing import say
 from autograph_cli.record import runner
 from autograph_cli.record.applied import Applied, Listening, wrong_nodes
@@ -53,8 +53,8 @@ class Verdict(Struct, frozen=True):
 @click.argument("file", metavar="FILE.py[::FUNCTION] | FILES", shell_complete=completion.file)
 @click.argument("name", required=False)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
-@click.option("--order", type=click.IntRange(1, 4), default=2, show_default=True, help="Derivatives up to this one.")
-@click.option("--limit", type=click.FloatRange(0), default=20, show_default=True, help="Seconds for each.")
+@click.option("--order", type=Whole(1, 4), default=2, show_default=True, help="Derivatives up to this one.")
+@click.option("--limit", type=Real(0), default=20, show_default=True, help="Seconds for each.")
 @click.option("--json", "as_json", is_flag=True, help="A list of objects on stdout.")
 @engine_option
 @sweep_options("Of several files, how many")

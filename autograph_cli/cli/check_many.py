@@ -46,7 +46,7 @@ def check(names: Sequence[str], options: Sequence[str], as_json: bool, jobs: int
 
 
 def _one(options: tuple[str, ...], script: Path) -> tuple[int, str]:
-    with sweeps.child(["autograph_cli", "check", *options, str(script)]) as process:
+    with sweeps.child("autograph_cli.cli", ["check", *options, str(script)]) as process:
         text = process.communicate()[0]
     if process.returncode < 0:
         return DIED, f"{text}ended by signal {-process.returncode}"

@@ -17,12 +17,13 @@ from autograph_cli.atomic_files import temporary_folder
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import CommandError, as_command_error
 from autograph_cli.cli.options import SCRIPTS, EnginesType, StepType, UsageError, choose, named_rank, one_format
-from autograph_cli.cli.printing import put
+from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.snapshot import chosen_settings, print_diff
+from autograph_cli.engines import chosen
 from autograph_cli.export.comparison import FORMATS as PICTURES, render_diff, side_by_side
 from autograph_cli.export.comparison_report import REPORTS
 from autograph_cli.graph import Snapshot
-from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff, compare
+from autograph_cli.graph.snapshot import EXTRAS, HOLDS, SnapshotDiff, compare
 from autograph_cli.record import store
 from autograph_cli.record.store import write
 from autograph_cli.testing import files, scripts
@@ -86,24 +87,37 @@ def diff(
       autograph diff --engines builtin,torch expr.py
     """
     with as_command_error():
-        settings = _settings(chosen_settings(load(), step, views, include, None), include, engines)
+        asked = chosen_settings(load(), step, views, include, None)
+        settings = _settings(asked, include, engines)
         format_ = _format(format_, output)
         sides = _sides(old, new, revisions, engines or ())
-        one, other = (
-            _open(name, revision, replace(settings, engine=e), step)
-            for (name, revision), e in zip(sides, _engines(engines, settings), strict=True)
-        )
-        held = tuple(part for part in one.holds if part in other.holds)
+        one, other = _both(sides, _engines(engines, settings), settings, step)
+        held = tuple(part for part in one.holds if part in other.holds and _is_alike(part, sides))
+        _say_not_compared((one, other), [_title(*side) for side in sides], asked.include, held, include is not None)
         found = compare(replace(one, holds=held), replace(other, holds=held), settings.tolerance)
         _show(found, format_, output, " - ".join(_title(*side) for side in sides), together)
     ctx.exit(1 if found else 0)
 
 
-def _settings(chosen: Settings, include: str | None, engines: tuple[str, ...] | None) -> Settings:
+def _settings(asked: Settings, include: str | None, engines: tuple[str, ...] | None) -> Settings:
     """Unless told what to compare, also what autograd did not record; of that engines know more or less."""
     if include is not None or len(set(engines or ())) > 1:
-        return chosen
-    return replace(chosen, include=parts([*chosen.include, "untracked"]))
+        return asked
+    return replace(asked, include=parts([*asked.include, "untracked"]))
+
+
+def _both(
+    sides: list[tuple[str, str | None]], engines: tuple[str, str], settings: Settings, step: str | None
+) -> tuple[Snapshot, Snapshot]:
+    """What is compared. Of one script on two engines these are the same steps: those that autograph's engine keeps, for
+    of PyTorch only some are followed where nobody knows which is the last."""
+    found: dict[int, Snapshot] = {}
+    for at in sorted((0, 1), key=lambda at: chosen(engines[at]) != "builtin"):
+        found[at] = _open(*sides[at], replace(settings, engine=engines[at]), step)
+        kept = dict.fromkeys(section.title.partition(",")[0].removeprefix("step ") for section in found[at].sections)
+        if sides[0] == sides[1] and engines[0] != engines[1] and kept:
+            settings = replace(settings, steps=",".join(kept))
+    return found[0], found[1]
 
 
 def _engines(engines: tuple[str, ...] | None, settings: Settings) -> tuple[str, str]:
@@ -123,6 +137,37 @@ def _sides(
     if new is not None:
         return [(old, None), (new, None)]
     return [(old, revision) for revision in (*revisions, None)[:2]]
+
+
+def _is_alike(part: str, sides: list[tuple[str, str | None]]) -> bool:
+    """Whether the part means the same on both sides: the values of a trace are those of its steps, of others those of
+    the script's end."""
+    return part != "values" or len({name.endswith((*SCRIPTS, files.SUFFIX)) for name, _ in sides}) == 1
+
+
+def _say_not_compared(
+    sides: tuple[Snapshot, Snapshot], names: list[str], asked: tuple[str, ...], held: tuple[str, ...], required: bool
+) -> None:
+    """Tell, on stderr, what was asked for and cannot be compared, for only what was compared is equal; raises
+    `CommandError` where it is `required`, and where there is nothing at all."""
+    if not any(side.sections for side in sides):
+        raise CommandError(f"There is nothing to compare: neither {names[0]} nor {names[1]} has a graph.")
+    for part in asked:
+        without = dict.fromkeys(name for side, name in zip(sides, names, strict=True) if part not in side.holds)
+        if part not in held:
+            why = (
+                f"not held by {' and '.join(without)}"
+                if without
+                else "a trace has those of its steps, a script its last"
+            )
+        elif part in EXTRAS and not any(getattr(side, part) for side in sides):
+            why = f"there are none in {' and '.join(dict.fromkeys(names))}"
+        else:
+            continue
+        told = f"The {part} are not compared: {why}."
+        if required:
+            raise CommandError(told)
+        say(told, err=True)
 
 
 def _title(name: str, revision: str | None) -> str:
@@ -153,8 +198,12 @@ def _open(name: str, revision: str | None, settings: Settings, step: str | None)
         if step is not None:
             trace = replace(trace, steps=(choose(trace, step),))
         sections = scripts.trace_sections(trace, settings)
-        held = tuple(part for part in settings.include if part not in ("values", "formulas"))
-        return Snapshot(trace.script, sections, held, trace.total_steps)
+        values = tuple(scripts.trace_values(trace)) if "values" in settings.include else ()
+        lacks = ("formulas",) if values else EXTRAS
+        held = tuple(part for part in settings.include if part not in lacks)
+        if rank is None and len(ranks := store.ranks_of(path)) > 1:
+            say(f"Of {path}, rank {trace.rank} is compared, of {len(ranks)}; another one is {path}#1.", err=True)
+        return Snapshot(trace.script, sections, held, trace.total_steps, values)
     if not Path(name).is_file() and revision is None:
         raise CommandError(f"There is no file {name}.")
     if revision is None:

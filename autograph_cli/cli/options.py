@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import re
 import sys
 from collections.abc import Callable, Collection
@@ -32,6 +33,26 @@ class UsageError(AutographError):
     """A request that makes no sense as it stands."""
 
     exit_code = 2
+
+
+MOST = 1_000_000_000
+"""No count that a person asks for is higher."""
+
+
+class Whole(click.IntRange):
+    """A count in a range, which ends at `MOST` where it is open."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        return found if found <= MOST else self.fail(f"that is more than {MOST:,}.", param, ctx)
+
+
+class Real(click.FloatRange):
+    """A finite number in a range: NaN is in each of them, for it is less and more than nothing."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        return found if math.isfinite(found) else self.fail(f"{value[:40]!r} is no finite number.", param, ctx)
 
 
 class StepsType(click.ParamType[str]):
@@ -74,9 +95,7 @@ def sweep_options(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any
         mpi = click.option(
             "--mpi", "over_mpi", is_flag=True, help="Run them on the other processes that mpiexec started."
         )
-        jobs = click.option(
-            "-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help=f"{what} to run at once."
-        )
+        jobs = click.option("-j", "--jobs", type=Whole(1), default=1, show_default=True, help=f"{what} to run at once.")
         return jobs(mpi(command))
 
     return add
@@ -150,7 +169,7 @@ _SLICES = (
         shell_complete=completion.node,
         help="Only what is near this variable or operation.",
     ),
-    click.option("--radius", type=click.IntRange(0), default=2, show_default=True, help="How near, in edges."),
+    click.option("--radius", type=Whole(0), default=2, show_default=True, help="How near, in edges."),
 )
 
 
@@ -198,9 +217,7 @@ class WordsType(click.ParamType[tuple[str, ...]]):
         return words
 
 
-rank_option = click.option(
-    "--rank", type=click.IntRange(0), metavar="N", help="Of a trace of several ranks, only this one."
-)
+rank_option = click.option("--rank", type=Whole(0), metavar="N", help="Of a trace of several ranks, only this one.")
 LAST = "trace"
 """What stands for the last trace in `trace#1`."""
 RECORDABLE = ("values", "time", "flops", "memory", "formula", "inside", "check")

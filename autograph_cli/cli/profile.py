@@ -9,7 +9,7 @@ import click
 
 from autograph_cli.atomic_files import is_stream
 from autograph_cli.cli import completion
-from autograph_cli.cli.options import choose, engine_option, open_trace, rank_option, say_rank, step_option
+from autograph_cli.cli.options import Whole, choose, engine_option, open_trace, rank_option, say_rank, step_option
 from autograph_cli.cli.printing import put, say
 from autograph_cli.cli.project_defaults import ConfiguredCommand
 from autograph_cli.export.profiles import FORMATS
@@ -33,7 +33,7 @@ MEASURED = ("time", "flops", "memory")
     help="Sum up by this; may be repeated.  [default: operation, line, module, order]",
 )
 @click.option("--sort", type=click.Choice(SORTS), default="time", show_default=True, help="The most of this first.")
-@click.option("--limit", type=click.IntRange(1), default=12, show_default=True, help="So many rows of each table.")
+@click.option("--limit", type=Whole(1), default=12, show_default=True, help="So many rows of each table.")
 @click.option(
     "-f",
     "--format",

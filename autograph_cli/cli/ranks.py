@@ -24,7 +24,7 @@ from autograph_cli.record import rank_faults, rank_store, store
 from autograph_cli.record.placement import FOLDER, PARENT, Placement
 from autograph_cli.record.rank_faults import Fault, State
 from autograph_cli.record.ranks import STOP
-from autograph_cli.testing.sweeps import environment
+from autograph_cli.testing.sweeps import environment, python
 
 OVER = "over"
 """The file by which rank 0 tells the others that all is written."""
@@ -55,7 +55,7 @@ def launch(count: int, options: Sequence[str], wanted: Wanted, *, torch: bool) -
     if not hasattr(os, "fork"):
         raise RanksError("--ranks needs a system that can fork processes, as Linux and macOS can.")
     here = Path.cwd()
-    command = [sys.executable, "-m", "autograph_cli", "run", *options]
+    command = python("autograph_cli.cli", "run", *options)
     with _shared(store.made(here)) as folder:
         told = environment() | {FOLDER: str(folder)}
         if not torch:
@@ -125,7 +125,7 @@ def _finished(look: Watch, codes: dict[int, int], wanted: Wanted, here: Path) ->
         goal = wanted.output or store.made(here) / store.OF_RANKS
         if look.fault is not None and wanted.output is None:
             store.set_aside(here)
-        rank_store.join(look.folder, look.size, goal)
+        rank_store.join(look.folder, look.size, goal, follow=wanted.output is not None)
         if wanted.output is None:
             store.forget_others(goal)
     if found and not wanted.quiet:

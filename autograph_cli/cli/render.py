@@ -16,6 +16,7 @@ from autograph_cli.cli.options import (
     WATCHABLE,
     Opened,
     UsageError,
+    Whole,
     choose,
     engine_option,
     one_format,
@@ -51,16 +52,16 @@ BY_SUFFIX = {suffix: name for name, suffix in SUFFIXES.items()} | {".gv": "dot",
 @click.option("--forward", is_flag=True, help="The tensors and operations in the order of data (default).")
 @click.option("--backward", is_flag=True, help="The grad_fn chain, from the roots to AccumulateGrad.")
 @click.option("--double-backward", is_flag=True, help="All orders of derivative, each in a band of its own.")
-@click.option("--order", type=click.IntRange(1), help="--double-backward up to this order.")
+@click.option("--order", type=Whole(1), help="--double-backward up to this order.")
 @step_option
 @root_option
 @slice_options
 @show_option
 @open_option
-@click.option("--depth", type=click.IntRange(0), help="Open modules so deep; those further in are a box each.")
+@click.option("--depth", type=Whole(0), help="Open modules so deep; those further in are a box each.")
 @click.option(
     "--max-nodes",
-    type=click.IntRange(0),
+    type=Whole(0),
     default=READABLE,
     show_default=True,
     help="Above this many, modules and chains in a picture are folded; 0 leaves all open, loops as well.",

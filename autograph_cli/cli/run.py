@@ -15,7 +15,17 @@ from msgspec.structs import replace
 
 from autograph_cli import engines
 from autograph_cli.cli import completion, lacking, live, tuning
-from autograph_cli.cli.options import RECORDABLE, WATCHABLE, RecordType, StepsType, WatchType, engine_of, engine_option
+from autograph_cli.cli.options import (
+    RECORDABLE,
+    WATCHABLE,
+    Real,
+    RecordType,
+    StepsType,
+    WatchType,
+    Whole,
+    engine_of,
+    engine_option,
+)
 from autograph_cli.cli.printing import say
 from autograph_cli.cli.report import print_report
 from autograph_cli.graph import Trace
@@ -64,13 +74,13 @@ FAILURES = ("AG0",)
 )
 @click.option(
     "--ranks",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Run the script in N processes, as mpiexec -n N does; what all of them recorded is one trace.",
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=Real(0, min_open=True),
     default=TIMEOUT,
     show_default=True,
     metavar="SECONDS",

@@ -9,6 +9,7 @@ import click
 from autograph_cli import graph
 from autograph_cli.cli import completion
 from autograph_cli.cli.options import (
+    Whole,
     choose,
     engine_option,
     open_option,
@@ -48,13 +49,13 @@ _CUTS: dict[str | None, Callable[[graph.Graph, tuple[str, ...] | None, int | Non
     flag_value="double-backward",
     help="Only the grad_fn chains of all orders.",
 )
-@click.option("--order", type=click.IntRange(1), help="Only the orders up to this one.")
+@click.option("--order", type=Whole(1), help="Only the orders up to this one.")
 @step_option
 @root_option
 @slice_options
 @show_option
 @open_option
-@click.option("--depth", type=click.IntRange(0), help="Modules further in than this are a line each.")
+@click.option("--depth", type=Whole(0), help="Modules further in than this are a line each.")
 @click.option("--tracked-only", is_flag=True, help="Leave out the operations that autograd did not record.")
 @click.option("--formula", is_flag=True, help="Only the derivatives, as formulas (needs sympy).")
 @click.option("--details", is_flag=True, help="Also source lines, modules and saved values.")

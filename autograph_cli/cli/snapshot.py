@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
-from autograph_cli.cli.options import StepsType, UsageError, sweep_options
+from autograph_cli.cli.options import Real, StepsType, UsageError, Whole, sweep_options
 from autograph_cli.cli.printing import say
 from autograph_cli.graph.snapshot import HOLDS, SnapshotDiff
 from autograph_cli.record.store import write
@@ -43,8 +43,8 @@ _STATUSES: tuple[Status, ...] = ("same", "written", "updated", "different", "mis
     shell_complete=completion.some_of(*HOLDS),
     help=f"What to keep of nodes, some of: {','.join(HOLDS)}.",
 )
-@click.option("--tolerance", type=click.FloatRange(0, 1), help="By how much values may differ, relative to their size.")
-@click.option("--ranks", type=click.IntRange(1), metavar="N", help="On how many ranks each runs.  [default: as kept]")
+@click.option("--tolerance", type=Real(0, 1), help="By how much values may differ, relative to their size.")
+@click.option("--ranks", type=Whole(1), metavar="N", help="On how many ranks each runs.  [default: as kept]")
 @sweep_options("Scripts")
 @click.option("--junit", type=click.Path(path_type=Path), help="Also write the results as JUnit XML.")
 @click.option("--github", is_flag=True, help="Also print GitHub annotations.")

@@ -9,7 +9,16 @@ import click
 
 from autograph_cli.cli import completion
 from autograph_cli.cli.exit_codes import as_command_error
-from autograph_cli.cli.options import choose, engine_option, open_trace, rank_option, say_ranks, script_of, step_option
+from autograph_cli.cli.options import (
+    Whole,
+    choose,
+    engine_option,
+    open_trace,
+    rank_option,
+    say_ranks,
+    script_of,
+    step_option,
+)
 from autograph_cli.cli.printing import say
 from autograph_cli.findings.functions import function_text
 from autograph_cli.graph import Graph, GraphError, Node, Step, Trace, paths as ways
@@ -31,7 +40,7 @@ LINES = 40
 @click.argument("source", required=False, metavar="[FILE.py | TRACE]", shell_complete=completion.file)
 @click.argument("args", nargs=-1, metavar="[-- ARGS...]")
 @step_option
-@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="So many paths at most.")
+@click.option("--limit", type=Whole(1), default=10, show_default=True, help="So many paths at most.")
 @rank_option
 @engine_option
 @click.pass_context

@@ -22,6 +22,9 @@ from autograph_cli.graph.verifier import verify
 
 _MAGIC = b"\x1f\x8b"
 """What gzip begins with."""
+MOST_PACKED = 100
+"""How many times the size of a packed trace its text may have; those of loops, the most alike, have 30."""
+_SMALL, _BLOCK = 1 << 24, 1 << 20
 _NODES, _DOUBLE = b'"nodes": [\n', b'"double": {"nodes": [\n'
 _ROW = b'  {"id": '
 _PLACE = b"-Infinity\n"
@@ -54,14 +57,32 @@ def read_trace(data: bytes, name: str = "the trace") -> Trace:
         return from_json(_text(data, name), name)
 
 
-def _open(data: bytes) -> IO[bytes]:
-    file = io.BytesIO(data)
-    return io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 20) if data.startswith(_MAGIC) else file
+def check_unpacked(packed: int, unpacked: int, name: str) -> None:
+    """Raise `TraceError` for what cannot be a trace, being so much larger than its packed form."""
+    if unpacked > _SMALL + MOST_PACKED * packed:
+        raise TraceError(f"{name} is no trace: it unpacks to more than {MOST_PACKED} times its size.")
+
+
+class _Packed(gzip.GzipFile):
+    """What is unpacked of a trace, in blocks, as far as it can be one: see `check_unpacked`."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(fileobj=io.BytesIO(data))
+        self._size, self._what = len(data), name
+
+    def read(self, size: int | None = -1) -> bytes:
+        found = super().read(_BLOCK if size is None or size < 0 else min(size, _BLOCK))
+        check_unpacked(self._size, self.tell(), self._what)
+        return found
+
+
+def _open(data: bytes, name: str) -> IO[bytes]:
+    return io.BufferedReader(_Packed(data, name), _BLOCK) if data.startswith(_MAGIC) else io.BytesIO(data)
 
 
 def _text(data: bytes, name: str) -> str:
     try:
-        with _open(data) as file:
+        with _open(data, name) as file:
             return file.read().decode("utf-8", errors="replace")
     except EOFError:
         raise TraceError(f"{name} is truncated: it ends in the middle.") from None
@@ -71,26 +92,26 @@ def _text(data: bytes, name: str) -> str:
 
 def _streamed(data: bytes, name: str) -> Trace:
     """The trace, its nodes read line by line and the rest as a whole; raises ValueError where it is not laid out so."""
-    rest: list[bytes] = []
+    rest = bytearray()
     found: list[Streamed] = []
     try:
-        with _open(data) as lines:
+        with _open(data, name) as lines:
             for line in lines:
-                rest.append(line)
+                rest += line
                 if line.endswith(_NODES):
                     rows = _Rows(lines)
                     found.append(Streamed(_Unread(data, lines.tell(), rows, name) if line == _DOUBLE else _nodes(rows)))
-                    rest += [_PLACE, rows.end]
+                    rest += _PLACE + rows.end
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError from error
-    trace = trace_of(_parsed(b"".join(rest), found), name)
+    trace = trace_of(_parsed(rest, found), name)
     for step in trace.steps:
         if step.double and isinstance(step.double.nodes, _Unread):
             step.double.nodes.graph = step.double
     return trace
 
 
-def _parsed(text: bytes, found: list[Streamed]) -> dict[str, Any]:
+def _parsed(text: bytearray, found: list[Streamed]) -> dict[str, Any]:
     """What is left of a trace as JSON, with the nodes that were found where they stood."""
     places = iter(found)
 
@@ -160,7 +181,7 @@ class _Unread(Sequence[Node]):
         """The nodes, which the graph has from now on; raises `TraceError` where one is malformed."""
         if self.graph.nodes is self:
             try:
-                with resting(), _open(self.data) as lines:
+                with resting(), _open(self.data, self.name) as lines:
                     lines.seek(self.start)
                     force_setattr(self.graph, "nodes", _nodes(_Rows(lines)))
                     verify(self.graph)

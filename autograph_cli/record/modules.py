@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from autograph_cli.engines.protocol import ModuleCall
@@ -195,7 +196,8 @@ def _variable(module: Any) -> str:
     frames = list(reversed(script_frames(4)))
     spaces = [variables_of(frame) for frame in frames]
     passing = [bound_in_passing(frame.f_code) for frame in frames]
-    for ways in (dict.items, _contained, _attributes):
+    met: set[int] = set()  # of modules in one another, each has a frame with all that are in it
+    for ways in (dict.items, _contained, partial(_attributes, met=met)):
         for space, skipped in zip(spaces, passing, strict=True):
             for path, value in ways(space):
                 if value is module and path[0] not in "_." and path not in skipped:
@@ -204,8 +206,9 @@ def _variable(module: Any) -> str:
     return next((name for name, value in variables if value is module and name[0] not in "_."), "")
 
 
-def _attributes(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What modules have in them, and other objects as attributes, with their paths."""
+def _attributes(space: Mapping[str, Any], met: set[int]) -> Iterator[tuple[str, Any]]:
+    """What modules have in them, and other objects as attributes, with their paths; of modules only what is not among
+    those that were `met` in others."""
     for name, value in list(space.items()):
         if name[0] in "_." or type(value) in OPAQUE:
             continue
@@ -214,31 +217,34 @@ def _attributes(space: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         except AttributeError:
             continue
         if isinstance(inside.get("_modules"), dict):
-            yield from ((f"{name}.{path}", inner) for path, inner in parts(value) if path)
+            if id(value) not in met:
+                yield from ((f"{name}.{path}", inner) for path, inner in parts(value, met) if path)
         elif type(inside) is dict:
             attributes = {key: inner for key, inner in list(inside.items()) if isinstance(key, str) and key}
             yield from ((f"{name}.{key}", inner) for key, inner in attributes.items())
             yield from ((f"{name}.{path}", inner) for path, inner in _contained(attributes))
 
 
-def _nested(module: Any) -> Iterator[tuple[Any, str, Any]]:
-    """What is in a module, each once: the module that it is in, its name there, and itself."""
-    met, stack = {id(module)}, [(None, "", module)]
+def _nested(module: Any, met: set[int] | None = None) -> Iterator[tuple[Any, str, Any]]:
+    """What is in a module, each once: the module that it is in, its name there, and itself; without those that are
+    among the `met`, where what is given is noted."""
+    met = set() if met is None else met
+    stack = [(None, "", module)]
     while stack:
         outer, name, inner = stack.pop()
         if outer is not None:
             yield outer, name, inner
         for name, part in reversed(list(getattr(inner, "_modules", {}).items())):
-            if part is not None and id(part) not in met:
+            if part is not None and part is not module and id(part) not in met:
                 met.add(id(part))
                 stack.append((inner, name, part))
 
 
-def parts(module: Any) -> Iterator[tuple[str, Any]]:
-    """A module and all in it, each once, with their paths."""
+def parts(module: Any, met: set[int] | None = None) -> Iterator[tuple[str, Any]]:
+    """A module and all in it, each once, with their paths; see `_nested` for `met`."""
     paths = {id(module): ""}
     yield "", module
-    for outer, name, inner in _nested(module):
+    for outer, name, inner in _nested(module, met):
         above = paths[id(outer)]
         paths[id(inner)] = f"{above}.{name}" if above else name
         yield paths[id(inner)], inner

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from autograph_cli.atomic_files import atomic_write
 from autograph_cli.graph import Trace, TraceError, from_json, read_trace, to_json, write_trace
 from autograph_cli.graph.ranks import Rank, summary
+from autograph_cli.graph.trace_file import check_unpacked
 
 LIST = "ranks.json"
 FORMAT, VERSION = "autograph-ranks", 1
@@ -66,10 +67,10 @@ def nodes_of(folder: Path, rank: int) -> int:
     return int(json.loads((folder / f"rank-{rank}.entry").read_bytes())["nodes"])
 
 
-def join(folder: Path, ranks: int, goal: Path) -> list[int]:
-    """Make one file of all parts that are there; returns the ranks that are in it."""
+def join(folder: Path, ranks: int, goal: Path, *, follow: bool = True) -> list[int]:
+    """Make one file of all parts that are there; returns the ranks that are in it. See `atomic_write` for `follow`."""
     found = parts(folder)
-    with atomic_write(goal) as file, zipfile.ZipFile(file, "w") as archive:
+    with atomic_write(goal, follow=follow) as file, zipfile.ZipFile(file, "w") as archive:
         entries = []
         for rank in found:
             name = f"rank-{rank}"
@@ -95,7 +96,7 @@ def ranks_in(path: Path) -> list[Rank]:
     """The ranks whose traces are in a file; raises `TraceError` for one that is damaged, or of a newer version."""
     try:
         with zipfile.ZipFile(path) as archive:
-            data = json.loads(archive.read(LIST))
+            data = json.loads(_read(archive, LIST, str(path)))
         if data["format"] != FORMAT:
             raise TraceError(f"{path} is not an autograph trace.")
         if data["version"] > VERSION:
@@ -103,6 +104,12 @@ def ranks_in(path: Path) -> list[Rank]:
         return [_entry(row, str(path)) for row in data["members"]]
     except (zipfile.BadZipFile, KeyError, TypeError, ValueError) as error:
         raise TraceError(f"{path} is damaged: its list of ranks cannot be read ({error}).") from None
+
+
+def _read(archive: zipfile.ZipFile, member: str, name: str) -> bytes:
+    about = archive.getinfo(member)
+    check_unpacked(about.compress_size, about.file_size, name)
+    return archive.read(about)
 
 
 def _entry(row: dict[str, object], name: str) -> Rank:
@@ -121,6 +128,6 @@ def read_rank(path: Path, rank: int | None, ranks: Iterable[Rank]) -> Trace:
     member = known[chosen].file
     try:
         with zipfile.ZipFile(path) as archive:
-            return read_trace(archive.read(member), f"{path}, {member}")
+            return read_trace(_read(archive, member, f"{path}, {member}"), f"{path}, {member}")
     except (zipfile.BadZipFile, KeyError, OSError, ValueError) as error:
         raise TraceError(f"{path} is damaged: {member} cannot be read ({error}).") from None

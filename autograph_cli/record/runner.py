@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from autograph_cli import AutographError, engines
 from autograph_cli.graph import Source, Trace
 from autograph_cli.record.imports import serve
+from autograph_cli.record.own_imports import OwnImports
 from autograph_cli.record.tracebacks import line_that_raised, print_exception, summary
 
 INTERRUPTED = -signal.SIGINT
@@ -189,7 +190,7 @@ def running(
     with contextlib.ExitStack() as stack:
         if served:
             stack.enter_context(serve())
-        main = stack.enter_context(_as_main(target))
+        main, imports = stack.enter_context(_as_main(target))
         if until_exit:
             _held.append(stack.pop_all())
             atexit.register(_held[-1].close)
@@ -199,6 +200,7 @@ def running(
         ending = yield from _execute(target, code, main)
         if os.getpid() != process:
             sys.exit(ending.exit_code)  # a child that the script forked; what was recorded is the parent's to tell
+        imports.script_ended()
         result = replace(ending, scope=main.__dict__)
         if after is not None:
             after(result)
@@ -275,8 +277,9 @@ def read(target: Target) -> bytes:
 
 
 @contextlib.contextmanager
-def _as_main(target: Target) -> Iterator[ModuleType]:
-    """A fresh `__main__`, with `sys.argv` and `sys.path[0]` as the interpreter sets them."""
+def _as_main(target: Target) -> Iterator[tuple[ModuleType, OwnImports]]:
+    """A fresh `__main__`, with `sys.argv` and `sys.path[0]` as the interpreter sets them, and what this package imports
+    kept apart from what is found there."""
     main = ModuleType("__main__")
     main.__dict__["__builtins__"] = sys.modules["builtins"]
     first = {"file": os.path.dirname(os.path.realpath(target.name)), "module": os.getcwd(), "stdin": ""}[target.kind]
@@ -287,33 +290,15 @@ def _as_main(target: Target) -> Iterator[ModuleType]:
     elif target.kind == "stdin":
         main.__file__ = STDIN
     previous = sys.modules["__main__"], sys.argv, sys.path[:]
-    hidden = _hide_modules(first or os.getcwd())
     sys.modules["__main__"] = main
     sys.argv = ["-m" if target.kind == "module" else target.name, *target.args]
     if not getattr(sys.flags, "safe_path", False):
         sys.path[:1] = [first]
     try:
-        yield main
+        with OwnImports(first or os.getcwd()) as imports:
+            yield main, imports
     finally:
         sys.modules["__main__"], sys.argv, sys.path[:] = previous
-        sys.modules.update(hidden)
-
-
-def _hide_modules(folder: str) -> dict[str, ModuleType]:
-    """Take out what the command imported for itself and the script has a module of its own of, in its folder."""
-    try:
-        there = {name.removesuffix(".py") for name in os.listdir(folder)}
-    except OSError:
-        return {}
-    kept = {*sys.stdlib_module_names, "autograph_cli", "ml_dtypes", "numpy"}
-    shadowed = {name for name in there & sys.modules.keys() if name not in kept and _is_module(folder, name)}
-    return {name: sys.modules.pop(name) for name in [*sys.modules] if name.partition(".")[0] in shadowed}
-
-
-def _is_module(folder: str, name: str) -> bool:
-    """Whether importing the name from the folder would find another module than the one that is imported."""
-    places = (os.path.join(folder, name, "__init__.py"), os.path.join(folder, f"{name}.py"))
-    return any(map(os.path.isfile, places)) and getattr(sys.modules[name], "__file__", None) not in places
 
 
 def _execute(target: Target, source: bytes, main: ModuleType) -> Session[Result]:

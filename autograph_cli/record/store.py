@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -32,12 +33,20 @@ def find(start: Path | None = None) -> Path:
     Raises `StoreError` when there is none.
     """
     start = Path.cwd() if start is None else start.absolute()
+    others = ""
     for folder in (start, *start.parents):
         for name in (OF_RANKS, LAST, FORMER):
             path = folder / FOLDER / name
             if path.is_file():
-                return path
-    raise StoreError("Nothing was recorded here yet; record a script first: autograph run FILE.py")
+                if folder == start or _is_own(path):
+                    return path
+                others = others or f". {path} is another user's; to look at it, name it."
+    raise StoreError(f"Nothing was recorded here yet; record a script first: autograph run FILE.py{others}")
+
+
+def _is_own(path: Path) -> bool:
+    """Whether this user, or the one who may do all, made the file and the store that it is in."""
+    return not hasattr(os, "geteuid") or {path.stat().st_uid, path.parent.stat().st_uid} <= {0, os.geteuid()}
 
 
 def load(path: Path, rank: int | None = None) -> Trace:
@@ -52,6 +61,8 @@ def load(path: Path, rank: int | None = None) -> Trace:
         raise StoreError(f"Cannot read {path}: {error.strerror or error}.") from None
     except TraceError as error:
         raise StoreError(str(error)) from None
+    except MemoryError:
+        raise StoreError(f"{path} is too large for the memory that there is.") from None
 
 
 def ranks_of(path: Path) -> list[Rank]:
@@ -80,8 +91,8 @@ def keep(trace: Trace, folder: Path) -> Path | None:
     before = [path for path in (last, store / FORMER) if path.is_file()]
     try:
         if trace.failure and before:
-            write(store / PREVIOUS, before[0].read_bytes())
-        save(trace, last)
+            write(store / PREVIOUS, before[0].read_bytes(), follow=False)
+        save(trace, last, follow=False)
         forget_others(last)
     except OSError as error:
         raise StoreError(f"Cannot write {store}: {error.strerror or error}.") from None
@@ -108,30 +119,31 @@ def made(folder: Path) -> Path:
     store = folder / FOLDER
     try:
         store.mkdir(exist_ok=True)
-        if not (store / ".gitignore").exists():
-            write(store / ".gitignore", b"*\n")
+        if not os.path.lexists(store / ".gitignore"):
+            write(store / ".gitignore", b"*\n", follow=False)
     except OSError as error:
         raise StoreError(f"Cannot write {store}: {error.strerror or error}.") from None
     return store
 
 
-def save(trace: Trace, path: Path) -> Path:
-    """Write the trace to this file, compressed if its name ends in .gz; raises `StoreError` when that fails."""
-    with _written(path) as file:
+def save(trace: Trace, path: Path, *, follow: bool = True) -> Path:
+    """Write the trace to this file, compressed if its name ends in .gz; raises `StoreError` when that fails. See
+    `atomic_write` for `follow`."""
+    with _written(path, follow) as file:
         write_trace(trace, file, compressed=path.suffix == ".gz")
     return path
 
 
-def write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes, *, follow: bool = True) -> None:
     """Replace the file's content at once; raises `StoreError` when it cannot be written, and leaves it as it was."""
-    with _written(path) as file:
+    with _written(path, follow) as file:
         file.write(content)
 
 
 @contextlib.contextmanager
-def _written(path: Path) -> Iterator[IO[bytes]]:
+def _written(path: Path, follow: bool) -> Iterator[IO[bytes]]:
     try:
-        with atomic_write(path) as file:
+        with atomic_write(path, follow=follow) as file:
             yield file
     except OSError as error:
         raise StoreError(f"Cannot write {path}: {error.strerror or error}.") from None

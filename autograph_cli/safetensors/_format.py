@@ -68,10 +68,12 @@ class Entry:
         if self.dtype not in DTYPES:
             raise SafetensorError(f"dtype {self.dtype} is not available in autograph's engine")
         flat = data(self.begin, self.end - self.begin)
-        if self.dtype == "BOOL":
-            return (flat != 0).reshape(self.shape)
-        array = flat.view(DTYPES[self.dtype].numpy).reshape(self.shape)
-        return array if sys.byteorder == "little" else array.byteswap()
+        array = flat != 0 if self.dtype == "BOOL" else flat.view(DTYPES[self.dtype].numpy)
+        try:
+            array = array.reshape(self.shape)
+        except ValueError as error:  # the other dimensions of an empty one may be beyond all bounds
+            raise SafetensorError(f"no array has the shape {self.shape}"[:_SHOWN]) from error
+        return array if sys.byteorder == "little" or self.dtype == "BOOL" else array.byteswap()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def record(
     with temporary_folder() as place:
         goal = Path(place, store.OF_RANKS)
         options = ["-q", "--steps", steps, "--engine", engine, "--ranks", str(ranks), "-o", str(goal)]
-        with sweeps.child(["autograph_cli", "run", *options, str(script), *arguments], folder) as process:
+        with sweeps.child("autograph_cli.cli", ["run", *options, str(script), *arguments], folder) as process:
             said = process.communicate()[0].strip().splitlines()
         if process.returncode:
             words = next((line for line in said if line.startswith(_SAID)), said[-1] if said else "")

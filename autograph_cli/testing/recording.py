@@ -1,4 +1,4 @@
-"""Records one script in a process of its own: `python -m autograph_cli.testing.recording REQUEST`.
+"""Records one script in a process of its own.
 
 The request is JSON that names the script. The answer goes into the file that is stdin: it has no name, so nothing stays
 behind, whatever ends the process.
@@ -66,7 +66,7 @@ def record(
     }
     with (
         tempfile.TemporaryFile() as file,
-        sweeps.child([__spec__.name, json.dumps(asked)], folder, file) as process,
+        sweeps.child(__name__, [json.dumps(asked)], folder, file) as process,
     ):
         said = process.communicate()[0]
         file.seek(0)
@@ -87,12 +87,12 @@ def _last_words(status: int, said: str) -> str:
     return lines[-1] if lines else f"exit status {status}"
 
 
-def main(request: str) -> None:
-    """Do what the request says; the script's own output goes where it goes, and it reads nothing."""
+def main() -> None:
+    """Do what the request on the command line says; the script's output goes where it goes, and it reads nothing."""
     position = os.dup(0)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    told = answer(request)
+    told = answer(sys.argv[1])
     with open(position, "wb") as file:
         file.write(told.encode() + _END)
 
@@ -152,7 +152,3 @@ def formula_lines(trace: Trace) -> Iterator[str]:
         if (operation.name, operation.node.__name__) in used and operation.derivatives:
             texts = [f"{entry.name}: {operation.formula_text(entry.name)}" for entry in operation.inputs]
             yield f"{operation.identifier} = {'; '.join(texts)}"
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from autograph_cli.atomic_files import before_a_signal_ends
 from autograph_cli.graph import Graph, GraphError, Section, Snapshot, Step, Trace, views
 from autograph_cli.graph.diff import results
 from autograph_cli.graph.ranks import words
+from autograph_cli.graph.records import Measured, Values
 from autograph_cli.graph.snapshot import EXTRAS
 from autograph_cli.graph.snapshot_reader import SnapshotError
 from autograph_cli.testing import rank_recording, recording, sweeps
@@ -201,6 +203,30 @@ def trace_sections(trace: Trace, settings: Settings) -> tuple[Section, ...]:
         for step in trace.steps
         for view in settings.views
     )
+
+
+def trace_values(trace: Trace) -> Iterator[str]:
+    """`loss = 0.25` and `w.grad = [1, 2]`, of the named tensors of each step that was kept, and of the gradients that
+    came to its leaves; nothing where they were not recorded."""
+    met: Counter[str] = Counter()
+    for step in trace.steps:
+        for node in step.graph:
+            measured = node.measured or Measured()
+            name = node.outputs[0].names[0] if node.outputs and node.outputs[0].names else ""
+            told = {name: measured.values, f"{name}.grad": measured.gradients if node.kind == "leaf" else ()}
+            for word, found in told.items():
+                if name and found and found[0] is not None:
+                    met[word] += 1  # a name may stand for one tensor after another
+                    which = f" ({met[word]})" if met[word] > 1 else ""
+                    yield f"{word}{which} = {_numbers(found[0])}"
+
+
+def _numbers(values: Values) -> str:
+    if values.whole:
+        return " ".join(line.strip() for line in values.whole)
+    told = {"mean": values.mean, "norm": values.norm, "min": values.low, "max": values.high}
+    shown = [f"{word} {number}" for word, number in told.items() if number]
+    return ", ".join([*shown, f"{values.zeros} zeros", f"{values.nans} NaN", f"{values.count} elements"])
 
 
 def _double(step: Step) -> Graph:

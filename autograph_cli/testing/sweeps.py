@@ -18,6 +18,7 @@ from autograph_cli.atomic_files import before_a_signal_ends
 
 _OF_LAUNCHERS = ("PMI_", "PMIX_", "PALS_", "OMPI_", "MV2_", "MPI_LOCAL", "HYDI_")
 """How the variables begin by which a process knows that it is one of several."""
+_ROOT = str(Path(autograph_cli.__file__).resolve().parent.parent)
 _running: set[subprocess.Popen[str]] = set()
 """The processes in which items are running."""
 
@@ -48,13 +49,23 @@ def pool(jobs: int = 1, over_mpi: bool = False) -> AbstractContextManager[Execut
     return cast(AbstractContextManager[Executor | None], MPICommExecutor(MPI.COMM_WORLD))
 
 
+def python(module: str, *words: str) -> list[str]:
+    """The command line that runs `main` of a module of this package with these words; it imports nothing from the
+    working directory, where scripts have modules of their own."""
+    start = f"import sys; sys.path[:not sys.flags.safe_path] = [{_ROOT!r}]; from {module} import main; main()"
+    return [sys.executable, "-c", start, *words]
+
+
 @contextmanager
-def child(words: Sequence[str], folder: Path | None = None, stdin: Any = None) -> Iterator[subprocess.Popen[str]]:
-    """A `python -m` of its own for one item, which ends with the block and with this process; its stdout is a pipe."""
+def child(
+    module: str, words: Sequence[str], folder: Path | None = None, stdin: Any = None
+) -> Iterator[subprocess.Popen[str]]:
+    """A process of its own for one item, see `python`, which ends with the block and with this process; its stdout is a
+    pipe."""
     with (
         before_a_signal_ends(stop),
         subprocess.Popen(
-            [sys.executable, "-m", *words],
+            python(module, *words),
             cwd=folder,
             env=environment(),
             stdin=subprocess.DEVNULL if stdin is None else stdin,
@@ -85,6 +96,5 @@ def alone() -> dict[str, str]:
 
 def environment() -> dict[str, str]:
     """This package can be imported, whichever folder the script is run in."""
-    root = str(Path(autograph_cli.__file__).resolve().parent.parent)
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    return {**alone(), "PYTHONPATH": os.pathsep.join([*paths, root]), "PYTHONIOENCODING": "utf-8"}
+    return {**alone(), "PYTHONPATH": os.pathsep.join([*paths, _ROOT]), "PYTHONIOENCODING": "utf-8"}

@@ -96,16 +96,15 @@ def _write_without_archive(obj: Any, file: IO[bytes], name: str, protocol: int, 
 def _write(obj: Any, file: IO[bytes], name: str, protocol: int, no_byteorder: bool) -> None:
     pickled = io.BytesIO()
     storages = dump(obj, pickled, protocol)
-    archive = Writer(file, name)
-    archive.write("data.pkl", pickled.getbuffer())
-    archive.write(".format_version", b"1")
-    archive.write(".storage_alignment", b"64")
-    if not no_byteorder:
-        archive.write("byteorder", sys.byteorder.encode())
-    for number, data in enumerate(storages.arrays):
-        archive.write(f"data/{number}", data)
-    archive.write("version", b"3\n")
-    archive.close()
+    with Writer(file, name) as archive:
+        archive.write("data.pkl", pickled.getbuffer())
+        archive.write(".format_version", b"1")
+        archive.write(".storage_alignment", b"64")
+        if not no_byteorder:
+            archive.write("byteorder", sys.byteorder.encode())
+        for number, data in enumerate(storages.arrays):
+            archive.write(f"data/{number}", data)
+        archive.write("version", b"3\n")
 
 
 # ---------------------------------------------------------------- loading
@@ -202,7 +201,7 @@ class _Storages:
         self._loaded: dict[str, Storage] = {}
         order = reader.bytes("byteorder") if reader.has("byteorder") else sys.byteorder.encode()
         if order not in (b"little", b"big"):
-            raise ValueError(f"Unknown endianness type: {order[:20]!r}")
+            raise ValueError(f"Unknown endianness type: {order[:100].decode(errors='backslashreplace')}")
         self._swap = order != sys.byteorder.encode()
 
     def load(self, key: str, of: dtype | None, location: str, length: int) -> Storage:

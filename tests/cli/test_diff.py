@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -12,8 +13,12 @@ import pytest
 from click.testing import Result
 from msgspec.structs import replace
 
-from autograph_cli.graph import Trace
+from autograph_cli.graph import Section, Snapshot, Trace
+from autograph_cli.graph.records import Measured, Values
+from autograph_cli.graph.snapshot import HOLDS
 from autograph_cli.record import store
+from autograph_cli.testing import scripts
+from autograph_cli.testing.settings import Settings
 from tests.conftest import Run
 
 Cli = Callable[..., Result]
@@ -81,6 +86,86 @@ def test_trouble_ends_with_2(cli: Cli, traces: list[str], arguments: list[str], 
     result = cli("diff", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+@pytest.mark.parametrize("part", HOLDS)
+def test_what_one_side_does_not_hold_is_said_and_not_equal(cli: Cli, trace: Trace, part: str) -> None:
+    """Whatever `--include` names: it is compared, or the command says that it is not."""
+    settings = replace(Settings(), include=tuple(word for word in HOLDS if word != part))
+    kept = Snapshot("expr.py", scripts.trace_sections(trace, settings), settings.include, trace.total_steps)
+    Path("kept.graph.txt").write_text(kept.to_text(), "utf-8")
+    store.save(trace, Path("trace.json"))
+    for sides in (["kept.graph.txt", "trace.json"], ["trace.json", "kept.graph.txt"], ["kept.graph.txt"] * 2):
+        result = cli("diff", "--include", part, *sides)
+        assert result.exit_code == 2
+        assert re.match(rf"Error: The {part} are not compared: not held by .*kept\.graph\.txt", result.stderr)
+    result = cli("diff", "kept.graph.txt", "trace.json")
+    assert (f"The {part} are not compared" in result.stderr) == (part in Settings().include)
+
+
+def measured(trace: Trace, gradient: str) -> Trace:
+    """The trace as if its values had been recorded too."""
+    numbers = Measured(values=(Values(("[1, 2, 3]",), count=3),), gradients=(Values((gradient,), count=3),))
+    step = trace.steps[0]
+    nodes = tuple(replace(node, measured=numbers) for node in step.graph)
+    return replace(trace, steps=(replace(step, graph=replace(step.graph, nodes=nodes)),))
+
+
+@pytest.mark.parametrize("part", ["values", "formulas"])
+def test_extras_that_are_nowhere_are_not_equal(cli: Cli, trace: Trace, part: str) -> None:
+    settings = replace(Settings(), include=(part,))
+    kept = Snapshot("expr.py", scripts.trace_sections(trace, settings), (part,), trace.total_steps)
+    Path("kept.graph.txt").write_text(kept.to_text(), "utf-8")
+    store.save(measured(trace, "[2, 2, 2]"), Path("trace.json"))
+    assert cli("diff", "--include", part, "kept.graph.txt", "kept.graph.txt").exit_code == 2
+    assert cli("diff", "--include", part, "kept.graph.txt", "trace.json").exit_code == 2
+
+
+def test_values_of_traces_are_compared(cli: Cli, trace: Trace) -> None:
+    for name, gradient in (("old", "[2, 2, 2]"), ("new", "[3, 3, 3]")):
+        store.save(measured(trace, gradient), Path(f"{name}.json"))
+    result = cli("diff", "--include", "values", "old.json", "new.json")
+    assert (result.exit_code, result.stdout) == (1, "  value of `w.grad` [2, 2, 2] -> [3, 3, 3]\n")
+    same = cli("diff", "--include", "values", "old.json", "old.json")
+    assert (same.exit_code, same.stdout, same.stderr) == (0, "", "")
+
+
+def test_traces_without_a_graph_are_not_equal(cli: Cli, trace: Trace) -> None:
+    store.save(replace(trace, steps=()), Path("none.json"))
+    result = cli("diff", "none.json", "none.json")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: There is nothing to compare: ")
+
+
+@pytest.mark.parametrize("engines", ["builtin,torch", "torch,builtin"])
+def test_both_engines_keep_the_same_steps(
+    cli: Cli, trace: Trace, monkeypatch: pytest.MonkeyPatch, engines: str
+) -> None:
+    """An installed PyTorch, which follows only some steps that may be the last, is asked for those by number."""
+    asked: list[tuple[str, str]] = []
+
+    def take(script: Path, settings: Settings, **_: object) -> Snapshot:
+        asked.append((settings.engine, settings.steps))
+        numbers = [0, 19] if settings.steps == "first,last" else [*map(int, settings.steps.split(","))]
+        graph = trace.steps[0].graph
+        return Snapshot("expr.py", tuple(Section(f"step {each}", graph) for each in numbers), settings.include, 20)
+
+    monkeypatch.setattr(scripts, "take", take)
+    Path("expr.py").touch()
+    result = cli("diff", "--engines", engines, "expr.py")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert asked == [("builtin", "first,last"), ("torch", "0,19")]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+def test_a_loop_is_compared_in_its_last_step(autograph: Run, tmp_path: Path) -> None:
+    (tmp_path / "loop.py").write_text(
+        "import torch\nw = torch.ones(3, requires_grad=True)\nfor step in range(20):\n"
+        "    loss = (w * 2).sum()\n    if step > 17:\n        loss = loss.exp()\n    loss.backward()\n"
+    )
+    for engines in ("builtin,torch", "torch,builtin"):
+        done = autograph("diff", "--engines", engines, "loop.py")
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 def git(folder: Path, *arguments: str) -> None:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from autograph_cli.record import runner, store
 from autograph_cli.testing import recording
+from tests.conftest import PATIENCE, Run
 
 ROOT = Path(__file__).parent.parent.parent
 EXPR = "import torch\nx = torch.ones(2, requires_grad=True)\ny = (x * 2).sum()\n"
@@ -55,7 +56,7 @@ def shell(tmp_path: Path, traced: Path) -> Callable[..., Done]:
             ["bash", "-c", start + line],
             cwd=tmp_path,
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE,
             env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **env},
         )
 
@@ -155,7 +156,7 @@ def test_folder_that_cannot_be_read_is_one_sentence(
 @needs_unix
 @pytest.mark.parametrize("position", ["/dev/stdout", ">(cat)"])
 def test_pictures_go_into_pipes(shell: Callable[..., Done], position: str) -> None:
-    done = shell(f"autograph render -f text -o {position}; wait; sleep 0.3")
+    done = shell(f"autograph render -f text -o {position}")
     assert done.stdout.startswith(b"graph: 3 nodes"), done.stderr
     assert done.returncode == 0
 
@@ -190,17 +191,41 @@ def test_a_folder_that_cannot_be_written_still_shows_the_graph(shell: Callable[.
     assert b"To keep the trace elsewhere: autograph run -o FILE.\n" in shell("autograph run expr.py").stderr
 
 
+INTERRUPTED = {
+    "raised": "raise KeyboardInterrupt",
+    "signal": "import os, signal; os.kill(os.getpid(), signal.SIGINT)",
+    "after text was executed": "exec('x = 1'); raise KeyboardInterrupt",
+    "within text": "exec('raise KeyboardInterrupt')",
+    "in a thread's join": "import _thread, threading\n_thread.interrupt_main()\nthreading.Event().wait()",
+}
+INSTALLED = "import sys\nfrom autograph_cli.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+"""The command that an installer puts on PATH."""
+
+
+STARTS = {"module": ["-m", "autograph_cli"], "installed": ["autograph"]}
+
+
 @needs_unix
-@pytest.mark.parametrize("line", ["raise KeyboardInterrupt", "import os, signal; os.kill(os.getpid(), signal.SIGINT)"])
-def test_interrupted_script_ends_as_under_python(tmp_path: Path, line: str) -> None:
-    (tmp_path / "s.py").write_text(f"import atexit; atexit.register(print, 'at exit')\n{line}\n")
-    ends = []
-    for start in ([], ["-m", "autograph_cli", "run", "-q"]):
-        env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run([sys.executable, *start, "s.py"], cwd=tmp_path, capture_output=True, env=env, timeout=60)
-        ends.append((done.returncode, done.stdout, done.stderr))
-    assert ends[0] == ends[1]
-    assert ends[0][0] == -signal.SIGINT
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("how", INTERRUPTED)
+def test_interrupted_script_ends_as_under_python(python: Run, tmp_path: Path, how: str, start: str) -> None:
+    (tmp_path / "s.py").write_text(f"import atexit; atexit.register(print, 'at exit')\n{INTERRUPTED[how]}\n")
+    (tmp_path / "autograph").write_text(INSTALLED)
+    ends = [python(*words, "s.py") for words in ([], [*STARTS[start], "run", "-q"])]
+    told = [(done.returncode, done.stdout, done.stderr) for done in ends]
+    assert told[0] == told[1]
+    assert told[0][0] == -signal.SIGINT
+
+
+@needs_unix
+@pytest.mark.parametrize("command", ["run s.py", "show s.py", "explain s.py", "inspect s.py y"])
+def test_interrupted_script_leaves_what_was_recorded(python: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "s.py").write_text(f"{EXPR}y.backward()\nraise KeyboardInterrupt\n")
+    (tmp_path / "autograph").write_text(INSTALLED)
+    done = python("autograph", *command.split())
+    assert done.returncode == -signal.SIGINT, done.stderr
+    if not command.startswith("inspect"):  # which keeps no trace
+        assert store.load(tmp_path / store.FOLDER / store.LAST).failure == "KeyboardInterrupt"
 
 
 @needs_unix
@@ -216,7 +241,9 @@ def test_ctrl_c_while_the_command_is_imported_is_silent(tmp_path: Path) -> None:
         "main()\n"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code, "info"], cwd=tmp_path, capture_output=True, env=env, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "info"], cwd=tmp_path, capture_output=True, env=env, timeout=PATIENCE
+    )
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
 
 
@@ -241,7 +268,7 @@ def test_a_signal_leaves_no_temporary_folder(
 @pytest.mark.parametrize("command", ["snapshot waits.py", "snapshot -j 2 waits.py other.py", "diff waits.py waits.py"])
 def test_a_signal_ends_the_scripts_too(shell: Callable[..., Done], tmp_path: Path, number: int, command: str) -> None:
     """The script ends the command that runs it, and is ended before it has slept enough."""
-    wait = "import time\ntime.sleep(60)\n"
+    wait = "import time\ntime.sleep(3600)\n"
     (tmp_path / "other.py").write_text(wait)
     (tmp_path / "waits.py").write_text(
         f"import os\nprint(os.getpid(), file=open('pid', 'w'))\nos.kill(os.getppid(), {int(number)})\n{wait}"
@@ -249,7 +276,7 @@ def test_a_signal_ends_the_scripts_too(shell: Callable[..., Done], tmp_path: Pat
     done = shell(f"exec {sys.executable} -m autograph_cli {command}")
     assert done.returncode == -number, done.stderr
     pid = int((tmp_path / "pid").read_text())
-    for _ in range(100):
+    for _ in range(10 * PATIENCE):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:

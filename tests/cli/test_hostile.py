@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 
 from autograph_cli.graph import from_json
+from autograph_cli.record import store
 
 Cli = Callable[..., Result]
 TRACES = Path(__file__).parent.parent / "data" / "traces"
@@ -250,3 +251,23 @@ def test_name_that_is_no_utf_8_is_run_and_shown(autograph: Callable[..., Any], c
         assert "Traceback" not in done.stderr
     for command in (["render"], ["show", "--details"], ["render", "-f", "html"], ["why", "y", "x"]):
         assert cli(*command).exit_code == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("command", ["run a.py", "open a.py --no-browser", "show a.py", "run fails.py"])
+def test_no_command_writes_through_a_link_in_the_store(cli: Cli, tmp_path: Path, command: str) -> None:
+    """What is written without being named: all names that the store of any command has."""
+    script = "import torch\nx = torch.ones(2, requires_grad=True)\n(x * 2).sum().backward()\n"
+    (tmp_path / "a.py").write_text(script)
+    (tmp_path / "fails.py").write_text(f"{script}raise ValueError\n")
+    for each in ("run a.py", "run fails.py", "open a.py --no-browser"):
+        cli(*each.split())
+    kept = tmp_path / store.FOLDER
+    names = os.listdir(kept)
+    assert len(names) == 4
+    (tmp_path / "other").write_text("of a person")
+    for name in names:
+        (kept / name).unlink()
+        (kept / name).symlink_to(tmp_path / "other")
+    cli(*command.split())
+    assert (tmp_path / "other").read_text() == "of a person"

@@ -12,6 +12,7 @@ import pytest
 import autograph_cli
 from autograph_cli.cli.live import _ERASE, Line, _Watched
 from autograph_cli.record.steps import Progress
+from tests.conftest import PATIENCE
 
 ROOT = str(Path(autograph_cli.__file__).parents[1])
 LOOP = """
@@ -72,8 +73,8 @@ def in_terminal(folder: Path, term: str) -> str:
         os.chdir(folder)
         os.environ.update(TERM=term, PYTHONPATH=ROOT)
         os.execv(sys.executable, [sys.executable, "-m", "autograph_cli", "run", "loop.py"])
-    text, until = b"", time.monotonic() + 60
-    while time.monotonic() < until and select.select([terminal], [], [], 60)[0]:
+    text, until = b"", time.monotonic() + PATIENCE
+    while time.monotonic() < until and select.select([terminal], [], [], PATIENCE)[0]:
         try:
             part = os.read(terminal, 4096)
         except OSError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import sys
+from typing import Any
 
 import pytest
 
@@ -38,14 +39,23 @@ def nested(depth: int) -> Graph:
 
 
 @pytest.mark.parametrize("format_", ["svg", "html", "dot"])
-def test_time_is_in_proportion_to_the_depth(format_: str) -> None:
-    def seconds(depth: int) -> float:
-        began = time.process_time()
-        render(nested(depth), "forward", format_)
-        return time.process_time() - began
+def test_work_is_in_proportion_to_the_depth(format_: str) -> None:
+    def calls(depth: int) -> int:
+        count, graph = 0, nested(depth)
 
-    seconds(10)
-    assert seconds(2_000) < 12 * seconds(500) + 0.5
+        def note(frame: Any, event: str, argument: Any) -> None:
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(note)
+        try:
+            render(graph, "forward", format_)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    calls(10)
+    assert calls(1_000) < 2.5 * calls(500)
 
 
 @pytest.mark.parametrize("format_", ["graphml", "gexf", "cytoscape", "model-explorer", "text", "json"])

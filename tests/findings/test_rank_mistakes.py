@@ -15,6 +15,7 @@ import pytest
 from autograph_cli.findings.ranks import RULES, explain_ranks
 from autograph_cli.record import store
 from autograph_cli.testing.sweeps import environment
+from tests.conftest import PATIENCE
 from tests.findings.test_mistakes import HERE, expected, variant
 
 pytest.importorskip("mpi4py")
@@ -30,7 +31,7 @@ def found(text: str, folder: Path, engine: str) -> list[tuple[str, int]]:
         cwd=folder,
         env=environment(),
         capture_output=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
     findings = explain_ranks(store.ranks_of(folder / "trace.zip"), store.load(folder / "trace.zip"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -113,3 +114,38 @@ def test_what_is_no_whole_trace_is_refused(change: str) -> None:
     with pytest.raises(TraceError) as caught:
         read_trace(data, "t.json")
     assert str(caught.value).startswith("t.json ") and sentence in str(caught.value)
+
+
+HEAD = b'{"format": "autograph-trace", "nodes": [\n'
+BOMBS = {
+    "one line": (b"", b" " * (1 << 20)),
+    "empty lines": (b"", b"\n" * (1 << 20)),
+    "rows": (HEAD, b'  {"id": 0},\n' * (1 << 16)),
+    "nothing of JSON": (b"", bytes(1 << 20)),
+    "a word": (b'{"format": "', b"a" * (1 << 20)),
+}
+
+
+@pytest.mark.parametrize("what", BOMBS)
+@pytest.mark.parametrize("members", [1, 20])
+def test_what_unpacks_to_more_than_a_trace_is_refused_before_it_is_unpacked(what: str, members: int) -> None:
+    head, block = BOMBS[what]
+    data = b"".join(gzip.compress(head + block * (400 // members)) for _ in range(members))
+    tracemalloc.start()
+    try:
+        with pytest.raises(TraceError, match=r"^t\.gz is no trace: it unpacks to more than 100 times its size\.$"):
+            read_trace(data, "t.gz")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * ((16 << 20) + 100 * len(data))
+
+
+def test_the_most_alike_trace_is_not_taken_for_a_bomb() -> None:
+    """Rows without names, as loops leave them, are packed in a tenth to a thirtieth."""
+    nodes = tuple(Node(number, "input", "Input", "", (Output(TYPE),)) for number in range(20_000))
+    trace = Trace("a.py", (Step(0, Graph(nodes)),), 1)
+    packed, plain = written(trace), written(trace, compressed=False)
+    assert len(plain) < 50 * len(packed)
+    assert len(gzip.compress(plain, 9)) * 100 > len(plain)
+    assert read_trace(packed) == trace

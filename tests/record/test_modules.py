@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograph_cli import torch
-from autograph_cli.graph import Graph
+from autograph_cli.graph import Graph, to_json
 from autograph_cli.record.recorder import Recorder
 from autograph_cli.torch import nn
 
@@ -257,3 +257,45 @@ def test_modules_may_be_nested_deeply() -> None:
     assert [path for path, *_ in found] == ["net" + ".inner" * position for position in range(depth)]
     assert [parameters for *_, parameters in found] == list(range(depth, 0, -1))
     assert len({id(call.about.tree) for event in recorder.log.known.values() if (call := event.call)}) == 1
+
+
+class Box(nn.Module):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: Any) -> Any:
+        return self.inner(x)
+
+
+def calls_for(depth: int) -> int:
+    """How many functions are called to run, record and write modules that are so deep in one another."""
+    count = 0
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    model: nn.Module = nn.Linear(2, 2)
+    for _ in range(depth):
+        model = Box(model)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + 10 * depth)
+    sys.setprofile(note)
+    try:
+        recorder = Recorder()
+        recorder.start()
+        model(torch.ones(2)).sum().backward()
+        assert len(list(model.named_modules())) == depth + 1
+        text = to_json(recorder.finish(locals()))
+    finally:
+        sys.setprofile(None)
+        sys.setrecursionlimit(limit)
+    assert text.count('"parameters": 6') == depth + 1
+    return count
+
+
+def test_work_grows_with_the_depth_of_modules_and_no_faster() -> None:
+    calls_for(10)  # what is imported and made once
+    counts = [calls_for(depth) for depth in (100, 200, 400)]
+    assert counts[2] - counts[1] < 2.2 * (counts[1] - counts[0])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from autograph_cli.graph import Collective, Edge, Graph, Node, Output, Step, TensorType, Trace
+from autograph_cli.graph import Collective, Edge, Graph, Node, Output, Step, TensorType, Trace, TraceError
 from autograph_cli.graph.ranks import alike
 from autograph_cli.record import rank_store, store
 
@@ -96,3 +96,12 @@ def test_a_failure_moves_the_trace_before_it_aside(joined: Path, tmp_path: Path)
     store.set_aside(tmp_path)
     assert store.load(tmp_path / ".autograph" / "previous.zip", 1).rank == 1
     assert not (tmp_path / ".autograph" / store.OF_RANKS).exists()
+
+
+@pytest.mark.parametrize("name", [rank_store.LIST, "rank-0.json.gz"])
+def test_a_member_that_unpacks_to_more_than_a_trace_is_an_error(joined: Path, tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(joined) as old, zipfile.ZipFile(tmp_path / "t.zip", "w", zipfile.ZIP_DEFLATED) as new:
+        for each in old.namelist():
+            new.writestr(each, bytes(1 << 27) if each == name else old.read(each))
+    with pytest.raises(TraceError, match="it unpacks to more than 100 times its size"):
+        rank_store.read_rank(tmp_path / "t.zip", 0, rank_store.ranks_in(tmp_path / "t.zip"))

@@ -16,6 +16,7 @@ import pytest
 from autograph_cli.graph import Source, Trace
 from autograph_cli.record import store
 from autograph_cli.record.runner import Result, Target, TargetError, record, run
+from tests.conftest import PATIENCE
 
 ROOT = Path(__file__).parent.parent.parent
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -196,7 +197,7 @@ def test_interrupt_ends_the_script_only(folder: Path, tmp_path: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGINT & 0xFF
     assert errors.endswith("KeyboardInterrupt\n")
     assert errors.count("File ") == 1

@@ -121,3 +121,45 @@ def test_what_is_no_whole_trace_is_refused_in_one_sentence(trace: Trace, tmp_pat
 def test_missing_trace_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"^Cannot read .*gone.json: No such file or directory\.$"):
         store.load(tmp_path / "gone.json")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("failure", ["", "ValueError: bad"])
+@pytest.mark.parametrize("name", [store.LAST, store.PREVIOUS, store.FORMER, ".gitignore"])
+def test_a_link_in_the_store_overwrites_nothing(trace: Trace, tmp_path: Path, name: str, failure: str) -> None:
+    """What comes with a folder of others may lead anywhere."""
+    other = tmp_path / "other"
+    other.write_text("of a person")
+    (tmp_path / store.FOLDER).mkdir()
+    (tmp_path / store.FOLDER / name).symlink_to(other)
+    store.keep(replace(trace, failure=failure), tmp_path)
+    assert other.read_text() == "of a person"
+    assert store.load(tmp_path / store.FOLDER / store.LAST) == replace(trace, failure=failure)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders")
+def test_a_pipe_in_the_store_stops_nothing(trace: Trace, tmp_path: Path) -> None:
+    (tmp_path / store.FOLDER).mkdir()
+    for name in (store.LAST, store.OF_RANKS, ".gitignore", ".autograph-0123456789ab.tmp"):
+        os.mkfifo(tmp_path / store.FOLDER / name)
+    with pytest.raises(store.StoreError, match="Nothing was recorded here"):
+        store.find(tmp_path)
+    store.keep(trace, tmp_path)
+    assert store.load(store.find(tmp_path)) == trace
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="there are no owners")
+def test_a_store_of_another_user_is_not_taken_from_above(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.keep(trace, tmp_path)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    assert store.find(inner).parent.parent == tmp_path
+    if os.geteuid():
+        monkeypatch.setattr(os, "geteuid", lambda: -1)
+    else:
+        os.chown(tmp_path / store.FOLDER, 12_345, -1)
+    with pytest.raises(store.StoreError, match="is another user's; to look at it, name it"):
+        store.find(inner)
+    assert store.find(tmp_path).parent.parent == tmp_path

@@ -195,6 +195,11 @@ MALFORMED = {
     ),
     "notes that are no text": (made({"__metadata__": {"a": 1}, **ONE}, bytes(8)), "__metadata__ should hold text"),
     "notes without names": (made({"__metadata__": ["a"], **ONE}, bytes(8)), "__metadata__ should hold text"),
+    **{
+        f"an empty shape {shape}": (made({"a": told(kind, shape, (0, 0))}), "no array has the shape ")
+        for kind in ("F32", "BOOL", "BF16")
+        for shape in ((0, 1 << 63), (0, (1 << 64) - 1), (0, 1 << 62, 1 << 62))
+    },
     "a dtype of elsewhere": (
         made({"a": told("F6_E2M3", (8,))}, bytes(8)),
         "dtype F6_E2M3 is not available in autograph's engine",

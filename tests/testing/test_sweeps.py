@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from autograph_cli.testing import sweeps
-from tests.conftest import Run
+from tests.conftest import PATIENCE, Run
 
 GRAPH = "import torch, time\ntime.sleep({})\n(torch.ones({}, requires_grad=True) * 2).sum().backward()\n"
 KILLED = "import os\nos.kill(os.getpid(), 9)\n"
@@ -35,7 +35,7 @@ def sweep(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         words = [*launcher, sys.executable, "-m", "autograph_cli", command, *way.split(), *options, "."]
         path = os.pathsep.join((str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")))
         env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1"}
-        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=env)
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, env=env)
 
     return run
 

@@ -49,8 +49,13 @@ class Writer:
         with self._zip.open(info, "w", force_zip64=len(data) > zipfile.ZIP64_LIMIT) as record:
             record.write(memoryview(data))
 
-    def close(self) -> None:
-        """Write the directory."""
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Write the directory, unless something failed: then the archive is left as it is."""
+        if kind is not None:
+            self._zip.fp = None  # else it would be closed once more when it is deleted, after its file
         self._zip.close()
 
 

@@ -11,6 +11,8 @@ import tempfile
 
 import pytest
 
+from tests.conftest import PATIENCE
+
 HERE = pathlib.Path(__file__).parent
 RECORDED = json.loads((HERE / "collectives.json").read_text())
 MPIEXEC = pathlib.Path(sys.executable).parent / "mpiexec"
@@ -25,7 +27,7 @@ def played(size):
     with tempfile.TemporaryDirectory() as folder:
         command = [MPIEXEC, "-n", str(size), sys.executable, HERE / "play.py", folder, str(size)]
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": ""}
+            command, capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, "PYTHONPATH": ""}
         )
         assert done.returncode == 0, done.stdout + done.stderr
         files = [pathlib.Path(folder, f"{rank}.json") for rank in range(size)]

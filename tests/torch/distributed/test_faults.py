@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.conftest import PATIENCE
+
 PROGRAM = pathlib.Path(__file__).with_name("fault.py")
 MPIEXEC = pathlib.Path(sys.executable).parent / "mpiexec"
 LINES = {text.strip(): number for number, text in enumerate(PROGRAM.read_text().splitlines(), 1)}
@@ -24,7 +26,7 @@ FAULTS = {
     f"fault.py:{LINES['dist.broadcast(x, 0)']}",
 }
 
-STAYING = ("sh", "-c", '"$@"; code=$?; [ $code -ne 137 ] || sleep 6; exit $code', "sh")
+STAYING = ("sh", "-c", '"$@"; code=$?; [ $code -ne 137 ] || sleep 20; exit $code', "sh")
 """Keeps mpiexec, for the time of the test, from killing the other ranks as soon as one is killed."""
 
 
@@ -32,7 +34,7 @@ STAYING = ("sh", "-c", '"$@"; code=$?; [ $code -ne 137 ] || sleep 6; exit $code'
 def test_all_ranks_end_with_a_sentence_that_names_rank_and_line(how, tmp_path):
     mark = f"mark={tmp_path}"
     command = [MPIEXEC, "-n", "3", *STAYING, sys.executable, PROGRAM, how, mark]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode != 0
     assert FAULTS[how] in done.stderr
     assert not processes_with(mark)

@@ -13,7 +13,7 @@ import pytest
 
 from autograph_cli import torch
 from autograph_cli.torch.utils import data
-from tests.conftest import ROOT
+from tests.conftest import PATIENCE, ROOT
 from tests.torch.utils.record_data import EXPECTED, observe
 
 RECORDED = json.loads(EXPECTED.read_text())
@@ -301,8 +301,17 @@ def test_workers_end_with_their_epoch():
         assert set(multiprocessing.active_children()) <= before
 
 
-def test_batches_may_come_in_any_order():
-    loader = data.DataLoader(Made(4, lambda i: time.sleep(0.3 * (i == 0)) or i), num_workers=2, in_order=False)
+def test_batches_may_come_in_any_order(tmp_path):
+    """The first item waits for the last one, which the other worker makes after it has given another."""
+
+    def made(i):
+        if i == 3:
+            (tmp_path / "3").touch()
+        while i == 0 and not (tmp_path / "3").exists():
+            time.sleep(0.1)
+        return i
+
+    loader = data.DataLoader(Made(4, made), num_workers=2, in_order=False)
     found = [x.item() for x in loader]
     assert sorted(found) == [0, 1, 2, 3]
     assert found[0] != 0
@@ -317,7 +326,7 @@ class Slow(Dataset):
         return 10
     def __getitem__(self, i):
         if i == 2:
-            time.sleep(60)
+            time.sleep(3600)
         return i
 
 for batch in DataLoader(Slow(), num_workers=2):
@@ -338,7 +347,7 @@ def test_ctrl_c_ends_the_script_and_its_workers(tmp_path):
     )
     assert process.stdout.readline() + process.stdout.readline() == "0\n1\n"
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)

@@ -256,14 +256,18 @@ class Module:
     ) -> Iterator[Any]:
         """(path, module) of this module and all in it, each module once."""
         memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                yield from module.named_modules(memo, f"{prefix}{'.' if prefix else ''}{name}", remove_duplicate)
+        waiting = [iter([(prefix, self)])]  # generators in one another would hand each module up all levels
+        while waiting:
+            path, module = next(waiting[-1], ("", None))
+            if module is None:
+                waiting.pop()
+            elif module is not self and getattr(module.named_modules, "__func__", None) is not Module.named_modules:
+                yield from module.named_modules(memo, path, remove_duplicate)
+            elif module not in memo:
+                if remove_duplicate:
+                    memo.add(module)
+                yield path, module
+                waiting.append(_inner_modules(path, module._modules))
 
     def _named_members(
         self,
@@ -524,6 +528,11 @@ class Module:
             return f"{self._get_name()}({extra})"
         lines = [*extra_lines, *child_lines]
         return f"{self._get_name()}({''.join(f'{chr(10)}  {line}' for line in lines)}{chr(10) if lines else ''})"
+
+
+def _inner_modules(path: str, modules: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The modules of this dict, with paths from the one at `path`."""
+    return ((f"{path}{'.' if path else ''}{name}", each) for name, each in modules.items() if each is not None)
 
 
 def _addindent(s_: str, numSpaces: int) -> str:
