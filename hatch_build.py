@@ -29,10 +29,10 @@ class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]
         """Compile, and say what the wheel has and which Python and platform it is for."""
         if not self.compiles():
             return
-        sources = sorted(path.relative_to(self.root) for path in (Path(self.root) / SOURCES).rglob("*.pyx"))
-        self.app.display_info(f"compiling {len(sources)} modules, once, about a minute")
+        root = Path(self.root)
+        self.app.display_info(f"compiling {len(sources(root))} modules, once, about a minute")
         try:
-            made = compiled(sources, Path(self.root))
+            made = compiled(root)
         except Exception as error:  # of setuptools, Cython or the compiler: whichever it is, Python's code is whole
             self.app.display_warning(f"autograph runs without its compiled modules, slower: {error}")
             return
@@ -40,7 +40,12 @@ class CompiledCore(BuildHookInterface):  # type: ignore[type-arg]
         build_data.update(pure_python=False, infer_tag=True)
 
 
-def compiled(sources: list[Path], root: Path) -> list[str]:
+def sources(root: Path) -> list[Path]:
+    """Return the `.pyx` files, from the root."""
+    return sorted(path.relative_to(root) for path in (root / SOURCES).rglob("*.pyx"))
+
+
+def compiled(root: Path) -> list[str]:
     """Build each `.pyx` in its folder, on all cores, and return the paths of the modules from the root."""
     import numpy
     from Cython.Build import cythonize
@@ -48,7 +53,7 @@ def compiled(sources: list[Path], root: Path) -> list[str]:
 
     os.chdir(root)
     options = {"include_dirs": [numpy.get_include()], "extra_compile_args": FLAGS}
-    extensions = [Extension(".".join(path.with_suffix("").parts), [str(path)], **options) for path in sources]
+    extensions = [Extension(".".join(path.with_suffix("").parts), [str(path)], **options) for path in sources(root)]
     cores = os.cpu_count()
     distribution = Distribution({"ext_modules": cythonize(extensions, build_dir="build/cython", nthreads=cores)})
     command = distribution.get_command_obj("build_ext")
