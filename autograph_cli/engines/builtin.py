@@ -44,6 +44,7 @@ from autograph_cli.graph.quick import quickly_made
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, device_of
 from autograph_cli.torch._arrays.cuda import on_host
+from autograph_cli.torch._arrays.stand_in import StandIn
 from autograph_cli.torch._core.dispatch import run
 from autograph_cli.torch._core.flops import count
 from autograph_cli.torch._core.modes import kept
@@ -63,6 +64,11 @@ class Change:
     plain: Any
     args: tuple[Any, ...]
     """The view, and what else it was changed by."""
+
+
+def _read(raw: Any) -> Any:
+    """An array whose elements can be read; None for one sample of a batch, which has none of its own."""
+    return None if isinstance(raw, StandIn) else on_host(raw)
 
 
 class Builtin:
@@ -391,7 +397,11 @@ class Builtin:
         ]
 
     def array(self, x: Any) -> Any:
-        return on_host(getattr(x, "_raw", x))
+        return _read(getattr(x, "_raw", x))
+
+    @staticmethod
+    def is_transforming() -> bool:
+        return bool(thread_state.levels)
 
     def calls(self) -> Sequence[ModuleCall]:
         return thread_state.calls
@@ -555,7 +565,7 @@ class Builtin:
             raw = output._raw
             if nr == 0 and output._base is not None and _shape(raw) != _shape_of(node) == _shape(output._base._raw):
                 raw = output._base._raw  # a change of a view is one of its base
-            yield on_host(raw)
+            yield _read(raw)
 
     def gradients(self, roots: Sequence[Tensor], *, custom: bool) -> tuple[list[Tensor], Sequence[Tensor | None]]:
         return derive(self, roots, custom=custom)

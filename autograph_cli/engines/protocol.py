@@ -437,10 +437,14 @@ class Engine(Protocol):
         """Whether the node adds up the gradient of a leaf."""
 
     def array(self, x: Any) -> Any:
-        """The numbers of a tensor or of a gradient."""
+        """The numbers of a tensor or of a gradient; None where they are not to be read."""
 
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterable[Any]:
         """The numbers that an operation made."""
+
+    @staticmethod
+    def is_transforming() -> bool:
+        """As `Connect.is_transforming`."""
 
     def prepare_inside(self) -> None:
         """From now on, `inside` is going to be asked of nodes."""
@@ -455,6 +459,10 @@ class Connect(Protocol):
 
     tensor: type
     """The class of tensors."""
+
+    @staticmethod
+    def is_transforming() -> bool:
+        """Whether a function is traced, compiled or transformed in this thread, so that no tensor is read or copied."""
 
     def __call__(self, listener: Listener) -> Engine: ...
 

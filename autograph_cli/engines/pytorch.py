@@ -43,7 +43,9 @@ from autograph_cli.engines.pytorch_private import (
     asked,
     current_node,
     history,
+    is_readable,
     is_recomputing,
+    is_transforming,
     sequence_number,
     untouched,
 )
@@ -500,7 +502,7 @@ class PyTorch:
 
     def memory(self, x: Any) -> tuple[Any, int] | None:
         """The storage of a tensor."""
-        if not isinstance(x, torch.Tensor) or x.layout is not torch.strided or x.is_meta:
+        if not is_readable(x) or x.layout is not torch.strided:
             return None
         with untouched():
             storage = x.untyped_storage()
@@ -513,12 +515,14 @@ class PyTorch:
 
     def array(self, x: Any) -> Any:
         """The numbers of a tensor, as NumPy has them."""
-        if not isinstance(x, torch.Tensor) or x.is_meta:
-            return x
+        if not is_readable(x):
+            return None
         with hooks.unheard(), torch.no_grad():
             dense = x.detach().to_dense() if x.layout is not torch.strided else x.detach()
             known = dense.float() if dense.dtype is torch.bfloat16 else dense
             return known.resolve_conj().resolve_neg().cpu().numpy()
+
+    is_transforming = staticmethod(is_transforming)
 
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterator[Any]:
         return map(self.array, outputs)
