@@ -189,6 +189,10 @@ class Builtin:
                     None if take is None or (kept := node._saved).__class__ is not tuple else constants(take(kept)),
                     self._plain(cls, inputs) if plain else None,
                 )
+                if len(outputs) > 1:
+                    for nr, output in enumerate(outputs):
+                        if output._edge is None:
+                            listener.also(output, node._seq, nr)
                 if self.measured:
                     listener.made(node._seq, node, outputs, newest)
             except Exception as error:

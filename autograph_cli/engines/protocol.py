@@ -210,6 +210,9 @@ class Listener(Protocol):
         `op` is what `Engine.arguments` knows the arguments by.
         """
 
+    def also(self, tensor: Any, number: int, nr: int) -> None:
+        """A tensor that no gradient goes to is this output of the operation that was told as `number`."""
+
     def held(self, tensor: Any) -> Output | None:
         """What a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
 

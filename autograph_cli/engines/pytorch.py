@@ -190,6 +190,8 @@ class PyTorch:
                 like,
                 plain,
             )
+            if like is not None:
+                self._also(result, node)
             if self.measured:
                 self.listener.made(self.number(node), node, made, newest)
         for output in outputs if changed else ():
@@ -214,10 +216,17 @@ class PyTorch:
                 args = tuple([before for _, before, _ in given])
                 node_type = NodeType.of(node, name if node.name() == COPY_SLICES else "")
                 self._tell_node(node, self._following(node), args, node_type, like_applied(result, node))
+                self._also(result, node)
                 if self.measured:
                     self.listener.made(self.number(node), node, [output], newest)
             if whole is not output and history(output) is not None:  # it got a new history, of its base
                 self.number(output.grad_fn)
+
+    def _also(self, result: Any, node: Any) -> None:
+        """Tell of the results without a gradient of what made a node."""
+        for nr, x in enumerate(result if isinstance(result, tuple) else ()):
+            if isinstance(x, torch.Tensor) and not x.requires_grad:
+                self.listener.also(x, self.number(node), nr)
 
     def untracked(self, operation: Any, given: Given, plain: Any, result: Any) -> None:
         """An operation was computed that made no node; what a backward pass computes on its way is not told."""
@@ -331,7 +340,11 @@ class PyTorch:
 
     def _held(self, tensor: Any) -> Output | None:
         held: Any = self.listener.tensors.get(id(tensor))
-        if held is None or held[0]() is not tensor or (held[1] >= 0 and not tensor.requires_grad):
+        if (
+            held is None
+            or held[0]() is not tensor
+            or (not tensor.requires_grad and held[1] >= 0 and not self.known[held[1]].is_operation)
+        ):
             return None
         return self.listener.held(tensor)
 
@@ -517,10 +530,10 @@ class PyTorch:
         """The numbers of a tensor, as NumPy has them."""
         if not is_readable(x):
             return None
-        with hooks.unheard(), torch.no_grad():
+        with hooks.unheard(), untouched(), torch.no_grad():
             dense = x.detach().to_dense() if x.layout is not torch.strided else x.detach()
             known = dense.float() if dense.dtype is torch.bfloat16 else dense
-            return known.resolve_conj().resolve_neg().cpu().numpy()
+            return known.numpy(force=True)
 
     is_transforming = staticmethod(is_transforming)
 

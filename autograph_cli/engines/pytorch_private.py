@@ -93,7 +93,7 @@ current_node: Callable[[], Any] = torch._C._current_autograd_node
 """The node whose backward is running in this thread."""
 _modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
 _PROXY = torch._C._TorchDispatchModeKey.PROXY
-_WRAPPED = ("Python", "Functionalize", "FuncTorchBatched", "FuncTorchGradWrapper")
+_WRAPPED = ("Python", "Functionalize", "Batched", "FuncTorchBatched", "FuncTorchGradWrapper")
 _STANDS_FOR = tuple(map(torch._C._dispatch_key_parse, _WRAPPED))
 """The keys of tensors that hold others, and have no memory of their own."""
 _packing = threading.local()
@@ -128,7 +128,8 @@ if _top_hooks is None:
 _pass_number: Callable[[], int] = torch._C._current_graph_task_id
 _libraries: dict[str, Any] = {}
 """The registrations, which end with these objects."""
-_SPACES = ("aten", "quantized", "mkldnn", "mkl", "torchvision")
+_RESERVED = ("prim",)
+"""The namespaces in which nothing may be registered."""
 
 
 def uncounted(function: Any) -> Any:
@@ -169,19 +170,40 @@ def intercept(handler: Callable[..., Any]) -> None:
     for schema in torch._C._jit_get_all_schemas():
         space, _, base = schema.name.partition("::")
         name = f"{base}.{schema.overload_name}".rstrip(".")
-        if space not in _SPACES or not torch._C._dispatch_has_kernel(f"{space}::{name}"):
+        if space in _RESERVED or not torch._C._dispatch_has_kernel(f"{space}::{name}"):
             continue
         passes = f"{space}::{name}" in composed or schema.name in _FRESH
         if passes or not (base in FACTORIES or any("Tensor" in str(given.type) for given in schema.arguments)):
-            kernel = torch.library.fallthrough_kernel
+            _register(space, name, torch.library.fallthrough_kernel)
         else:
-            kernel = functools.partial(_call, handler, space, base, schema.overload_name or "default")
-        library = _libraries.get(space) or _libraries.setdefault(space, torch.library.Library(space, "IMPL"))
-        library.impl(name, kernel, _KEY_NAME)
+            _register(space, name, functools.partial(_call, handler, space, base, schema.overload_name or "default"))
     _pass_higher_order()
-    if hasattr(torch.library.Library, "fallback"):  # for operations of other packages, from 2.5 on
+    _follow_definitions(handler)
+    if hasattr(torch.library.Library, "fallback"):  # for what a package defines in C, from 2.5 on
         _libraries["_"] = torch.library.Library("_", "IMPL")
         _libraries["_"].fallback(handler, _KEY_NAME)
+
+
+def _register(space: str, name: str, kernel: Any) -> None:
+    library = _libraries.get(space) or _libraries.setdefault(space, torch.library.Library(space, "IMPL"))
+    library.impl(name, kernel, _KEY_NAME)
+
+
+def _follow_definitions(handler: Callable[..., Any]) -> None:
+    """Have operations come that the script defines: while a mode is on, PyTorch refuses what is not registered for the
+    operation itself."""
+    own = torch.library.Library.define
+
+    @functools.wraps(own)
+    @uncounted
+    def define(library: Any, *args: Any, **kwargs: Any) -> Any:
+        name = own(library, *args, **kwargs)
+        base, _, overload = str(name).rpartition("::")[2].partition(".")
+        kernel = functools.partial(_call, handler, library.ns, base, overload or "default")
+        _register(library.ns, f"{base}.{overload}".rstrip("."), kernel)
+        return name
+
+    torch.library.Library.define = define  # type: ignore[method-assign]
 
 
 def _pass_higher_order() -> None:
