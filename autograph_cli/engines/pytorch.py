@@ -41,6 +41,7 @@ from autograph_cli.engines.pytorch_private import (
     MARK,
     UNASKED,
     asked,
+    batch_of,
     current_node,
     history,
     is_readable,
@@ -168,6 +169,7 @@ class PyTorch:
     def computed(self, operation: Any, given: Given, plain: Any, result: Any, changed: bool) -> None:
         """An operation was computed that made a node; it may have changed a tensor that it was given."""
         self._operation = operation
+        result = tuple(map(batch_of, result)) if isinstance(result, tuple) else batch_of(result)
         outputs = [x for x in hooks.tensors_in((result,)) if x.requires_grad]
         nodes: dict[Any, list[Any]] = {}
         for output in outputs:
@@ -356,6 +358,7 @@ class PyTorch:
             return self._output(tensor)
 
     def _output(self, tensor: Any) -> Output | None:
+        tensor = batch_of(tensor)
         node = asked(tensor)
         if node is None:
             return self._held(tensor)
@@ -392,7 +395,8 @@ class PyTorch:
         return bool(tensor.requires_grad)
 
     def inner(self, value: Any) -> Any:
-        return value
+        with untouched():
+            return batch_of(value)
 
     def base(self, tensor: Any) -> Any:
         return tensor._base

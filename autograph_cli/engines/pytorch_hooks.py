@@ -262,10 +262,10 @@ def _is_plain(value: Any) -> bool:
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
-    """The tensors among arguments or results, those in lists as well."""
+    """The tensors among arguments or results, those in lists as well; of samples within `vmap` the whole batch."""
     for value in values:
         if isinstance(value, torch.Tensor):
-            yield value
+            yield private.batch_of(value)
         elif isinstance(value, (list, tuple)):
             yield from tensors_in(value)
 

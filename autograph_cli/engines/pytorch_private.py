@@ -278,6 +278,13 @@ def is_transforming() -> bool:
     return is_traced() or torch._C._functorch.peek_interpreter_stack() is not None
 
 
+def batch_of(x: Any) -> Any:
+    """The batch of which a tensor within `vmap` is one sample, which has the history; any other value itself."""
+    while isinstance(x, torch.Tensor) and torch._C._functorch.is_batchedtensor(x):
+        x = torch._C._functorch.get_unwrapped(x)
+    return x
+
+
 def is_readable(x: Any) -> bool:
     """Whether this is a tensor whose numbers and memory may be read now: not one that stands for another."""
     return (
