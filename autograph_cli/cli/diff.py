@@ -86,7 +86,7 @@ def diff(
       autograph diff --engines builtin,torch expr.py
     """
     with as_command_error():
-        settings = _settings(chosen_settings(load(), step, views, include, None), include, engines)
+        settings = _settings(chosen_settings(load(), step, views, include, None), include)
         format_ = _format(format_, output)
         sides = _sides(old, new, revisions, engines or ())
         one, other = (
@@ -99,9 +99,9 @@ def diff(
     ctx.exit(1 if found else 0)
 
 
-def _settings(chosen: Settings, include: str | None, engines: tuple[str, ...] | None) -> Settings:
-    """Unless told what to compare, also what autograd did not record; of that engines know more or less."""
-    if include is not None or len(set(engines or ())) > 1:
+def _settings(chosen: Settings, include: str | None) -> Settings:
+    """Unless told what to compare, also what autograd did not record."""
+    if include is not None:
         return chosen
     return replace(chosen, include=parts([*chosen.include, "untracked"]))
 
