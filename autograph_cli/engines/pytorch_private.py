@@ -203,7 +203,7 @@ def _follow_definitions(handler: Callable[..., Any]) -> None:
         _register(library.ns, f"{base}.{overload}".rstrip("."), kernel)
         return name
 
-    torch.library.Library.define = define  # type: ignore[method-assign]
+    torch.library.Library.define = define
 
 
 def _pass_higher_order() -> None:
