@@ -98,7 +98,7 @@ def check(
     listening = Listening(os.path.abspath(file), function)
 
     def before(stack: contextlib.ExitStack) -> None:
-        stack.enter_context(listening.on(importlib.import_module("torch")))
+        stack.enter_context(listening.on(importlib.import_module("torch"), engines.connect(chosen)))
 
     def after(stack: contextlib.ExitStack) -> None:
         stack.close()

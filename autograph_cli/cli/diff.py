@@ -88,7 +88,7 @@ def diff(
     """
     with as_command_error():
         asked = chosen_settings(load(), step, views, include, None)
-        settings = _settings(asked, include, engines)
+        settings = _settings(asked, include)
         format_ = _format(format_, output)
         sides = _sides(old, new, revisions, engines or ())
         one, other = _both(sides, _engines(engines, settings), settings, step)
@@ -99,9 +99,9 @@ def diff(
     ctx.exit(1 if found else 0)
 
 
-def _settings(asked: Settings, include: str | None, engines: tuple[str, ...] | None) -> Settings:
-    """Unless told what to compare, also what autograd did not record; of that engines know more or less."""
-    if include is not None or len(set(engines or ())) > 1:
+def _settings(asked: Settings, include: str | None) -> Settings:
+    """Unless told what to compare, also what autograd did not record."""
+    if include is not None:
         return asked
     return replace(asked, include=parts([*asked.include, "untracked"]))
 

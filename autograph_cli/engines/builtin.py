@@ -44,6 +44,7 @@ from autograph_cli.engines.protocol import (
 from autograph_cli.torch._arrays import cuda
 from autograph_cli.torch._arrays.backends import ELSEWHERE, WITHOUT_MEMORY, device_of
 from autograph_cli.torch._arrays.cuda import on_host
+from autograph_cli.torch._arrays.stand_in import StandIn
 from autograph_cli.torch._core.dispatch import run
 from autograph_cli.torch._core.flops import count
 from autograph_cli.torch._core.modes import kept
@@ -62,6 +63,11 @@ class Change(Struct, frozen=True):
     plain: Any
     args: tuple[Any, ...]
     """The view, and what else it was changed by."""
+
+
+def _read(raw: Any) -> Any:
+    """An array whose elements can be read; None for one sample of a batch, which has none of its own."""
+    return None if isinstance(raw, StandIn) else on_host(raw)
 
 
 class Builtin:
@@ -182,6 +188,10 @@ class Builtin:
                     None if take is None or (kept := node._ag_saved).__class__ is not tuple else constants(take(kept)),
                     self._plain(cls, inputs) if plain else None,
                 )
+                if len(outputs) > 1:
+                    for nr, output in enumerate(outputs):
+                        if output._ag_edge is None:
+                            listener.also(output, node._ag_seq, nr)
                 if self.measured:
                     listener.made(node._ag_seq, node, outputs, newest)
             except Exception as error:
@@ -397,7 +407,11 @@ class Builtin:
         ]
 
     def array(self, x: Any) -> Any:
-        return on_host(getattr(x, "_ag_raw", x))
+        return _read(getattr(x, "_ag_raw", x))
+
+    @staticmethod
+    def is_transforming() -> bool:
+        return bool(thread_state.levels)
 
     def calls(self) -> Sequence[ModuleCall]:
         return thread_state.calls
@@ -561,7 +575,7 @@ class Builtin:
             raw = output._ag_raw
             if nr == 0 and output._base is not None and _shape(raw) != _shape_of(node) == _shape(output._base._ag_raw):
                 raw = output._base._ag_raw  # a change of a view is one of its base
-            yield on_host(raw)
+            yield _read(raw)
 
     def gradients(self, roots: Sequence[Tensor], *, custom: bool) -> tuple[list[Tensor], Sequence[Tensor | None]]:
         return derive(self, roots, custom=custom)

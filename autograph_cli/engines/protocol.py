@@ -210,6 +210,9 @@ class Listener(Protocol):
         `op` is what `Engine.arguments` knows the arguments by, `cut` those of `args` that required a gradient.
         """
 
+    def also(self, tensor: Any, number: int, nr: int) -> None:
+        """A tensor that no gradient goes to is this output of the operation that was told as `number`."""
+
     def held(self, tensor: Any) -> Output | None:
         """What a leaf or a tensor that no gradient goes to is known as now, if it was told of."""
 
@@ -437,10 +440,14 @@ class Engine(Protocol):
         """Whether the node adds up the gradient of a leaf."""
 
     def array(self, x: Any) -> Any:
-        """The numbers of a tensor or of a gradient."""
+        """The numbers of a tensor or of a gradient; None where they are not to be read."""
 
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterable[Any]:
         """The numbers that an operation made."""
+
+    @staticmethod
+    def is_transforming() -> bool:
+        """As `Connect.is_transforming`."""
 
     def prepare_inside(self) -> None:
         """From now on, `inside` is going to be asked of nodes."""
@@ -455,6 +462,10 @@ class Connect(Protocol):
 
     tensor: type
     """The class of tensors."""
+
+    @staticmethod
+    def is_transforming() -> bool:
+        """Whether a function is traced, compiled or transformed in this thread, so that no tensor is read or copied."""
 
     def __call__(self, listener: Listener) -> Engine: ...
 

@@ -41,9 +41,12 @@ from autograph_cli.engines.pytorch_private import (
     MARK,
     UNASKED,
     asked,
+    batch_of,
     current_node,
     history,
+    is_readable,
     is_recomputing,
+    is_transforming,
     sequence_number,
     untouched,
 )
@@ -166,6 +169,7 @@ class PyTorch:
     def computed(self, operation: Any, given: Given, plain: Any, result: Any, changed: bool) -> None:
         """An operation was computed that made a node; it may have changed a tensor that it was given."""
         self._operation = operation
+        result = tuple(map(batch_of, result)) if isinstance(result, tuple) else batch_of(result)
         outputs = [x for x in hooks.tensors_in((result,)) if x.requires_grad]
         nodes: dict[Any, list[Any]] = {}
         for output in outputs:
@@ -188,6 +192,8 @@ class PyTorch:
                 like,
                 plain,
             )
+            if like is not None:
+                self._also(result, node)
             if self.measured:
                 self.listener.made(self.number(node), node, made, newest)
         for output in outputs if changed else ():
@@ -212,10 +218,17 @@ class PyTorch:
                 args = tuple([before for _, before, _ in given])
                 node_type = NodeType.of(node, name if node.name() == COPY_SLICES else "")
                 self._tell_node(node, self._following(node), args, node_type, like_applied(result, node))
+                self._also(result, node)
                 if self.measured:
                     self.listener.made(self.number(node), node, [output], newest)
             if whole is not output and history(output) is not None:  # it got a new history, of its base
                 self.number(output.grad_fn)
+
+    def _also(self, result: Any, node: Any) -> None:
+        """Tell of the results without a gradient of what made a node."""
+        for nr, x in enumerate(result if isinstance(result, tuple) else ()):
+            if isinstance(x, torch.Tensor) and not x.requires_grad:
+                self.listener.also(x, self.number(node), nr)
 
     def untracked(self, operation: Any, given: Given, plain: Any, result: Any) -> None:
         """An operation was computed that made no node; what a backward pass computes on its way is not told."""
@@ -330,7 +343,11 @@ class PyTorch:
 
     def _held(self, tensor: Any) -> Output | None:
         held: Any = self.listener.tensors.get(id(tensor))
-        if held is None or held[0]() is not tensor or (held[1] >= 0 and not tensor.requires_grad):
+        if (
+            held is None
+            or held[0]() is not tensor
+            or (not tensor.requires_grad and held[1] >= 0 and not self.known[held[1]].is_operation)
+        ):
             return None
         return self.listener.held(tensor)
 
@@ -342,6 +359,7 @@ class PyTorch:
             return self._output(tensor)
 
     def _output(self, tensor: Any) -> Output | None:
+        tensor = batch_of(tensor)
         node = asked(tensor)
         if node is None:
             return self._held(tensor)
@@ -378,7 +396,8 @@ class PyTorch:
         return bool(tensor.requires_grad)
 
     def inner(self, value: Any) -> Any:
-        return value
+        with untouched():
+            return batch_of(value)
 
     def base(self, tensor: Any) -> Any:
         return tensor._base
@@ -501,7 +520,7 @@ class PyTorch:
 
     def memory(self, x: Any) -> tuple[Any, int] | None:
         """The storage of a tensor."""
-        if not isinstance(x, torch.Tensor) or x.layout is not torch.strided or x.is_meta:
+        if not is_readable(x) or x.layout is not torch.strided:
             return None
         with untouched():
             storage = x.untyped_storage()
@@ -514,12 +533,14 @@ class PyTorch:
 
     def array(self, x: Any) -> Any:
         """The numbers of a tensor, as NumPy has them."""
-        if not isinstance(x, torch.Tensor) or x.is_meta:
-            return x
-        with hooks.unheard(), torch.no_grad():
+        if not is_readable(x):
+            return None
+        with hooks.unheard(), untouched(), torch.no_grad():
             dense = x.detach().to_dense() if x.layout is not torch.strided else x.detach()
             known = dense.float() if dense.dtype is torch.bfloat16 else dense
-            return known.resolve_conj().resolve_neg().cpu().numpy()
+            return known.numpy(force=True)
+
+    is_transforming = staticmethod(is_transforming)
 
     def arrays_made(self, node: Any, outputs: Iterable[Any]) -> Iterator[Any]:
         return map(self.array, outputs)

@@ -39,8 +39,8 @@ class _Thread(threading.local):
         """The calls of modules that are going on, the innermost last."""
         self.engine: PyTorch | None = None
         """The connection that this thread's operations are intercepted for."""
-        self.checks = 0
-        """How many checks of derivatives are going on, of which nothing is told."""
+        self.apart = 0
+        """How many checks of derivatives and traces of functions are going on, of which nothing is told."""
 
 
 _process = _Process()
@@ -80,7 +80,7 @@ def follow(engine: PyTorch, on: bool) -> None:
         private.replace_apply(_apply)
         private.replace_call(_call)
         private.watch_methods(_hooked, _aliased)
-        private.replace_checks(_checking)
+        private.replace_apart(_apart)
         private.replace_delayed_error(_refused)
         _thread.engine = None
         here()
@@ -94,7 +94,7 @@ def _stop() -> None:
     private.replace_apply(None)
     private.replace_call(private.call_module)
     private.watch_methods(None, None)
-    private.replace_checks(None)
+    private.replace_apart(None)
     private.replace_delayed_error(None)
     _thread.engine = None
     private.intercepted(False)
@@ -106,8 +106,11 @@ def listener() -> PyTorch | None:
 
 
 def here() -> PyTorch | None:
-    """The connection that is told of what this thread does; its operations are intercepted from now on."""
-    if not _process.follows or _thread.checks:
+    """The connection that is told of what this thread does now; its operations are intercepted from now on.
+
+    While PyTorch checks, traces or compiles, that is nobody, and what is traced has no part of this.
+    """
+    if not _process.follows or _thread.apart:
         private.intercepted(False)
         return None
     engine = _process.engine
@@ -115,7 +118,12 @@ def here() -> PyTorch | None:
         _thread.engine = engine
         engine.begin_thread()
         private.intercepted(True)
-    return engine
+    return None if is_apart() else engine
+
+
+def is_apart() -> bool:
+    """Whether what runs in this thread is not what the script computes: PyTorch checks, traces or compiles."""
+    return _thread.apart > 0 or private.is_traced()
 
 
 def _hooked() -> None:
@@ -130,29 +138,25 @@ def are_hooked() -> bool:
 
 @contextlib.contextmanager
 def unheard() -> Iterator[None]:
-    """Within the block, nothing of this thread is told."""
-    before = private.is_intercepted()
+    """Within the block, nothing of this thread is told, and nothing is compiled."""
+    before, compiling = private.is_intercepted(), private.compiling_frames(None)
     private.intercepted(False)
     try:
         yield
     finally:
         private.intercepted(before)
+        private.compiling_frames(compiling)
 
 
 @contextlib.contextmanager
-def _checking() -> Iterator[None]:
-    """Within the block, derivatives are checked, and what is computed is the check's, not the script's."""
-    _thread.checks += 1
+def _apart() -> Iterator[None]:
+    """Within the block, derivatives are checked or functions traced: what is computed is not the script's."""
+    _thread.apart += 1
     try:
         with unheard():
             yield
     finally:
-        _thread.checks -= 1
-
-
-def is_checking() -> bool:
-    """Whether what runs in this thread is the check of a derivative."""
-    return _thread.checks > 0
+        _thread.apart -= 1
 
 
 def calls() -> list[ModuleCall]:
@@ -166,8 +170,8 @@ def calls() -> list[ModuleCall]:
 @private.uncounted
 def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs an operation, and tells of the node that it made."""
+    compiling, engine = private.compiling_frames(None), here()
     private.intercepted(False)
-    engine = _process.engine if _process.follows and not private.is_compiling() else None
     try:
         if engine is None:
             return private.compute(operation, args, kwargs)
@@ -175,6 +179,7 @@ def _operation(operation: Any, *args: Any, **kwargs: Any) -> Any:
     finally:
         if _process.follows:
             private.intercepted(True)
+        private.compiling_frames(compiling)
 
 
 @private.uncounted
@@ -213,7 +218,7 @@ def _has_gradient(result: Any) -> bool:
 
 def _refused(args: Any, results: Any) -> None:
     """A node was made that refuses to be differentiated."""
-    engine = None if private.is_compiling() else here()
+    engine = here()
     if engine is not None:
         with unheard():
             engine.tell(engine.applied, "", engine.applies(tensors_in(args)), results)
@@ -221,7 +226,7 @@ def _refused(args: Any, results: Any) -> None:
 
 def _aliased(operation: str, tensor: Any, result: Any) -> None:
     """An alias of a tensor was made by a method."""
-    engine = None if private.is_compiling() else here()
+    engine = here()
     if engine is not None and isinstance(result, torch.Tensor):
         with unheard():
             engine.tell(engine.aliased, operation, tensor, result)
@@ -257,10 +262,10 @@ def _is_plain(value: Any) -> bool:
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
-    """The tensors among arguments or results, those in lists as well."""
+    """The tensors among arguments or results, those in lists as well; of samples within `vmap` the whole batch."""
     for value in values:
         if isinstance(value, torch.Tensor):
-            yield value
+            yield private.batch_of(value)
         elif isinstance(value, (list, tuple)):
             yield from tensors_in(value)
 
@@ -268,7 +273,7 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Any]:
 @private.uncounted
 def _apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """Applies a custom Function, and tells of its node; of a compiled one, of nothing that it does inside."""
-    engine = None if private.is_compiling() else here()
+    engine = here()
     applies = None if engine is None else _applies(engine, (*args, *kwargs.values()))
     with unheard() if private.is_compiled(cls) else contextlib.nullcontext():
         result = private.apply_function(cls, *args, **kwargs)

@@ -111,7 +111,7 @@ def _end(engine: Any, call: BackwardCall) -> None:
 @private.uncounted
 def _run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a pass, and tells of it."""
-    if private.is_compiling() or hooks.is_checking():
+    if hooks.is_apart():
         return _original(roots, *args, **kwargs)
     engine = hooks.here()
     _, keeps, creates, inputs = args[:4]

@@ -48,6 +48,9 @@ _NEEDED = (
     (torch, "library.Library.impl"),
     (torch, "_C.DisableTorchFunction"),
     (torch, "_C._len_torch_dispatch_stack"),
+    (torch, "_C._get_dispatch_mode"),
+    (torch, "_C._functorch.peek_interpreter_stack"),
+    (torch, "_C._dynamo.eval_frame.set_eval_frame"),
     (guards, "_TLS"),
     (operations, "_higher_order_ops"),
     (operations, "_HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS"),
@@ -88,6 +91,11 @@ sequence_number: Callable[[], int] = torch._C._autograd._get_sequence_nr
 """The number that the next node of this thread gets."""
 current_node: Callable[[], Any] = torch._C._current_autograd_node
 """The node whose backward is running in this thread."""
+_modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
+_PROXY = torch._C._TorchDispatchModeKey.PROXY
+_WRAPPED = ("Python", "Functionalize", "Batched", "FuncTorchBatched", "FuncTorchGradWrapper")
+_STANDS_FOR = tuple(map(torch._C._dispatch_key_parse, _WRAPPED))
+"""The keys of tensors that hold others, and have no memory of their own."""
 _packing = threading.local()
 _top_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
 
@@ -120,17 +128,34 @@ if _top_hooks is None:
 _pass_number: Callable[[], int] = torch._C._current_graph_task_id
 _libraries: dict[str, Any] = {}
 """The registrations, which end with these objects."""
-_SPACES = ("aten", "quantized", "mkldnn", "mkl", "torchvision")
+_RESERVED = ("prim",)
+"""The namespaces in which nothing may be registered."""
 
 
 def uncounted(function: Any) -> Any:
     """Let warnings and logging pass over a function that stands between those of the script and of PyTorch.
 
-    They know the frames that they do not count, those of the import system, by the name of the file.
+    They know the frames that they do not count, those of the import system, by the name of the file. A compiler of
+    frames passes over it as well.
     """
     folder, file = os.path.split(function.__code__.co_filename)
     function.__code__ = function.__code__.replace(co_filename=os.path.join(folder, "importlib._bootstrap", file))
+    _pass_over(function.__code__)
     return function
+
+
+_frames: Any = torch._C._dynamo.eval_frame
+compiling_frames: Callable[[Any], Any] = _frames.set_eval_frame
+"""Takes what compiles the frames of this thread from now on, None for nothing, and returns what did."""
+
+
+def _pass_over(code: Any) -> None:
+    """Let `torch.compile` leave this code as it is, and look at what it calls."""
+    if hasattr(_frames, "skip_code"):  # before 2.7
+        _frames.skip_code(code)
+    else:
+        action = _frames._FrameAction
+        _frames.set_code_exec_strategy(code, _frames._FrameExecStrategy(action.SKIP, action.DEFAULT))
 
 
 def intercept(handler: Callable[..., Any]) -> None:
@@ -145,19 +170,40 @@ def intercept(handler: Callable[..., Any]) -> None:
     for schema in torch._C._jit_get_all_schemas():
         space, _, base = schema.name.partition("::")
         name = f"{base}.{schema.overload_name}".rstrip(".")
-        if space not in _SPACES or not torch._C._dispatch_has_kernel(f"{space}::{name}"):
+        if space in _RESERVED or not torch._C._dispatch_has_kernel(f"{space}::{name}"):
             continue
         passes = f"{space}::{name}" in composed or schema.name in _FRESH
         if passes or not (base in FACTORIES or any("Tensor" in str(given.type) for given in schema.arguments)):
-            kernel = torch.library.fallthrough_kernel
+            _register(space, name, torch.library.fallthrough_kernel)
         else:
-            kernel = functools.partial(_call, handler, space, base, schema.overload_name or "default")
-        library = _libraries.get(space) or _libraries.setdefault(space, torch.library.Library(space, "IMPL"))
-        library.impl(name, kernel, _KEY_NAME)
+            _register(space, name, functools.partial(_call, handler, space, base, schema.overload_name or "default"))
     _pass_higher_order()
-    if hasattr(torch.library.Library, "fallback"):  # for operations of other packages, from 2.5 on
+    _follow_definitions(handler)
+    if hasattr(torch.library.Library, "fallback"):  # for what a package defines in C, from 2.5 on
         _libraries["_"] = torch.library.Library("_", "IMPL")
         _libraries["_"].fallback(handler, _KEY_NAME)
+
+
+def _register(space: str, name: str, kernel: Any) -> None:
+    library = _libraries.get(space) or _libraries.setdefault(space, torch.library.Library(space, "IMPL"))
+    library.impl(name, kernel, _KEY_NAME)
+
+
+def _follow_definitions(handler: Callable[..., Any]) -> None:
+    """Have operations come that the script defines: while a mode is on, PyTorch refuses what is not registered for the
+    operation itself."""
+    own = torch.library.Library.define
+
+    @functools.wraps(own)
+    @uncounted
+    def define(library: Any, *args: Any, **kwargs: Any) -> Any:
+        name = own(library, *args, **kwargs)
+        base, _, overload = str(name).rpartition("::")[2].partition(".")
+        kernel = functools.partial(_call, handler, library.ns, base, overload or "default")
+        _register(library.ns, f"{base}.{overload}".rstrip("."), kernel)
+        return name
+
+    torch.library.Library.define = define
 
 
 def _pass_higher_order() -> None:
@@ -217,9 +263,36 @@ def in_pass() -> bool:
     return _pass_number() != -1
 
 
-def is_compiling() -> bool:
-    """Whether what runs in this thread is looked at by a compiler, on tensors of its own."""
-    return getattr(guards._TLS, "tracing_context", None) is not None or torch.compiler.is_compiling()
+def is_traced() -> bool:
+    """Whether what runs in this thread is looked at by a compiler or a tracer, on tensors of its own."""
+    if getattr(guards._TLS, "tracing_context", None) is not None or torch.compiler.is_compiling():
+        return True
+    if _modes_on() and torch._C._get_dispatch_mode(_PROXY) is not None:
+        return True
+    return torch._C._get_tracing_state() is not None
+
+
+def is_transforming() -> bool:
+    """Whether a function is traced, compiled or transformed (`vmap`, `grad`) in this thread, on tensors that stand for
+    others."""
+    return is_traced() or torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def batch_of(x: Any) -> Any:
+    """The batch of which a tensor within `vmap` is one sample, which has the history; any other value itself."""
+    while isinstance(x, torch.Tensor) and torch._C._functorch.is_batchedtensor(x):
+        x = torch._C._functorch.get_unwrapped(x)
+    return x
+
+
+def is_readable(x: Any) -> bool:
+    """Whether this is a tensor whose numbers and memory may be read now: not one that stands for another."""
+    return (
+        isinstance(x, torch.Tensor)
+        and not x.is_meta
+        and not is_transforming()
+        and not any(map(torch._C._dispatch_keys(x).has, _STANDS_FOR))
+    )
 
 
 def history(tensor: Any) -> Any:
@@ -257,9 +330,6 @@ def asked(tensor: Any) -> Any:
     if sequence_number() != made:
         node.metadata[UNASKED] = True
     return None if node is None or (UNASKED in node.metadata and MARK not in node.metadata) else node
-
-
-_modes_on: Callable[[], int] = torch._C._len_torch_dispatch_stack
 
 
 def untouched() -> contextlib.AbstractContextManager[Any]:
@@ -450,16 +520,20 @@ def replace_delayed_error(made: Callable[[Any, Any], None] | None) -> None:
     torch._C._functions.DelayedError = _delayed_error if made is None else delayed_error
 
 
-_CHECKS = ("gradcheck", "gradgradcheck")
-_checks = {name: vars(sys.modules["torch.autograd.gradcheck"])[name] for name in _CHECKS}
+_APART = {
+    "torch.autograd.gradcheck": ("gradcheck", "gradgradcheck"),
+    "torch.jit._trace": ("trace", "trace_module", "_get_trace_graph"),
+}
+"""What runs a function of the script as something other than the script: to check it, or to write it down."""
+_apart = [(module, name, vars(sys.modules[module])[name]) for module, names in _APART.items() for name in names]
 
 
-def replace_checks(around: Callable[[], contextlib.AbstractContextManager[None]] | None) -> None:
-    """Let `gradcheck` and `gradgradcheck` run within such a block; None: as they are."""
-    for name, check in _checks.items():
-        made = check if around is None else functools.wraps(check)(functools.partial(_within, around, check))
-        for owner in (torch.autograd, sys.modules["torch.autograd.gradcheck"]):
-            setattr(owner, name, made)
+def replace_apart(around: Callable[[], contextlib.AbstractContextManager[None]] | None) -> None:
+    """Let what runs apart from the script run within such a block; None: as it is."""
+    for module, name, function in _apart:
+        made = function if around is None else functools.wraps(function)(functools.partial(_within, around, function))
+        for owner in (module, module.rpartition(".")[0]):
+            setattr(sys.modules[owner], name, made)
 
 
 @uncounted

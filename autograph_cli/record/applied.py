@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
+from autograph_cli.engines.protocol import Connect
 from autograph_cli.graph import Graph
 from autograph_cli.graph.cuts import behind, where
 from autograph_cli.graph.marks import cutting
@@ -52,6 +53,8 @@ class Applied:
         """The derivatives at all calls that were kept: of each order the worst. Raises `CannotCheck`."""
         if self.obstacle:
             raise CannotCheck(self.obstacle)
+        if not self.calls:
+            raise CannotCheck("it is called only where functions are traced or transformed, and no tensor is read")
         worst: dict[int, Checked] = {}
         for given in self.calls:
             for one in check(torch, self.name, self.function, given, orders, until):
@@ -94,6 +97,7 @@ class Listening:
     """What was applied while the script ran, in the order of the first calls."""
 
     torch: Any
+    engine: Connect
 
     def __init__(self, script: str, function: str = "") -> None:
         self.script, self.function = script, function
@@ -109,9 +113,9 @@ class Listening:
         return sorted(self._found.values(), key=lambda applied: kinds.index(applied.kind))
 
     @contextlib.contextmanager
-    def on(self, torch: Any) -> Iterator[None]:
-        """Listen within the block, in which this is `torch`."""
-        self.torch = torch
+    def on(self, torch: Any, engine: Connect) -> Iterator[None]:
+        """Listen within the block, in which this is `torch`, of this engine."""
+        self.torch, self.engine = torch, engine
         with contextlib.ExitStack() as stack:
             if self.function:
                 sys.setprofile(self._event)
@@ -131,8 +135,11 @@ class Listening:
     def _listen_to(self, stack: contextlib.ExitStack, cls: Any, told: Callable[..., None]) -> None:
         original = cls.__call__
 
+        is_compiling = self.torch.compiler.is_compiling
+
         def call(called: Any, *args: Any, **words: Any) -> Any:
-            told(called, args, words)
+            if not is_compiling():
+                told(called, args, words)
             return original(called, *args, **words)
 
         cls.__call__ = call
@@ -153,7 +160,9 @@ class Listening:
             return
         module = kind == "module"
         if module or any(x.requires_grad for x in tensors_in(self.torch, (args, words))):
-            self._found.setdefault(key, Applied(kind, name, function)).note(self.torch, args, words)
+            found = self._found.setdefault(key, Applied(kind, name, function))
+            if not self.engine.is_transforming():
+                found.note(self.torch, args, words)
 
     def _event(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
@@ -165,7 +174,7 @@ class Listening:
             found = self._found.setdefault(code, Applied("function", name, _function_of(frame)))
             if code.co_flags & _ENDLESS:
                 found.obstacle = "it is a generator or a coroutine, and returns no tensor"
-            else:
+            elif not self.engine.is_transforming():
                 found.note(self.torch, *_given(frame, code))
 
 

@@ -233,7 +233,7 @@ class EventLog:
     def leaf(self, number: int, variable: Any, cls: type, like: Any) -> int:
         """A leaf goes by the number of the first node that added up its gradient."""
         held = self.tensors.get(id(variable))
-        if held is not None and held[1] >= 0 and held[0]() is variable and held[1] in self.known:
+        if held is not None and held[0]() is variable and (known := self.known.get(held[1])) and known.kind == LEAF:
             return held[1]
         self.count += 1
         self.new_leaves = True
@@ -333,6 +333,12 @@ class EventLog:
             step.untracked.append((id(output), key))
         if len(self.known) > self.limit:
             forgetting.sweep(self)
+
+    def also(self, tensor: Any, number: int, nr: int) -> None:
+        """A tensor that no gradient goes to is an output of an operation that has others: indices, a mask."""
+        self.tensors[id(tensor)] = weakref.ref(tensor), number, nr
+        self.step.untracked.append((id(tensor), number))
+        self.step.bare.add(output_of(number, nr))
 
     def withdrawn(self, number: int) -> tuple[Any, tuple[Output, ...]]:
         """An operation is part of the one that is told next; the answer is what was told of its arguments."""

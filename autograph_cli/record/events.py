@@ -113,6 +113,8 @@ class StepLog:
         self.finished = False
         self.untracked: list[tuple[int, int]] = []
         """The tensors that operations without a node made, by id, and the numbers that they are known by."""
+        self.bare: set[Output] = set()
+        """Outputs of its operations that no gradient goes to."""
         self.changed: dict[Output, Output] = {}
         """Of what was changed in place without a node: the output that came of it."""
         self.used: set[Output] = set()

@@ -58,7 +58,8 @@ class NodeChecks:
 
     @contextlib.contextmanager
     def _function(self, cls: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Iterator[None]:
-        before, self._here.applied = self._here.applied, (cls, self._copied(args, words))
+        given = None if self.engine.is_transforming() else self._copied(args, words)
+        before, self._here.applied = self._here.applied, None if given is None else (cls, given)
         try:
             yield
         finally:
@@ -66,7 +67,7 @@ class NodeChecks:
 
     def changing(self, op: Any, args: tuple[Any, ...], words: dict[str, Any]) -> None:
         """An operation is about to change its first argument."""
-        if not self._here.copying:
+        if not (self._here.copying or self.engine.is_transforming()):
             self._here.changing = op, self._copied(args, words, leaves=False)
 
     def computed(self, op: Any, args: tuple[Any, ...], words: dict[str, Any], outputs: Any) -> None:
@@ -79,6 +80,8 @@ class NodeChecks:
         last, self._here.last = self._here.last, None
         changing = self._here.changing
         operation = self.engine.operation_of(node)
+        if self.engine.is_transforming():
+            return None
         if operation is not None and last is not None and last[0] is operation:
             given = self._copied(last[1], last[2], leaves=False)
             return Point(functools.partial(self.engine.call, operation), given, False)

@@ -136,7 +136,8 @@ class Noticed:
 
 def _is_set(engine: Engine, x: Any) -> bool:
     """Whether a parameter has a gradient that is not zero."""
-    return x.grad is not None and bool(np.any(np.asarray(engine.array(x.grad)) != 0))
+    numbers = None if x.grad is None else engine.array(x.grad)
+    return numbers is not None and bool(np.any(np.asarray(numbers) != 0))
 
 
 def _parameters(optimizers: Iterable[weakref.ref[Any]]) -> Iterator[Any]:

@@ -169,7 +169,8 @@ class Recorder:
         if self.total and self._optimizers:
             self.noticed.look_at(self._optimizers, [scope])
         if step.has_operations and self._wanted():
-            roots = [(name, scope[name]) for name, output in step.variables if log.known[key_of(output)].followed]
+            found = [(name, output) for name, output in step.variables if output not in step.bare]
+            roots = [(name, scope[name]) for name, output in found if log.known[key_of(output)].followed]
             step.derived = self._derive(roots) if self._few() else (None, None)
 
     def trace(self) -> Trace:
@@ -210,7 +211,8 @@ class Recorder:
         variables = names.scan(log, [scope])
         nothing = StepLog()
         nothing.looked = log.step.looked
-        span = Span(nothing, [known for known in variables if self._operation(known[1])])
+        found = [known for known in variables if self._operation(known[1]) and known[1] not in log.step.bare]
+        span = Span(nothing, found)
         return build(log, self.sources, span)
 
     def failed(self, error: Exception) -> None:
@@ -387,7 +389,7 @@ class Recorder:
         known, first = self.log.known, step.events[0].number if step.events else sys.maxsize
         made = []
         for name, output in step.variables:
-            event = known.get(key_of(output))
+            event = None if output in step.bare else known.get(key_of(output))
             if event is not None and ((event.followed and event.number >= first) or event.key in asked):
                 made.append((name, output))
         return list(dict.fromkeys(made))

@@ -1,10 +1,14 @@
-"""Runs scripts that are named on standard input, plainly and recorded, and tells how each ended, a line of JSON each.
+"""Runs scripts that are named on standard input, plainly and in every way of recording that is named before them, and
+tells how each ended, a line of JSON each.
 
-Both run in children of this process, which has imported already what takes longer than most scripts.
+All run in children of this process, which has imported already what takes longer than most scripts, and the modules
+that are named as arguments.
 """
 
 import contextlib
+import functools
 import hashlib
+import importlib
 import json
 import os
 import random
@@ -42,9 +46,9 @@ def plainly(words: list[str]) -> int:
     return 0
 
 
-def recorded(words: list[str]) -> int:
+def recorded(way: list[str], words: list[str]) -> int:
     """The same under autograph."""
-    sys.argv = ["autograph", "run", "-q", "--engine", "torch", "-o", "trace.json", *words]
+    sys.argv = ["autograph", *way, "--engine", "torch", *words]
     try:
         main()
     except SystemExit as ended:
@@ -117,7 +121,11 @@ def ended(process: int, folder: str) -> dict[str, object]:
     return {"code": code, "out": out, "err": BENEATH.sub("", err), "files": files}
 
 
+for name in sys.argv[1:]:
+    importlib.import_module(name)
 for line in sys.stdin:
     with tempfile.TemporaryDirectory() as folder:
-        runs = [child(run, json.loads(line), f"{folder}/{run.__name__}") for run in (plainly, recorded)]
-        print(json.dumps([ended(*run) for run in runs]), flush=True)
+        ways, words = json.loads(line)
+        runs = [plainly, *[functools.partial(recorded, way) for way in ways]]
+        children = [child(run, words, f"{folder}/{number}") for number, run in enumerate(runs)]
+        print(json.dumps([ended(*each) for each in children]), flush=True)

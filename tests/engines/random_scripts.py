@@ -30,6 +30,26 @@ UNRECORDED = (
     "({a}).argmax(-1, keepdim=True).float() * {c}", "nn.functional.dropout({a}, 0.5)",
 )  # fmt: skip
 WITHOUT_GRADIENTS = ("{t}.add_(0.1)", "{t}.mul_(0.9)", "{t}[..., 0] = 0.5", "w.sub_(0.01)", "seen = ({a}).abs().max()")
+ROUTED = (
+    "n{k} = ({a}).topk(2)[1]; t{k} = ({c}).gather(-1, n{k})",
+    "v{k}, n{k} = ({a}).sort(descending=True); t{k} = (v{k} * (n{k} + 1)).clone()",
+    "v{k}, n{k} = ({a}).max(-1); t{k} = ({c})[torch.arange(2), n{k}] * v{k}",
+    "p{k} = torch.where(x > 0.5); t{k} = (({a}) * {c})[p{k}]",
+    "p{k} = torch.nonzero(x[0] > 0.2).squeeze(1); t{k} = (({a}) + {c})[..., p{k}]",
+    "n{k} = ids[mask] * 2 % 3; t{k} = m.weight[n{k}] * b",
+    "t{k} = nn.functional.embedding(ids, m.weight) * b",
+    "t{k} = torch.zeros(2, 3).scatter_add_(1, ids[None].expand(2, 2), w[:, :2] * 1.5) + {c}",
+    "t{k} = nn.functional.cross_entropy(w * {c}, ids, reduction='none')[:, None] * w",
+    "t{k} = (w * {c}).masked_fill(~(x > 0.3), -1.0).masked_select(x > 0.1)",
+)
+"""Of integers, masks and routing."""
+CELLS = (
+    "g{k} = w * {c}; g{k}.sigmoid_(); o{k} = g{k} * 2; o{k}.tanh_(); t{k} = g{k} * o{k}",
+    "g{k} = torch.zeros(2, 3)\nwith torch.no_grad(): g{k} += x; g{k}.sigmoid_()\nt{k} = g{k} * w",
+    "g{k} = (w * 2).clone(); g{k}[:, 0] = ids.float(); g{k}[mask] *= 3; t{k} = g{k} * {c}",
+    "h{k} = torch.empty(2, 3); h{k}.copy_(w * {c}); h{k}.clamp_(-1, 1); t{k} = h{k}",
+)
+"""Of cells that work in place."""
 ENDS = (
     ["loss.backward()"],
     ["loss.backward(retain_graph=True)", "loss.backward()"],
@@ -38,6 +58,18 @@ ENDS = (
         "((gw ** 2).sum() + gb.sum() + b.sum()).backward()",
     ],
 )
+
+
+def routed(seed: int) -> str:
+    """A script of one step with integers, masks, routing and cells that work in place."""
+    draw = random.Random(seed)
+    body = ["ids = torch.tensor([2, 0])", "mask = torch.tensor([True, False])"]
+    for k in range(draw.randint(2, 5)):
+        a, c = (draw.choice(("w", "x", "w * x", "m(x)", "w.detach() * 2")) for _ in range(2))
+        body += draw.choice(ROUTED + CELLS).format(k=k, a=a, c=f"({c})").split("\n")
+        parts = [f"t{n}.sum()" for n in range(k + 1)]
+    body += [f"loss = {' + '.join(parts)} + b.sum()", "loss.backward()"]
+    return START + "\n".join(body) + "\n"
 
 
 def script(seed: int) -> str:

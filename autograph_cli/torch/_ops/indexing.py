@@ -23,12 +23,13 @@ from .._core.memory_format import indexed
 from .._core.operation import operation, operations
 from .._core.registry import composite, overloaded
 from .._core.state import thread_state
-from .._core.tensor import Tensor, Wrapped, inference_result, make
+from .._core.tensor import Tensor, Wrapped, make
 from .._core.transforms import beside
 from .._core.views import check_inplace, check_overlap
 from . import views
 from ._index_checks import along, check_index, slices
 from .arithmetic import no_derivative, scaled
+from .joining import unbind
 
 index_op = operation(
     "index(Tensor self, Tensor?[] indices)",
@@ -435,16 +436,17 @@ def _index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: An
 vars(_index_add)["op"] = index_add_op.op
 
 
+nonzero_op = operation("nonzero(Tensor self)")
+
+
 @composite(out=True)
 @cannot_batch(dynamic_shape("nonzero"))
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
     if as_tuple and input._ag_raw.ndim == 0:
         input = views.unsqueeze_op(input, 0)
-    positions = kernels(input._ag_raw).nonzero(input._ag_raw)
-    if not as_tuple:
-        return inference_result(make(positions))
-    return tuple(inference_result(make(kernels(column).contiguous(column))) for column in positions.T)
+    positions = nonzero_op(input)
+    return unbind(positions, 1) if as_tuple else positions
 
 
 @composite(out="apart")
