@@ -46,7 +46,7 @@ def _read_all(side, nodes):
 def _read(side, node, attribute):
     try:
         value = getattr(node, attribute)
-        if attribute.startswith("_raw"):
+        if attribute.startswith("_ag_raw"):
             return f"{len(value)} saved" if isinstance(value, (tuple, list)) else type(value).__name__
         return side.read(value)
     except Exception as e:

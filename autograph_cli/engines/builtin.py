@@ -143,12 +143,12 @@ class Builtin:
             try:
                 newest = listener.count
                 following: list[Output | None] = []
-                for edge in node._edges:
+                for edge in node._ag_edges:
                     if edge is None:
                         following.append(None)
                     else:
                         there, nr = edge
-                        key = there._seq
+                        key = there._ag_seq
                         if key not in known:
                             key = self.number(there)
                         following.append((key, nr) if nr else key)
@@ -164,7 +164,7 @@ class Builtin:
                     and not listener.changed
                     and None not in next
                     and inputs[0] is not (made := outputs[0])
-                    and (edge := made._edge) is not None
+                    and (edge := made._ag_edge) is not None
                     and (edge.__class__ is not tuple or edge[0] is node)
                 ):  # a new tensor, with no other history than this node
                     args = next
@@ -172,19 +172,19 @@ class Builtin:
                     args, op, wrapped = self._given(node, inputs, outputs, next)
                     plain = plain or wrapped
                 listener.operation(
-                    node._seq,
+                    node._ag_seq,
                     weakref.ref(node),
                     cls,
-                    node._output_meta,
+                    node._ag_output_meta,
                     next,
                     args,
                     op,
                     thread_state.calls,
-                    None if take is None or (kept := node._saved).__class__ is not tuple else constants(take(kept)),
+                    None if take is None or (kept := node._ag_saved).__class__ is not tuple else constants(take(kept)),
                     self._plain(cls, inputs) if plain else None,
                 )
                 if self.measured:
-                    listener.made(node._seq, node, outputs, newest)
+                    listener.made(node._ag_seq, node, outputs, newest)
             except Exception as error:
                 listener.failed(error)
 
@@ -198,15 +198,19 @@ class Builtin:
         op, plain = "", False
         for x in inputs:
             if isinstance(x, Tensor):
-                edge = x._edge
-                if edge.__class__ is View and edge.edge.__class__ is tuple and (x is first or edge.edge in node._edges):
+                edge = x._ag_edge
+                if (
+                    edge.__class__ is View
+                    and edge.edge.__class__ is tuple
+                    and (x is first or edge.edge in node._ag_edges)
+                ):
                     edge = edge.edge  # what the view was before this change of its memory
                 if self.listener.changed and x is not first:
-                    if edge is x._edge:
+                    if edge is x._ag_edge:
                         plain |= self._take(x, args)
                     else:
                         args.append(self._earlier(x, edge))
-                elif edge.__class__ is tuple and (key := edge[0]._seq) in known:
+                elif edge.__class__ is tuple and (key := edge[0]._ag_seq) in known:
                     args.append((key, edge[1]) if edge[1] else key)
                 elif edge is None and (held := self.listener.held(x)) is not None:
                     args.append(held)
@@ -219,13 +223,13 @@ class Builtin:
                     if isinstance(item, Tensor):
                         self._take(item, args)
         if first is not None:
-            edge = first._edge
+            edge = first._ag_edge
             if op:  # the tensor may have its new history already
-                again = node._seq in map(key_of, args)
+                again = node._ag_seq in map(key_of, args)
             elif edge.__class__ is tuple:
                 again = edge[0] is not node
             else:
-                again = edge is None and 0 in node._differentiable and not _is_undefined(node)
+                again = edge is None and 0 in node._ag_differentiable and not _is_undefined(node)
             if again:
                 op = op or self._in_place(node)
                 whole = [output for output in following if output is not None]
@@ -247,7 +251,7 @@ class Builtin:
                 plain = False
                 for x in inputs:
                     if isinstance(x, Tensor):
-                        edge = x._edge
+                        edge = x._ag_edge
                         if x is inputs[0] and edge.__class__ is View and edge.edge.__class__ is tuple:
                             args.append(self._earlier(x, edge.edge))  # a view has its new history already
                         else:
@@ -296,14 +300,14 @@ class Builtin:
         """What changed a tensor in place; a change of a view is one with the node that it gives to the base."""
         if isinstance(node, CopySlices):
             node = node.function()
-            self._change = Change(type(node), *self.listener.withdrawn(node._seq))
-            if node._operation is None:
+            self._change = Change(type(node), *self.listener.withdrawn(node._ag_seq))
+            if node._ag_operation is None:
                 return self.names(type(node))[1]
-        return "" if node._operation is None else f"{node._operation.name.rstrip('_')}_"
+        return "" if node._ag_operation is None else f"{node._ag_operation.name.rstrip('_')}_"
 
     def _earlier(self, view: Tensor, edge: tuple[Node, int]) -> Output:
         """The output that a view was before it got a new history."""
-        number = edge[0]._seq if edge[0]._seq in self.known else self.number(edge[0])
+        number = edge[0]._ag_seq if edge[0]._ag_seq in self.known else self.number(edge[0])
         output = (number, edge[1]) if edge[1] else number
         return self.listener.now(view, output) if self.listener.changed else output
 
@@ -320,21 +324,21 @@ class Builtin:
     # -- tensors
 
     def output(self, tensor: Tensor) -> Output | None:
-        edge = tensor._edge
+        edge = tensor._ag_edge
         if edge.__class__ is View:
-            fresh = edge.edge is not None and tensor._counter is not None and tensor._counter[0] == edge.version
+            fresh = edge.edge is not None and tensor._ag_counter is not None and tensor._ag_counter[0] == edge.version
             edge = edge.edge if fresh else None
         if edge.__class__ is not tuple:
             held = self.listener.tensors.get(id(tensor))
             if held is not None and held[0]() is not tensor:
                 held = None
             if edge is LEAF and (held is None or held[1] < 0):
-                meta = tensor._meta
+                meta = tensor._ag_meta
                 accumulator = None if meta is None or meta.accumulator is None else meta.accumulator()
                 if accumulator is not None:
                     return self.number(accumulator)
             return None if held is None else self.listener.held(tensor)
-        key = edge[0]._seq
+        key = edge[0]._ag_seq
         if key not in self.known:
             key = self.number(edge[0])
         return (key, edge[1]) if edge[1] else key
@@ -343,8 +347,8 @@ class Builtin:
         return thread_state.recomputing
 
     def told(self, tensor: Tensor) -> Output | None:
-        edge = tensor._edge
-        return None if edge.__class__ is tuple and edge[0]._seq not in self.known else self.output(tensor)
+        edge = tensor._ag_edge
+        return None if edge.__class__ is tuple and edge[0]._ag_seq not in self.known else self.output(tensor)
 
     def root(self, root: Any) -> Output | None:
         if isinstance(root, Tensor):
@@ -353,7 +357,7 @@ class Builtin:
         return (key, root.output_nr) if root.output_nr else key
 
     def is_leaf(self, tensor: Tensor) -> bool:
-        return marks_leaf(tensor._edge)
+        return marks_leaf(tensor._ag_edge)
 
     def is_tracked(self, tensor: Tensor) -> bool:
         return tensor.requires_grad
@@ -369,10 +373,10 @@ class Builtin:
     def free_base(self, tensor: Tensor) -> Tensor | None:
         """What a tensor is a view of, if that has no gradient."""
         base = tensor._base
-        return base if base is not None and base._edge is None else None
+        return base if base is not None and base._ag_edge is None else None
 
     def like(self, tensor: Tensor) -> Any:
-        return output_meta(tensor._raw)
+        return output_meta(tensor._ag_raw)
 
     def refresh(self, tensor: Tensor) -> None:
         with contextlib.suppress(RuntimeError):
@@ -380,8 +384,8 @@ class Builtin:
 
     def hooks(self, tensor: Tensor) -> list[tuple[str, Any]]:
         """The hooks of a tensor; of a result its node has them."""
-        meta, node = tensor._meta, tensor.grad_fn
-        extra = None if node is None else node._extra
+        meta, node = tensor._ag_meta, tensor.grad_fn
+        extra = None if node is None else node._ag_extra
         own = None if meta is None else meta.hooks
         own = (extra.tensor_hooks or {}).get(tensor.output_nr) if extra is not None else own
         post = None if meta is None else meta.post_hooks
@@ -391,7 +395,7 @@ class Builtin:
         ]
 
     def array(self, x: Any) -> Any:
-        return on_host(getattr(x, "_raw", x))
+        return on_host(getattr(x, "_ag_raw", x))
 
     def calls(self) -> Sequence[ModuleCall]:
         return thread_state.calls
@@ -404,7 +408,7 @@ class Builtin:
 
     def numbers(self, nodes: Iterable[Node]) -> list[int]:
         known, number = self.known, self.number
-        return [key if (key := node._seq) in known else number(node) for node in nodes]
+        return [key if (key := node._ag_seq) in known else number(node) for node in nodes]
 
     def number(self, node: Node) -> int:
         if node.__class__ is AccumulateGrad:
@@ -412,19 +416,19 @@ class Builtin:
             held = self.listener.tensors.get(id(variable))
             if held is not None and held[1] >= 0 and held[0]() is variable:
                 return held[1]
-            return self.listener.leaf(node._seq, variable, node.__class__, node._output_meta)
-        if node._seq not in self.known:
+            return self.listener.leaf(node._ag_seq, variable, node.__class__, node._ag_output_meta)
+        if node._ag_seq not in self.known:
             self._meet(node)
-        return node._seq
+        return node._ag_seq
 
     def parent(self) -> int | None:
         current = thread_state.current
-        return None if current is None else current._seq
+        return None if current is None else current._ag_seq
 
     def _meet(self, node: Node) -> None:
         """Tell of a node that was made before there was a listener, and of all behind it."""
         met, late = behind(node, self.known)
-        met.sort(key=attrgetter("_seq"))
+        met.sort(key=attrgetter("_ag_seq"))
         if self.listener.living:
             self._know(met, late)
         else:
@@ -439,10 +443,10 @@ class Builtin:
             if node.__class__ is AccumulateGrad:
                 self.number(node)
                 continue
-            for edge in node._edges if late else ():
+            for edge in node._ag_edges if late else ():
                 if edge is not None:
                     self.number(edge[0])
-            self.known[node._seq] = node
+            self.known[node._ag_seq] = node
 
     def _tell_earlier(self, met: list[Node]) -> None:
         known, earlier, ref = self.known, self.listener.earlier, weakref.ref
@@ -452,21 +456,21 @@ class Builtin:
                 self.number(there)
                 continue
             outputs: list[Output | None] = []
-            for edge in there._edges:
+            for edge in there._ag_edges:
                 if edge is None:
                     outputs.append(None)
                 else:
                     before, nr = edge
-                    key = before._seq
+                    key = before._ag_seq
                     if key not in known:
                         key = self.number(before)
                     outputs.append((key, nr) if nr else key)
             following: Any = tuple(outputs)
             args = tuple([output for output in outputs if output is not None]) if None in outputs else following
-            earlier(there._seq, ref(there), cls, there._output_meta, following, args)
+            earlier(there._ag_seq, ref(there), cls, there._ag_output_meta, following, args)
 
     def names(self, cls: type[Node]) -> tuple[str, str]:
-        name, operation = cls.__name__, cls._operation
+        name, operation = cls.__name__, cls._ag_operation
         if operation is not None:
             return name, operation.name
         function = getattr(cls, "_forward_cls", None)  # an operator of torch.library says what it is called
@@ -475,7 +479,7 @@ class Builtin:
     def arguments(self, cls: Any, plain: Any) -> list[tuple[str, str]]:
         if isinstance(plain, Change):
             return [] if plain.plain is None else self.arguments(plain.cls, plain.plain)
-        operation = cls if cls is None or isinstance(cls, Operation) else cls._operation
+        operation = cls if cls is None or isinstance(cls, Operation) else cls._ag_operation
         if operation is None:
             return []
         named = zip(operation.schema.parameters, plain, strict=False)
@@ -511,7 +515,7 @@ class Builtin:
 
     def operation_of(self, node: Node | Operation | None) -> Any:
         """The operation that leaves such nodes; None for a custom Function."""
-        return node if node is None or isinstance(node, Operation) else node._operation
+        return node if node is None or isinstance(node, Operation) else node._ag_operation
 
     def flops(self, operation: Operation, args: Sequence[Any], outputs: Any) -> int:
         """The floating-point operations that an operation took."""
@@ -519,7 +523,7 @@ class Builtin:
 
     def memory(self, x: Any) -> tuple[Any, int] | None:
         """The array that owns the memory of a tensor; of a single number there is none."""
-        raw = getattr(x, "_raw", x)
+        raw = getattr(x, "_ag_raw", x)
         while isinstance(raw, np.ndarray) and isinstance(raw.base, np.ndarray):
             raw = raw.base
         elsewhere = ELSEWHERE.get(raw.__class__)
@@ -531,7 +535,7 @@ class Builtin:
 
     def device(self, tensor: Any) -> str:
         """The name of the device of a tensor or a gradient."""
-        return str(device_of(getattr(tensor, "_raw", tensor)))
+        return str(device_of(getattr(tensor, "_ag_raw", tensor)))
 
     def tensors_in(self, values: Iterable[Any]) -> Iterator[Tensor]:
         """The tensors among arguments or results."""
@@ -552,9 +556,9 @@ class Builtin:
     def arrays_made(self, node: Node, outputs: Iterable[Tensor]) -> Iterator[Any]:
         """The arrays of what an operation made."""
         for nr, output in enumerate(outputs):
-            raw = output._raw
-            if nr == 0 and output._base is not None and _shape(raw) != _shape_of(node) == _shape(output._base._raw):
-                raw = output._base._raw  # a change of a view is one of its base
+            raw = output._ag_raw
+            if nr == 0 and output._base is not None and _shape(raw) != _shape_of(node) == _shape(output._base._ag_raw):
+                raw = output._base._ag_raw  # a change of a view is one of its base
             yield on_host(raw)
 
     def gradients(self, roots: Sequence[Tensor], *, custom: bool) -> tuple[list[Tensor], Sequence[Tensor | None]]:
@@ -573,9 +577,9 @@ def _shape(raw: Any) -> tuple[int, ...]:
 
 
 def _shape_of(node: Node) -> tuple[int, ...] | None:
-    return node._output_meta[0] if isinstance(node._output_meta, tuple) else () if not node._multiple else None
+    return node._ag_output_meta[0] if isinstance(node._ag_output_meta, tuple) else () if not node._ag_multiple else None
 
 
 def _is_undefined(node: Node) -> bool:
     """Whether the first output of an operation is one that was not asked for."""
-    return isinstance(node._output_meta, list) and node._output_meta[0] is None
+    return isinstance(node._ag_output_meta, list) and node._ag_output_meta[0] is None

@@ -49,7 +49,7 @@ def _survey(roots: Sequence[Tensor], custom: bool) -> tuple[list[Tensor], list[N
             leaves.append(node)
             continue
         _check(node, custom)
-        for edge in node._edges:
+        for edge in node._ag_edges:
             if edge is not None and edge[0] not in met:
                 met.add(edge[0])
                 stack.append(edge[0])
@@ -57,16 +57,16 @@ def _survey(roots: Sequence[Tensor], custom: bool) -> tuple[list[Tensor], list[N
         raise CannotDerive("not made: the roots hang on no leaf")
     if bytes_kept(met) > MOST_BYTES:
         raise CannotDerive(f"not made: the graph keeps more than {MOST_BYTES >> 20} MiB for backward")
-    return [leaf.variable for leaf in sorted(leaves, key=lambda leaf: leaf._seq)], list(met)
+    return [leaf.variable for leaf in sorted(leaves, key=lambda leaf: leaf._ag_seq)], list(met)
 
 
 def _check(node: Node, custom: bool) -> None:
-    if node._saved is None:
+    if node._ag_saved is None:
         raise CannotDerive("not made: a backward pass has freed the graph")
-    if any(isinstance(item, Packed) and item.hooked for item in node._saved):
+    if any(isinstance(item, Packed) and item.hooked for item in node._ag_saved):
         raise CannotDerive("not made: hooks pack saved tensors, those of a checkpoint or of the script")
     if not custom and _is_custom(type(node)):
-        name = node._name().removesuffix("Backward")
+        name = node._ag_name().removesuffix("Backward")
         raise CannotDerive(f"not made: the graph contains the custom Function {name}, whose code would run twice")
 
 
@@ -85,7 +85,7 @@ def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
         process_state.special,
         {name: getattr(thread_state, name) for name in modes},
     )
-    extras = [(node, node._extra) for node in nodes if node._extra is not None]
+    extras = [(node, node._ag_extra) for node in nodes if node._ag_extra is not None]
     metas = [(meta, meta.hooks) for meta in _leaf_metas(nodes) if meta.hooks]
     quiet = io.StringIO()
     try:
@@ -99,9 +99,9 @@ def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
             thread_state.autocast,
         ) = True, False, (), False, None, None
         for node, extra in extras:
-            node._extra = Extra()
-            node._extra.versions = extra.versions
-            node._extra.by_operations = extra.by_operations
+            node._ag_extra = Extra()
+            node._ag_extra.versions = extra.versions
+            node._ag_extra.by_operations = extra.by_operations
         for meta, _ in metas:
             meta.hooks = None
         with (
@@ -119,7 +119,7 @@ def unseen(observer: Any, nodes: Iterable[Node]) -> Iterator[None]:
         for name, value in kept.items():
             setattr(thread_state, name, value)
         for node, extra in extras:
-            node._extra = extra
+            node._ag_extra = extra
         for meta, hooks in metas:
             meta.hooks = hooks
 
@@ -146,9 +146,9 @@ def _same_random_numbers() -> Iterator[None]:
 
 def _leaf_metas(nodes: Iterable[Node]) -> Iterator[Any]:
     for node in nodes:
-        if isinstance(node, AccumulateGrad) and node.variable._meta is not None:
-            yield node.variable._meta
+        if isinstance(node, AccumulateGrad) and node.variable._ag_meta is not None:
+            yield node.variable._ag_meta
 
 
 def _ones(root: Tensor) -> Tensor:
-    return make(filled(output_meta(root._raw), 1))
+    return make(filled(output_meta(root._ag_raw), 1))

@@ -24,8 +24,8 @@ def formula_of(cls: type[Node]) -> tuple[str, ...]:
     """
     function = getattr(cls, "_forward_cls", None)
     if function is not None:
-        return source_of(function._user_backward())
-    operation: Any = cls._operation
+        return source_of(function._ag_user_backward())
+    operation: Any = cls._ag_operation
     if operation is None:
         return ()
     lines: list[str] = []

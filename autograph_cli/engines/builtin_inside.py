@@ -36,11 +36,11 @@ class Inside:
         """The arrays, so that no other gets the id of one that is gone."""
         several = grad if isinstance(grad, (list, tuple)) else [grad]
         for nr, g in enumerate(several):
-            self._name(getattr(g, "_raw", g), "grad" if len(several) == 1 else f"grads[{nr}]")
+            self._name(getattr(g, "_ag_raw", g), "grad" if len(several) == 1 else f"grads[{nr}]")
         for name, item in _kept(node):
             item = without_hooks(item)
-            if item.__class__ is not Packed and hasattr(item, "_raw"):
-                self._name(item._raw, name)
+            if item.__class__ is not Packed and hasattr(item, "_ag_raw"):
+                self._name(item._ag_raw, name)
 
     @classmethod
     def of(cls, node: EngineNode, grad: Any, summary: Callable[[Any], Any] | None = None) -> Inside | None:
@@ -48,9 +48,9 @@ class Inside:
 
         With `summary`, what it says of the numbers of each tensor is noted too.
         """
-        if isinstance(node, CopySlices) or (node._operation is None and not hasattr(node, "_forward_cls")):
+        if isinstance(node, CopySlices) or (node._ag_operation is None and not hasattr(node, "_forward_cls")):
             return None
-        if any(item.__class__ is Packed and item.hooked for item in node._saved or ()):
+        if any(item.__class__ is Packed and item.hooked for item in node._ag_saved or ()):
             return None  # to open what a hook has packed is the script's own code
         return cls(node, grad, summary)
 
@@ -63,8 +63,8 @@ class Inside:
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                results = self.node._run_recorded(operations, given)
-                pairs = zip(self.node._edges, results, strict=False)
+                results = self.node._ag_run_recorded(operations, given)
+                pairs = zip(self.node._ag_edges, results, strict=False)
                 fitted = [
                     None if g is None or edge is None else fit_recorded(g, output_meta_at(edge)) for edge, g in pairs
                 ]
@@ -80,11 +80,11 @@ class Inside:
     def computed(self, op: Any, args: tuple[Any, ...], outputs: list[Tensor]) -> None:
         """An operation was computed on these arguments."""
         in_place = bool(outputs) and outputs[0] is args[0]
-        if not in_place and all(id(output._raw) in self._positions for output in outputs):
+        if not in_place and all(id(output._ag_raw) in self._positions for output in outputs):
             return  # the tensor itself
         edges = [self._position(x) for x in _tensors(args) if not is_wrapped_number(x)]
         number = len(self.nodes)
-        types = tuple(Output(_type(output._raw)) for output in outputs)
+        types = tuple(Output(_type(output._ag_raw)) for output in outputs)
         lines = tuple(f"{name} = {_shown(x)}" for name, x in _plain(op, args))
         name = f"{op.name}_" if in_place else op.name
         self.nodes.append(
@@ -95,12 +95,12 @@ class Inside:
                 name,
                 types,
                 args=tuple(edges),
-                measured=self._measured([output._raw for output in outputs], lines),
+                measured=self._measured([output._ag_raw for output in outputs], lines),
             )
         )
         for nr, output in enumerate(outputs):
-            self._positions[id(output._raw)] = self._positions[id(output)] = Edge(number, nr)
-            self._held += [output, output._raw]
+            self._positions[id(output._ag_raw)] = self._positions[id(output)] = Edge(number, nr)
+            self._held += [output, output._ag_raw]
 
     def graph(self) -> Graph:
         """All that was gathered; without known results, they are the real and complex numbers that nothing else
@@ -128,7 +128,7 @@ class Inside:
 
     def _position(self, tensor: Tensor) -> Edge:
         """Where a tensor stands: the operation that made it, or an input."""
-        raw = tensor._raw
+        raw = tensor._ag_raw
         known = self._positions.get(id(raw)) or self._positions.get(id(tensor))
         if known is None:
             names = (self._names[id(raw)],) if id(raw) in self._names else ()
@@ -154,8 +154,8 @@ class Inside:
 
 def _kept(node: EngineNode) -> Iterator[tuple[str, Any]]:
     """What a node keeps, each under the name that its formula has for it."""
-    items = node._saved or ()
-    names = node._item_names or [f"saved_tensors[{position}]" for position in range(len(items))]
+    items = node._ag_saved or ()
+    names = node._ag_item_names or [f"saved_tensors[{position}]" for position in range(len(items))]
     for name, item in zip(names, items, strict=False):
         if hasattr(item, "_items"):
             yield from ((f"{name}[{position}]", part) for position, part in enumerate(item._items) if part is not None)
@@ -165,7 +165,7 @@ def _kept(node: EngineNode) -> Iterator[tuple[str, Any]]:
 
 def _inputs(node: EngineNode, count: int) -> list[str]:
     """What the gradients are gradients of; of a list, each item."""
-    names = [parameter.name for parameter in node._operation.inputs]
+    names = [parameter.name for parameter in node._ag_operation.inputs]
     return names if len(names) == count else [f"{names[0]}[{position}]" for position in range(count)]
 
 

@@ -22,12 +22,12 @@ def behind(node: Node, known: Container[int]) -> tuple[list[Node], bool]:
     """A node and all that it leads to which is not known; and whether one was made after a node that leads to it."""
     if fast is not None:
         return fast.behind(node, known)  # type: ignore[no-any-return]
-    unseen, met, late = {node._seq}, [node], False
+    unseen, met, late = {node._ag_seq}, [node], False
     for there in met:  # grows while it is walked
-        number = there._seq
-        for edge in there._edges:
+        number = there._ag_seq
+        for edge in there._ag_edges:
             if edge is not None:
-                before = edge[0]._seq
+                before = edge[0]._ag_seq
                 late |= before > number
                 if before not in unseen and before not in known:
                     unseen.add(before)
@@ -55,12 +55,12 @@ class Living:
         return fast.rows(self, nodes) if fast is not None else list(map(self._row, nodes))
 
     def _row(self, node: Node) -> Row:
-        following = tuple([None if edge is None else self.edge(*edge) for edge in node._edges])
-        return node.__class__, node._output_meta, following, self.kept(node, following)
+        following = tuple([None if edge is None else self.edge(*edge) for edge in node._ag_edges])
+        return node.__class__, node._ag_output_meta, following, self.kept(node, following)
 
     def edge(self, node: Node, nr: int) -> Edge:
         """The edge to an output."""
-        position = self.positions.get(node._seq)
+        position = self.positions.get(node._ag_seq)
         if position is None:
             position = self.positions[self.number(node)]
         return self.further.setdefault((position, nr), Edge(position, nr)) if nr else self.edges[position]
@@ -75,7 +75,7 @@ class Living:
         if places is not None:  # copies from before a change in place are told by the numbers of nodes
             places = tuple([self._told(edge) if isinstance(edge, tuple) else edge for edge in places[0]]), places[1]
         outputs = [None if edge is None else (edge.node, edge.nr) for edge in following]
-        for output, storage in kept_outputs(self.positions[node._seq], cls, outputs, kept, places):
+        for output, storage in kept_outputs(self.positions[node._ag_seq], cls, outputs, kept, places):
             self.kept_in[output if number_of(output) else key_of(output)] = storage
         return kept
 

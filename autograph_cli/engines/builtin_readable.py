@@ -55,7 +55,7 @@ _WORDS = {
 }
 """What the engine's own helpers come to, by their parameters."""
 _TEMPLATES = {call.partition("(")[0]: (call, text) for call, text in _WORDS.items()}
-_INNER = ("_raw", "isinstance", "is_meta")
+_INNER = ("_ag_raw", "isinstance", "is_meta")
 """What shows that a text is about the engine."""
 
 

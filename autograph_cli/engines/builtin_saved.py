@@ -46,27 +46,29 @@ def look(nodes: Iterable[Node | None]) -> Iterator[Any]:
             yield None
             continue
         cls = node.__class__
-        if not (items := node._saved) or not (_kinds.get(cls) or kind_of(cls)).simple:
+        if not (items := node._ag_saved) or not (_kinds.get(cls) or kind_of(cls)).simple:
             yield _look_into(node)
             continue
         kept: list[Any] = []
         for item in items:  # a comprehension for each node takes longer
             kind = item.__class__
-            if kind in _TENSORS and (raw := item._raw).__class__ in ARRAYS:
+            if kind in _TENSORS and (raw := item._ag_raw).__class__ in ARRAYS:
                 kept.append([raw.dtype, raw.shape, id(raw if raw.base is None else owner(raw)), raw.nbytes])
             else:
                 kept.append(item if kind in BRIEF else noted_of(item))
-        extra = node._extra
+        extra = node._ag_extra
         yield None if extra is None else extra.versions, kept
 
 
 def _look_into(node: Node) -> Any:
     """What a node keeps of which not each is under a name of its own; None if it keeps nothing or was freed."""
-    if node._saved is None or not (node._saved or hasattr(node, "__dict__")) or kind_of(node.__class__).simple:
+    if node._ag_saved is None or not (node._ag_saved or hasattr(node, "__dict__")) or kind_of(node.__class__).simple:
         return None
     seen = [(name, noted_of(item), version) for name, item, version in _items(node)]
     return (
-        (None, seen, None if node._operation is not None else (node._item_edges, node._item_results)) if seen else None
+        (None, seen, None if node._ag_operation is not None else (node._ag_item_edges, node._ag_item_results))
+        if seen
+        else None
     )
 
 
@@ -103,7 +105,7 @@ class Traits(NamedTuple):
 @functools.cache
 def traits(cls: type[Node]) -> Traits:
     """The traits of a class of nodes."""
-    operation = cls._operation
+    operation = cls._ag_operation
     if operation is None:
         return Traits(False, cls is CopySlices, None)
     takes_edges = not operation.flattens and 0 < len(operation.inputs) == len(operation.positions)
@@ -136,7 +138,7 @@ def saved_constants(cls: type[Node], noted: Any) -> tuple[Saved, ...]:
 
 def _always(cls: type[Node]) -> tuple[Saved, ...]:
     """What PyTorch's nodes of this class keep, and here is the same for all of them."""
-    given = {} if cls._operation is None else cls._operation.saved
+    given = {} if cls._ag_operation is None else cls._ag_operation.saved
     made = {name: show() for name, show in given.items() if callable(show) and not needs(show)}
     return tuple([saved_value(f"_saved_{name}", value) for name, value in made.items() if value is not None])
 
@@ -152,10 +154,10 @@ def noted_of(item: Any) -> Any:
     """What is noted of one thing that a node keeps: a list for a tensor, else what it is or how it is shown."""
     kept = without_hooks(item)
     kind = kept.__class__
-    if kind is not Packed and hasattr(kept, "_raw"):
-        raw = kept._raw
+    if kind is not Packed and hasattr(kept, "_ag_raw"):
+        raw = kept._ag_raw
         shape = likes_on(device_of(raw))(raw.shape) if raw.__class__ in ELSEWHERE else raw.shape
-        copy = [] if kept is item or item.edge is None else [(item.edge[0]._seq, item.edge[1])]
+        copy = [] if kept is item or item.edge is None else [(item.edge[0]._ag_seq, item.edge[1])]
         return [raw.dtype, shape, id(owner(raw)), raw.nbytes, *copy]
     if kind in _PLAIN or isinstance(item, np.dtype) or (issubclass(kind, tuple) and _PLAIN.issuperset(map(type, item))):
         return item
@@ -186,14 +188,14 @@ def saved(
             number = storages.setdefault(item[2], start + len(storages))
             version = versions.get(place, 0) if versions else 0
             found.append(Saved(labels[place], saved_type(item[0], item[1]), "", item[3], number, version))
-        elif item is not None and (cls._operation is None or hasattr(cls, labels[place])):
+        elif item is not None and (cls._ag_operation is None or hasattr(cls, labels[place])):
             found.append(saved_value(labels[place], as_given(item)))
     if copies and len(looked) == 2:
-        edges = list(cls._item_edges)
+        edges = list(cls._ag_item_edges)
         for position, item in enumerate(looked[1][: len(edges)]):
             if item.__class__ is list and len(item) > 4:
                 edges[position] = item[4]
-        positions = edges, cls._item_results
+        positions = edges, cls._ag_item_results
     found += always
     return tuple(found), positions
 
@@ -216,9 +218,9 @@ _kinds: dict[type[Node], _Kind] = {}
 
 def kind_of(cls: type[Node]) -> _Kind:
     if cls not in _kinds:
-        operation = cls._operation
+        operation = cls._ag_operation
         simple = operation is not None and not any(parameter.is_list for parameter in operation.schema.parameters)
-        ends = {} if operation is None else _ends(cls, cls._item_edges, cls._item_results)
+        ends = {} if operation is None else _ends(cls, cls._ag_item_edges, cls._ag_item_results)
         _kinds[cls] = _Kind(simple, _labels(cls), _always(cls), ends)
     return _kinds[cls]
 
@@ -227,16 +229,16 @@ def _items(node: Node) -> list[tuple[str, Any, int]]:
     """What a node keeps, each under PyTorch's name and with the version that it had; of a list, each item."""
     if isinstance(node, CopySlices):
         node = node.function()
-    items = node._saved or ()
+    items = node._ag_saved or ()
     labels = _labels(node.__class__) or [f"saved_tensors[{position}]" for position in range(len(items))]
-    extra = node._extra
+    extra = node._ag_extra
     versions = None if extra is None else extra.versions
     found = []
     for position, (label, item) in enumerate(zip(labels, items, strict=False)):
-        if item is None or not (node._operation is None or hasattr(node.__class__, label)):
+        if item is None or not (node._ag_operation is None or hasattr(node.__class__, label)):
             continue
         kind = item.__class__
-        if (kind is tuple or kind is list) and not _is_size(item) and any(hasattr(part, "_raw") for part in item):
+        if (kind is tuple or kind is list) and not _is_size(item) and any(hasattr(part, "_ag_raw") for part in item):
             found += [(f"{label}[{number}]", part, 0) for number, part in enumerate(item)]
         elif kind is SavedList:
             parts = enumerate(zip(item.shown._items, item.shown._versions, strict=True))
@@ -261,9 +263,9 @@ def _is_size(item: Any) -> bool:
 
 @functools.cache
 def _labels(cls: type[Node]) -> tuple[str, ...]:
-    operation = cls._operation
+    operation = cls._ag_operation
     shown = {} if operation is None else {item: name for name, item in operation.saved.items() if isinstance(item, str)}
-    return tuple([f"_saved_{shown[name]}" if name in shown else attribute(name) for name in cls._item_names])
+    return tuple([f"_saved_{shown[name]}" if name in shown else attribute(name) for name in cls._ag_item_names])
 
 
 def _ends(cls: type[Node], edges: Sequence[int | tuple[int, int] | None], results: Sequence[int | None]) -> Ends:
@@ -296,7 +298,7 @@ def kept_outputs(
 
 def types(cls: type[Node] | None, like: Any) -> list[TensorType]:
     """The types of a node's outputs, or of a tensor where there is no node."""
-    if cls is None or not cls._multiple:
+    if cls is None or not cls._ag_multiple:
         return [_type(shape_dtype(like) if like is None else like)]
     return [_type(shape_dtype(each) if each is None else each) for each in like]
 
@@ -316,7 +318,7 @@ def _type(like: Any) -> TensorType:
 def storages(tensors: Iterable[Tensor]) -> list[int]:
     """The ids of the memory in which tensors are."""
     return [
-        id(raw) if (raw := tensor._raw).__class__ in ARRAYS and raw.base is None else id(owner(raw))
+        id(raw) if (raw := tensor._ag_raw).__class__ in ARRAYS and raw.base is None else id(owner(raw))
         for tensor in tensors
     ]
 
@@ -334,9 +336,9 @@ def owner(raw: Any) -> Any:
 
 def leaf_bytes(leaves: Iterable[Tensor]) -> tuple[int, int]:
     """The bytes of these leaves, and of their gradients."""
-    parameters = [leaf for leaf in leaves if leaf._edge is LEAF]
+    parameters = [leaf for leaf in leaves if leaf._ag_edge is LEAF]
     return bytes_of(parameters), bytes_of(
-        [m.grad for x in parameters if (m := x._meta) is not None and m.grad is not None]
+        [m.grad for x in parameters if (m := x._ag_meta) is not None and m.grad is not None]
     )
 
 
@@ -344,7 +346,7 @@ def bytes_of(tensors: Iterable[Tensor]) -> int:
     """The bytes of tensors; memory that several of them share counts once."""
     sizes: dict[int, int] = {}
     for tensor in tensors:
-        raw = tensor._raw
+        raw = tensor._ag_raw
         position = id(owner(raw))
         size = raw.nbytes if hasattr(raw, "nbytes") else raw.values.nbytes + raw.positions.nbytes
         if size > sizes.get(position, -1):
@@ -358,7 +360,7 @@ def bytes_kept(nodes: Iterable[Node]) -> int:
     for node in nodes:
         for _, item, _ in _items(node):
             item = without_hooks(item)
-            raw = None if isinstance(item, Packed) else getattr(item, "_raw", None)
+            raw = None if isinstance(item, Packed) else getattr(item, "_ag_raw", None)
             if raw is not None and raw.__class__ is not Meta:
                 position = id(owner(raw))
                 sizes[position] = max(sizes.get(position, 0), raw.nbytes)

@@ -20,10 +20,10 @@ cdef extern from *:
     Py_ssize_t slot_of(object)
     PyObject *PyDict_GetItem(object, PyObject *)
 
-cdef Py_ssize_t EDGES = slot_of(vars(Step)["_edges"]), EXTRA = slot_of(vars(Step)["_extra"])
-cdef Py_ssize_t LIKE = slot_of(vars(Step)["_output_meta"]), SAVED = slot_of(vars(Step)["_saved"])
-cdef Py_ssize_t SEQ = slot_of(vars(Step)["_seq"])
-cdef Py_ssize_t RAW = slot_of(vars(Tensor)["_raw"]), RESULT_RAW = slot_of(vars(SavedResult)["_raw"])
+cdef Py_ssize_t EDGES = slot_of(vars(Step)["_ag_edges"]), EXTRA = slot_of(vars(Step)["_ag_extra"])
+cdef Py_ssize_t LIKE = slot_of(vars(Step)["_ag_output_meta"]), SAVED = slot_of(vars(Step)["_ag_saved"])
+cdef Py_ssize_t SEQ = slot_of(vars(Step)["_ag_seq"])
+cdef Py_ssize_t RAW = slot_of(vars(Tensor)["_ag_raw"]), RESULT_RAW = slot_of(vars(SavedResult)["_ag_raw"])
 cdef object EMPTY = (), NO_TEXT = "", ZERO = 0
 
 
@@ -37,7 +37,7 @@ cdef inline object slot(PyObject *of, Py_ssize_t place):
 def behind(node, dict known):
     """`behind` of `builtin_living.py`."""
     cdef list met = [node]
-    cdef set unseen = {node._seq}
+    cdef set unseen = {node._ag_seq}
     cdef object number, before
     cdef tuple edges
     cdef PyObject *edge
@@ -191,7 +191,7 @@ def nodes(builder, leaf):
         cls, like, following, kept = rows.pop()
         known = PyDict_GetItem(titles, <PyObject *>cls)
         if known is NULL:
-            title = titles[cls] = (*builder.title(cls), cls._multiple)
+            title = titles[cls] = (*builder.title(cls), cls._ag_multiple)
         else:
             title = <tuple>known
         if title[2] or key in named:

@@ -149,7 +149,7 @@ def _checked(tensors: Any) -> dict[str, Any]:
                 " only the full tensors, and reslice at load time, or simply call `.contiguous()` on your tensor to"
                 " pack it before saving."
             )
-    return {name: np.asarray(tensor.detach()._raw) for name, tensor in tensors.items()}
+    return {name: np.asarray(tensor.detach()._ag_raw) for name, tensor in tensors.items()}
 
 
 def _shown(names: set[str]) -> str:
@@ -177,7 +177,7 @@ def _sharing(tensors: dict[str, Tensor]) -> list[set[str]]:
 
 def _position(tensor: Tensor) -> tuple[int, int]:
     """The bytes of a tensor in memory; a number that nothing else holds is where its tensor is."""
-    raw = tensor._raw
+    raw = tensor._ag_raw
     return (id(tensor), id(tensor) + 1) if isinstance(raw, np.generic) else _bounds(raw)
 
 
@@ -198,5 +198,5 @@ def _spare_names(state: dict[str, Tensor], preferred: Iterable[str] = ()) -> dic
 
 
 def _is_whole(tensor: Tensor) -> bool:
-    raw = tensor._raw
+    raw = tensor._ag_raw
     return isinstance(raw, np.generic) or _bounds(raw) == _bounds(owner(raw))

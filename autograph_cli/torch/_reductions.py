@@ -40,7 +40,7 @@ def reduced(tensor: Tensor) -> Any:
         # The worker of a DataLoader may be gone before its batch is looked at.
         return tensor.__reduce_ex__(2)
     share(tensor)
-    raw = tensor._raw
+    raw = tensor._ag_raw
     memory = shared_memory_of(raw)
     assert memory is not None
     position = (len(memory), raw.shape, strides_of(raw), offset_in(raw), raw.dtype)
@@ -61,6 +61,6 @@ def _rebuilt(
     size, shape, strides, offset, dtype = position
     memory = np.frombuffer(SharedMemory.of(descriptor.detach(), size), np.uint8)
     made: Tensor = instance(cls or Tensor, flip(window(memory, shape, strides, offset, dtype), *bits))
-    made._edge = LEAF if requires_grad else None
+    made._ag_edge = LEAF if requires_grad else None
     made.__dict__.update(attributes)
     return made

@@ -44,7 +44,7 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
 
 def _tensor_str(self: Any, indent: int) -> str:
     """The elements alone, lines after the first `indent` columns in."""
-    return formatting.contents_str(self._raw, indent, printing.options()) if self.numel() else "[]"
+    return formatting.contents_str(self._ag_raw, indent, printing.options()) if self.numel() else "[]"
 
 
 def _str(self: Any, *, tensor_contents: Any = None) -> str:

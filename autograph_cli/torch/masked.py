@@ -47,7 +47,7 @@ def _neutral(kind: str, x: Tensor) -> Tensor:
     if isinstance(value, float) and x.dtype.category < dtypes.FLOATING:
         limits = torch["iinfo"](x.dtype) if x.dtype is not dtypes.bool_ else None
         value = (value > 0) if limits is None else limits.max if value > 0 else limits.min
-    return make(x._raw.dtype.type(value))
+    return make(x._ag_raw.dtype.type(value))
 
 
 def _spread_mask(input: Tensor, mask: Any) -> Tensor:
@@ -56,8 +56,8 @@ def _spread_mask(input: Tensor, mask: Any) -> Tensor:
         raise TypeError(f"mask must be Tensor but got {type(mask)}")
     if mask.ndim > input.ndim:
         raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
-    if mask._raw.shape != input._raw.shape:
-        mask = torch["broadcast_to"](mask.clone(), input._raw.shape)
+    if mask._ag_raw.shape != input._ag_raw.shape:
+        mask = torch["broadcast_to"](mask.clone(), input._ag_raw.shape)
     kept: Tensor = mask.to(dtypes.bool_)
     return kept
 
@@ -162,7 +162,7 @@ amin, argmin = _extreme("amin")
 def _counted(input: Tensor, dim: Any, keepdim: bool, dtype: Any, mask: Tensor | None) -> tuple[Tensor, Tensor]:
     """The sum of what the mask keeps, and how many elements that are."""
     if mask is None:
-        count = sum(torch["ones"](input._raw.shape, dtype=dtypes.int64, device=input.device), dim, keepdim=keepdim)
+        count = sum(torch["ones"](input._ag_raw.shape, dtype=dtypes.int64, device=input.device), dim, keepdim=keepdim)
         return sum(input, dim, keepdim=keepdim, dtype=dtype), count
     inside = _spread_mask(input, mask)
     return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=inside), torch["sum"](
@@ -245,7 +245,7 @@ def _spread(input: Tensor, dim: Any, correction: Any, keepdim: bool, dtype: Any,
         x * x.conj(), dim, keepdim=keepdim, dtype=compute, mask=None if mask is None else _spread_mask(input, mask)
     )
     if not keepdim:
-        count = count.reshape(squares._raw.shape)
+        count = count.reshape(squares._ag_raw.shape)
     if correction:
         count = count.to(compute.to_real())
         count = torch["maximum"](torch["sub"](count, correction), torch["zeros"]((), dtype=count.dtype))

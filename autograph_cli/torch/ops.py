@@ -128,7 +128,7 @@ class Library:
 
 def _slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     d = dims.wrap(dim, self.ndim)
-    made: Tensor = views.slice_op(self, d, *views.window(start, end, step, self._raw.shape[d]))
+    made: Tensor = views.slice_op(self, d, *views.window(start, end, step, self._ag_raw.shape[d]))
     return made
 
 

@@ -159,14 +159,14 @@ def _tensors(actual: Tensor, expected: Tensor, rules: _Rules) -> str:
         return ""
     if not actual.ndim:
         dtypes = (actual.dtype.name, expected.dtype.name)
-        return _scalars(actual._raw.item(), expected._raw.item(), rules.tolerances(*dtypes), rules.equal_nan)
+        return _scalars(actual._ag_raw.item(), expected._ag_raw.item(), rules.tolerances(*dtypes), rules.equal_nan)
     return _differences(actual, expected, rules.tolerances(actual.dtype.name, expected.dtype.name), rules.equal_nan)
 
 
 def _differences(actual: Tensor, expected: Tensor, tolerances: tuple[Any, Any], equal_nan: bool) -> str:
     rtol, atol = tolerances
     common = functions["promote_types"](actual.dtype, expected.dtype)
-    a, b = (np.asarray(t._raw.astype(common.numpy)) for t in (actual, expected))
+    a, b = (np.asarray(t._ag_raw.astype(common.numpy)) for t in (actual, expected))
     if a.dtype == bool:
         a, b = a.astype(np.int64), b.astype(np.int64)
     with np.errstate(all="ignore"):

@@ -87,7 +87,7 @@ def test_numbers_without_room_between_them_have_no_bars(array: Any) -> None:
 
 
 def test_numbers_of_a_low_precision_are_known_too() -> None:
-    values = summary(torch.arange(20.0).to(torch.bfloat16)._raw)
+    values = summary(torch.arange(20.0).to(torch.bfloat16)._ag_raw)
     assert values is not None and (values.low, values.high) == ("0", "19")
 
 

@@ -142,7 +142,7 @@ class Borrowed:
 
 def _from_dlpack(array: Any, *, device: Any = None, copy: Any = None) -> Any:
     found = array.__dlpack__()
-    return found if isinstance(found, ndarray) else found._raw
+    return found if isinstance(found, ndarray) else found._ag_raw
 
 
 class PinnedMemoryPointer:

@@ -415,6 +415,6 @@ ALONE: dict[str, Callable[[Any], Any]] = {
 def test_a_result_of_one_number_has_memory_of_its_own(name: str, device: str) -> None:
     x = torch.tensor(3.0, device=device)
     found = ALONE[name](x)
-    assert found._raw is not x._raw
+    assert found._ag_raw is not x._ag_raw
     x += 1
     assert found.item() == 3.0

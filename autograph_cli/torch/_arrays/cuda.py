@@ -336,7 +336,7 @@ def _gpu_of(values: Any) -> device | None:
         if x.__class__ in (tuple, list):
             where = _gpu_of(x)
         else:
-            raw = getattr(x, "_raw", x)
+            raw = getattr(x, "_ag_raw", x)
             where = device_of(raw) if hasattr(raw, "strides") else None
         if where is not None and where.type == "cuda":
             return where

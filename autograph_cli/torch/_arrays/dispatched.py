@@ -74,14 +74,14 @@ class Dispatched(Geometry):
 
     def __add__(self, other: Any) -> Any:
         """The sum of two gradients."""
-        return operations.add(make(self), make(other))._raw
+        return operations.add(make(self), make(other))._ag_raw
 
     def __radd__(self, other: Any) -> Any:
-        return operations.add(make(other), make(self))._raw
+        return operations.add(make(other), make(self))._ag_raw
 
     def detached(self, tensor: Any) -> Any:
         """What the class makes of `tensor.detach()`."""
-        return ask_for("detach", tensor)._raw
+        return ask_for("detach", tensor)._ag_raw
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise self._refusal("NumPy")

@@ -27,25 +27,25 @@ def told(node: Node) -> Iterator[None]:
 def check_nan(node: Node, grads: Any) -> None:
     """Raise PyTorch's error if a gradient that `node` gave is not a number."""
     for i, g in enumerate(grads):
-        raw = g._raw if isinstance(g, Tensor) else g
+        raw = g._ag_raw if isinstance(g, Tensor) else g
         if raw is not None and np.isnan(on_host(raw)).any():
-            raise RuntimeError(f"Function '{node._name()}' returned nan values in its {i}th output.")
+            raise RuntimeError(f"Function '{node._ag_name()}' returned nan values in its {i}th output.")
 
 
 def _tell(node: Node) -> None:
     """Warn with the lines that made `node`, and those that made the nodes whose backward it was made in."""
     lines = node.metadata.get("traceback_")
     _warn(
-        f"Error detected in {node._name()}. Traceback of forward call that caused the error:\n{''.join(lines)}"
+        f"Error detected in {node._ag_name()}. Traceback of forward call that caused the error:\n{''.join(lines)}"
         if lines
-        else f"Error detected in {node._name()}. No forward pass information available. Enable detect anomaly during "
+        else f"Error detected in {node._ag_name()}. No forward pass information available. Enable detect anomaly during "
         "forward pass "
         "for more information."
     )
     parent = node.metadata.get("parent_")
     while parent is not None:
         _warn(
-            f"\n\nPrevious calculation was induced by {parent._name()}. Traceback of forward call that induced the "
+            f"\n\nPrevious calculation was induced by {parent._ag_name()}. Traceback of forward call that induced the "
             f"previous calculation:\n{''.join(parent.metadata.get('traceback_') or ())}"
         )
         parent = parent.metadata.get("parent_")

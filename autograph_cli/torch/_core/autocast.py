@@ -119,7 +119,7 @@ def _goal(policy: str, args: Iterable[Any], where: str) -> np.dtype[Any]:
 def _widest(args: Iterable[Any], lower: np.dtype[Any], where: str) -> np.dtype[Any]:
     found = lower
     for x in _tensors(args):
-        kind = x._raw.dtype
+        kind = x._ag_raw.dtype
         if not _takes_part(x, where) or kind == found:
             continue
         if dtypes.float32.numpy not in (kind, found):
@@ -138,14 +138,14 @@ def _tensors(args: Iterable[Any]) -> Iterator[Tensor]:
 
 def _takes_part(x: Tensor, where: str) -> bool:
     """Whether a tensor may be cast: floating point of at most 32 bits, on that device."""
-    kind = x._raw.dtype
+    kind = x._ag_raw.dtype
     return dtypes.CATEGORY[kind] == dtypes.FLOATING and kind != dtypes.float64.numpy and x.device.type == where
 
 
 def _cast(x: Any, goal: np.dtype[Any], where: str) -> Any:
     if isinstance(x, (tuple, list)):
         return [_cast(t, goal, where) for t in x] if any(isinstance(t, Tensor) for t in x) else x
-    if not isinstance(x, Tensor) or x._raw.dtype == goal or not _takes_part(x, where):
+    if not isinstance(x, Tensor) or x._ag_raw.dtype == goal or not _takes_part(x, where):
         return x
     single = x.dtype is dtypes.float32  # then the goal can only be the lower dtype
     if not (single and settings.caches and x.requires_grad and x.is_leaf and not x._is_view()):

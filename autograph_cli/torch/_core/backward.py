@@ -128,7 +128,7 @@ def grad(
         if materialize_grads:
             if not isinstance(target, Tensor):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            found[i] = make(filled(output_meta(target._raw), 0))
+            found[i] = make(filled(output_meta(target._ag_raw), 0))
         elif not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
@@ -169,16 +169,16 @@ def _rows(roots: list[Any], grads: list[Any]) -> int:
         edge = root_edge(root)
         if g is None:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        shape = root_shape(root) if edge is not None else g._raw.shape[1:]
-        if g._raw.shape[1:] != shape:
+        shape = root_shape(root) if edge is not None else g._ag_raw.shape[1:]
+        if g._ag_raw.shape[1:] != shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._raw.shape[2:])} and "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {Size(g._ag_raw.shape[2:])} and "
                 f"output[{i}] has a shape of {Size(shape)}. If you only want some tensors in `grad_output` to be "
                 "considered batched, consider using vmap."
             )
-        sizes.append(g._raw.shape[0])
+        sizes.append(g._ag_raw.shape[0])
     if len(set(sizes)) > 1:
         raise refused(
             ValueError,

@@ -36,7 +36,7 @@ from .state import BackwardCall, process_state, thread_state
 from .tensor import Tensor, Wrapped, make
 from .views import CopySlices
 
-_by_sequence = attrgetter("_seq")
+_by_sequence = attrgetter("_ag_seq")
 _ASKING = BY_OPERATIONS | {Lazy}
 """The classes of gradients with which formulas are computed by operations: only these know which results stay
 conjugated."""
@@ -72,7 +72,7 @@ def _all_by_operations() -> bool:
 
 def _by_operations(node: Node, g: Any) -> bool:
     """Whether the formulas of this node call operations, which know the arrays that kernels do not."""
-    if node._extra is not None and node._extra.by_operations:
+    if node._ag_extra is not None and node._ag_extra.by_operations:
         return True
     return _all_by_operations() or any(x.__class__ in _ASKING for x in (g if isinstance(g, list) else (g,)))
 
@@ -112,13 +112,13 @@ class Pass:
         self.root = edges[0][0] if len(edges) == 1 else None
         if self.call.inputs is not None:
             self.only = leading(order, self.captures)
-        self.kernels = kernels(*(g._raw for g in grads)) if grads else kernels()
+        self.kernels = kernels(*(g._ag_raw for g in grads)) if grads else kernels()
         if self.call.counted is not None:
             self.kernels = Counted(self.kernels, self.call.counted)
         outer, mode, walk = thread_state.current, thread_state.grad, thread_state.walk
         thread_state.grad, thread_state.walk = self.call.create_graph, self
         try:
-            self.given = [g._raw for g in grads]
+            self.given = [g._ag_raw for g in grads]
             self.given_ids = set(map(id, self.given))
             for edge, given in zip(edges, grads if self.recorded else self.given, strict=True):
                 self.deliver(edge[0], edge[1], given)
@@ -167,8 +167,8 @@ class Pass:
     def passed(self, node: Node, g: Any) -> tuple[bool, Any]:
         """Whether a node that is an input, or leads to none, runs in a call with `inputs`, and what it is given; keeps
         the gradient of an input."""
-        if node is self.root and node not in self.captures and g is not None and node._extra is not None:
-            self._before(node, node._extra, g, only_tensor_hooks=True)
+        if node is self.root and node not in self.captures and g is not None and node._ag_extra is not None:
+            self._before(node, node._ag_extra, g, only_tensor_hooks=True)
         leads_on = self._leads_on(node) or (node in self.captures and self.call.kind == "backward")
         if node in self.captures:
             g = self._capture(node, g, leads_on)
@@ -201,7 +201,7 @@ class Pass:
     def _leads_on(self, node: Node) -> bool:
         """Whether a node on the way must run although it is itself an input."""
         assert self.only is not None
-        return node in self.only and any(e is not None and self._wants(e[0]) for e in node._edges)
+        return node in self.only and any(e is not None and self._wants(e[0]) for e in node._ag_edges)
 
     def _wants(self, node: Node) -> bool:
         """Whether a gradient that goes to `node` is asked for, in a call with `inputs`."""
@@ -211,19 +211,21 @@ class Pass:
     def run_undefined(self, node: Node) -> None:
         """No gradient came: hooks hear so, what was saved is looked at and let go, and the leaves behind wait for one
         less."""
-        extra = node._extra
+        extra = node._ag_extra
         if extra is not None and extra.runs_something:
             self._before(node, extra, None)
-        if node._frees and node._saved is None:
+        if node._ag_frees and node._ag_saved is None:
             raise freed()
         check_versions(node, opens=True)
         if extra is not None and extra.hooks:
-            self._after(extra, [None] * len(node._edges), [None] * len(node._output_meta) if node._multiple else None)
-        if not self.call.keeps_graph and node._frees:
-            if node._frees is not True:
-                node._kept = node._frees(node._saved)
-            node._saved = None
-        for edge in node._edges:
+            self._after(
+                extra, [None] * len(node._ag_edges), [None] * len(node._ag_output_meta) if node._ag_multiple else None
+            )
+        if not self.call.keeps_graph and node._ag_frees:
+            if node._ag_frees is not True:
+                node._ag_kept = node._ag_frees(node._ag_saved)
+            node._ag_saved = None
+        for edge in node._ag_edges:
             if edge is not None and edge[0].__class__ is AccumulateGrad:
                 self.deliver(edge[0], 0, None)
 
@@ -232,13 +234,13 @@ class Pass:
         if node.__class__ is AccumulateGrad:
             self._deliver_leaf(node, g)
             return
-        if not node._multiple:
+        if not node._ag_multiple:
             old = self.pending[node]
             self.pending[node] = g if old is None or g is None else old + g
             return
         waiting = self.pending[node]
         if waiting is None:
-            waiting = self.pending[node] = [None] * len(node._output_meta)
+            waiting = self.pending[node] = [None] * len(node._ag_output_meta)
         waiting[number] = g if waiting[number] is None else waiting[number] + g
 
     def _deliver_leaf(self, leaf: Node, g: Any) -> None:
@@ -255,22 +257,22 @@ class Pass:
 
     def _finish_undefined(self, leaf: Any) -> None:
         """No gradient came to a leaf: its hooks hear so."""
-        meta = leaf.variable._meta
+        meta = leaf.variable._ag_meta
         if (self.only is not None and leaf not in self.captures) or meta is None:
             return
         if meta.hooks:
             self._tensor_hooks(meta.hooks, None)
         if self.only is None or self.call.kind == "backward":
             hooks_module.accumulated_hooks(meta.post_hooks or {}, leaf.variable)
-            if leaf._extra is not None and leaf._extra.hooks:
-                hooks_module.post_hooks(leaf._extra, (), (None,))
+            if leaf._ag_extra is not None and leaf._ag_extra.hooks:
+                hooks_module.post_hooks(leaf._ag_extra, (), (None,))
 
     def finish_leaf(self, leaf: Any, g: Any, shared: bool = False, own: bool = False) -> None:
         """Hand a leaf its gradient; `shared` says that others on the way got the same array, `own` that only the pass
         holds it."""
         if self.only is not None and leaf not in self.captures:
-            if leaf is self.root and leaf.variable._meta.hooks:
-                self._tensor_hooks(leaf.variable._meta.hooks, g)
+            if leaf is self.root and leaf.variable._ag_meta.hooks:
+                self._tensor_hooks(leaf.variable._ag_meta.hooks, g)
             return
         if process_state.observer is not None:
             self.call.ran.append(leaf)
@@ -278,22 +280,22 @@ class Pass:
                 self.call.watch(leaf, g)
                 own = False
         variable: Tensor = leaf.variable
-        meta = variable._meta
+        meta = variable._ag_meta
         if meta is not None and meta.hooks:
             g, own = self._tensor_hooks(meta.hooks, g), False
         if self.only is not None and self.call.kind == "grad":
             for position in self.captures[leaf][0]:
                 self.found[position] = g
             return
-        if not marks_leaf(variable._edge):
+        if not marks_leaf(variable._ag_edge):
             if variable.requires_grad:
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             return
         if not self.recorded:
-            like = leaf._output_meta
+            like = leaf._ag_output_meta
             if g.__class__ is not like and (g.__class__ is not np.ndarray or (g.shape, g.dtype) != like):
                 g = self._fitting(leaf, g)
-        extra: Extra | None = leaf._extra
+        extra: Extra | None = leaf._ag_extra
         if extra is not None and extra.pre_hooks:
             g, own = self._unwrap(hooks_module.pre_hooks(extra, [self._wrap(g)])[0]), False
         if self.recorded:
@@ -308,7 +310,7 @@ class Pass:
     @staticmethod
     def _fitting(leaf: Node, g: Any) -> Any:
         try:
-            return fit(g, leaf._output_meta)
+            return fit(g, leaf._ag_output_meta)
         except Misfit as misfit:
             got, wanted = map(list, misfit.args)
             raise RuntimeError(
@@ -326,11 +328,11 @@ class Pass:
 
     def _run_node(self, node: Node, g: Any) -> Any:
         thread_state.current = node
-        extra = node._extra
+        extra = node._ag_extra
         if extra is not None and extra.runs_something:
             g = self._before(node, extra, g)
-            if g is None and not node._takes_none:
-                return [None] * len(node._edges)
+            if g is None and not node._ag_takes_none:
+                return [None] * len(node._ag_edges)
         grads = (
             self._formulas(node, g, self.recorded)
             if self.recorded or not _by_operations(node, g)
@@ -348,26 +350,26 @@ class Pass:
         try:
             return [
                 None if g is None or e is None else fitting(g, output_meta_at(e))
-                for e, g in zip(node._edges, grads, strict=False)
+                for e, g in zip(node._ag_edges, grads, strict=False)
             ]
         except Misfit as misfit:
             raise invalid(node, grads, misfit) from None
 
     def _formulas(self, node: Node, g: Any, recorded: bool) -> Any:
         """What a node's formulas give: on tensors, by operations, or on raw arrays."""
-        run: Any = node._run_recorded if recorded else node._run_raw
+        run: Any = node._ag_run_recorded if recorded else node._ag_run_raw
         f = operations if recorded else self.kernels if not self.elsewhere else self._kernels_of(g)
         edges = None if self.only is None else self.wanted_edges(node)
-        if node._saved.__class__ is PackedItems and node._operation is not None:
+        if node._ag_saved.__class__ is PackedItems and node._ag_operation is not None:
             with opened(node):
                 return run(f, g, edges)
         return run(f, g) if edges is None else run(f, g, edges)
 
     def wanted_edges(self, node: Node) -> tuple[Edge | None, ...] | None:
         """The edges that lead to one of the inputs: no other gradient is computed; None stands for all."""
-        if node._operation is None and node.__class__ is not CopySlices:
+        if node._ag_operation is None and node.__class__ is not CopySlices:
             return None
-        only, captures, edges = self.only, self.captures, node._edges
+        only, captures, edges = self.only, self.captures, node._ag_edges
         assert only is not None
         wanted = tuple([e if e is not None and (e[0] in only or e[0] in captures) else None for e in edges])
         if wanted == edges:
@@ -387,17 +389,17 @@ class Pass:
 
     def _capture(self, node: Node, g: Any, leads_on: bool) -> Any:
         """Keep the gradient of an input that is no leaf; as in PyTorch, before its hooks if the node runs as well."""
-        if not leads_on and g is not None and node._extra is not None and node._extra.runs_something:
-            g = self._before(node, node._extra, g, only_tensor_hooks=True)
+        if not leads_on and g is not None and node._ag_extra is not None and node._ag_extra.runs_something:
+            g = self._before(node, node._ag_extra, g, only_tensor_hooks=True)
         if self.call.kind == "grad":
             for number, positions in self.captures[node].items():
-                value = g[number] if g is not None and node._multiple else g
+                value = g[number] if g is not None and node._ag_multiple else g
                 for position in positions:
                     self.found[position] = value
         return g
 
     def _before(self, node: Node, extra: Extra, g: Any, only_tensor_hooks: bool = False) -> Any:
-        grads = ([None] * len(node._output_meta) if g is None else list(g)) if node._multiple else [g]
+        grads = ([None] * len(node._ag_output_meta) if g is None else list(g)) if node._ag_multiple else [g]
         for number, hooks in sorted((extra.tensor_hooks or {}).items()):
             grads[number] = self._tensor_hooks(hooks, grads[number])
         for number, reference in (extra.retained or {}).items():
@@ -406,7 +408,7 @@ class Pass:
                 retain(tensor, self._wrap(grads[number]))
         if extra.pre_hooks and not only_tensor_hooks:
             grads = [self._unwrap(t) for t in hooks_module.pre_hooks(extra, [self._wrap(x) for x in grads])]
-        return grads if node._multiple else grads[0]
+        return grads if node._ag_multiple else grads[0]
 
     def _after(self, extra: Extra, grads: Any, g: Any) -> Any:
         outputs = tuple(self._wrap(x) for x in g) if isinstance(g, list) else (self._wrap(g),)
@@ -420,7 +422,7 @@ class Pass:
         return g if g is None or self.recorded else make(g)
 
     def _unwrap(self, g: Any) -> Any:
-        return g if g is None or self.recorded else g._raw
+        return g if g is None or self.recorded else g._ag_raw
 
 
 # ---------------------------------------------------------------- the loops over all nodes
@@ -432,7 +434,7 @@ def _collect(stack: list[Node], pending: dict[Node, Any], leaves: dict[Node, int
     while stack:
         node = stack.pop()
         order.append(node)
-        for edge in node._edges:
+        for edge in node._ag_edges:
             if edge is not None:
                 target = edge[0]
                 if target.__class__ is AccumulateGrad:
@@ -447,7 +449,7 @@ def _leading(order: list[Node], captures: dict[Node, Any]) -> set[Node]:
     """The nodes that lead to one of those of `captures`, out of all in the order in which they run."""
     found: set[Node] = set()
     for node in reversed(order):
-        if node in captures or any(e is not None and (e[0] in found or e[0] in captures) for e in node._edges):
+        if node in captures or any(e is not None and (e[0] in found or e[0] in captures) for e in node._ag_edges):
             found.add(node)
     return found
 
@@ -467,7 +469,7 @@ def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> Non
             runs, g = run.passed(node, g)
             if not runs:
                 continue
-        if g is None and not node._takes_none:
+        if g is None and not node._ag_takes_none:
             run.run_undefined(node)
             continue
         if ran is not None:
@@ -475,20 +477,20 @@ def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> Non
             thread_state.current = node
             if watch is not None:
                 watch(node, g)
-        extra = node._extra
+        extra = node._ag_extra
         if quick and (extra is None or extra.__class__ is Versions):
-            gradients: Any = node._run_recorded if recorded else node._run_raw
+            gradients: Any = node._ag_run_recorded if recorded else node._ag_run_raw
             wanted = None if only is None else run.wanted_edges(node)
             grads = gradients(f, g) if wanted is None else gradients(f, g, wanted)
-            if recorded and not all(map(_fits_recorded, node._edges, grads)):
+            if recorded and not all(map(_fits_recorded, node._ag_edges, grads)):
                 grads = run.fitted(node, grads)  # all of them before any is added up
         else:
             grads = run.run_node(node, g)
-        if not keep and (frees := node._frees):
+        if not keep and (frees := node._ag_frees):
             if frees is not True:
-                node._kept = frees(node._saved)
-            node._saved = None
-        for edge, g in zip(node._edges, grads, strict=False):
+                node._ag_kept = frees(node._ag_saved)
+            node._ag_saved = None
+        for edge, g in zip(node._ag_edges, grads, strict=False):
             if edge is None:
                 continue
             target = edge[0]
@@ -497,11 +499,11 @@ def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> Non
                     run.deliver(target, 0, None)
                 continue
             if plain:
-                like = target._output_meta
+                like = target._ag_output_meta
                 if g.__class__ is not like and (g.__class__ is not ndarray or (g.shape, g.dtype) != like):
                     g = run.fitting(node, grads, edge, g)
                     quick = quick and not run.elsewhere  # the nodes that follow look at what they are given
-            if target._multiple:
+            if target._ag_multiple:
                 run.deliver(target, edge[1], g)
                 continue
             old = pending.get(target)
@@ -518,7 +520,7 @@ def _walk(run: Pass, order: list[Node], f: Any, plain: bool, quick: bool) -> Non
                 if not leaves[target]:
                     whole = pending.pop(target)
                     own = whole is not g or getrefcount(g) <= ALONE
-                    shared = g is grads[-1] and edge is not node._edges[-1]
+                    shared = g is grads[-1] and edge is not node._ag_edges[-1]
                     run.finish_leaf(target, whole, shared, own)
 
 
@@ -526,7 +528,7 @@ def _fits_recorded(edge: Edge | None, t: Any) -> bool:
     """Whether a recorded gradient has the shape and dtype of what it goes to."""
     if t is None or edge is None:
         return True
-    like, raw = edge[0]._output_meta, t._raw
+    like, raw = edge[0]._ag_output_meta, t._ag_raw
     return raw.__class__ is like or (raw.__class__ is np.ndarray and (raw.shape, raw.dtype) == like)
 
 

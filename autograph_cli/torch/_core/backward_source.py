@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 def backward_source(op: Operation, mode: str) -> str:
     """The two modes differ only in how saved tensors are opened."""
-    lines = ["def run(node, f, grad, edges=None):", "    if edges is None:", "        edges = node._edges"]
+    lines = ["def run(node, f, grad, edges=None):", "    if edges is None:", "        edges = node._ag_edges"]
     if op.saved_names:
-        lines += ["    saved = node._saved", "    if saved is None:", "        raise freed()"]
+        lines += ["    saved = node._ag_saved", "    if saved is None:", "        raise freed()"]
     lines += [f"    g{i} = None" for i in range(len(op.inputs))] if not op.flattens else []
     shared = [
         n
@@ -86,5 +86,5 @@ def _open(op: Operation, mode: str, name: str) -> tuple[list[str], str]:
     optional = any(p.name == name and p.type == "Tensor?" for p in op.tensors)
     absent = f"None if saved[{index}] is None else " if optional else ""
     one = f"saved[{index}]"
-    unchanged = f"node._extra is None and not {one}._counter[0] and {one}._raw.__class__ is not Lazy"
-    return [], f"({absent}{one}._raw if {one}._counter is None or {unchanged} else opened_raw(node, {index}))"
+    unchanged = f"node._ag_extra is None and not {one}._ag_counter[0] and {one}._ag_raw.__class__ is not Lazy"
+    return [], f"({absent}{one}._ag_raw if {one}._ag_counter is None or {unchanged} else opened_raw(node, {index}))"

@@ -70,7 +70,7 @@ class Call:
     def ranks(self) -> list[int]:
         """The number of dimensions of one sample of each tensor."""
         found: list[int] = []
-        self.every(lambda t, batched: found.append(t._raw.ndim - batched))
+        self.every(lambda t, batched: found.append(t._ag_raw.ndim - batched))
         return found
 
 
@@ -80,18 +80,18 @@ Rule = Callable[[Call], Any]
 
 def sample_shape(tensor: Tensor, batched: bool) -> tuple[int, ...]:
     """The shape of one sample."""
-    return tuple(tensor._raw.shape[1:] if batched else tensor._raw.shape)
+    return tuple(tensor._ag_raw.shape[1:] if batched else tensor._ag_raw.shape)
 
 
 def expanded(tensor: Tensor, batched: bool, size: int) -> Tensor:
     """The tensor with the batch in front, at no cost in memory."""
-    found: Tensor = tensor if batched else f.expand(tensor, (size, *tensor._raw.shape))
+    found: Tensor = tensor if batched else f.expand(tensor, (size, *tensor._ag_raw.shape))
     return found
 
 
 def raised(tensor: Tensor, batched: bool, rank: int) -> Tensor:
     """A tensor that broadcasts as its samples do, where the largest has `rank` dimensions."""
-    shape = tensor._raw.shape
+    shape = tensor._ag_raw.shape
     missing = rank + 1 - len(shape)
     if not batched or not missing:
         return tensor
@@ -101,7 +101,7 @@ def raised(tensor: Tensor, batched: bool, rank: int) -> Tensor:
 
 def reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The tensor in this shape; itself where it has it."""
-    found: Tensor = tensor if tensor._raw.shape == shape else f.reshape(tensor, shape)
+    found: Tensor = tensor if tensor._ag_raw.shape == shape else f.reshape(tensor, shape)
     return found
 
 
@@ -123,9 +123,9 @@ def aligned(call: Call) -> list[Any]:
     if not call.op.promotes or 0 not in call.ranks():
         return call.every(change)
     like: list[Any] = []
-    call.every(lambda t, batched: like.append(StandIn(t._raw, 0) if batched else t._raw))
+    call.every(lambda t, batched: like.append(StandIn(t._ag_raw, 0) if batched else t._ag_raw))
     common = dtypes.result_dtype(*like)
-    return call.every(lambda t, batched: change(t if t._raw.dtype == common else f._to_copy(t, common), batched))
+    return call.every(lambda t, batched: change(t if t._ag_raw.dtype == common else f._to_copy(t, common), batched))
 
 
 DIMS = frozenset(("dim", "dims", "dim0", "dim1", "dim2", "dimension", "axis"))
@@ -172,7 +172,7 @@ def shifted(dim: Any, rank: int) -> Any:
 def dropped(result: Any) -> Any:
     """Results that one dimension was added to, without it."""
     if isinstance(result, Tensor):
-        return reshaped(result, result._raw.shape[:1]) if result._raw.ndim > 1 else result
+        return reshaped(result, result._ag_raw.shape[:1]) if result._ag_raw.ndim > 1 else result
     return tuple(map(dropped, result))
 
 
@@ -188,7 +188,7 @@ def folded(call: Call) -> Any:
 
 def first_two(x: Tensor) -> Tensor:
     """(B, N, ...) as (B * N, ...)."""
-    shape = x._raw.shape
+    shape = x._ag_raw.shape
     return reshaped(x, (shape[0] * shape[1], *shape[2:]))
 
 
@@ -197,7 +197,7 @@ def apart(result: Any, size: int) -> Any:
     if result is None:
         return None
     if isinstance(result, Tensor):
-        shape = result._raw.shape
+        shape = result._ag_raw.shape
         return reshaped(result, (size, shape[0] // max(size, 1), *shape[1:]))
     return tuple(apart(r, size) for r in result)
 
@@ -228,7 +228,7 @@ def elementwise(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if not isinstance(level, BatchLevel):
             return lifted(*(x._inner if isinstance(x, Wrapped) and x._level is level else x for x in args))
         pairs = [value_of(level, x) for x in args]
-        rank = max(x._raw.ndim - mark for x, mark in pairs if isinstance(x, Tensor))
+        rank = max(x._ag_raw.ndim - mark for x, mark in pairs if isinstance(x, Tensor))
         return batched(level, lifted(*(raised(x, mark, rank) if mark else x for x, mark in pairs)), 0)
 
     return lifted
@@ -296,19 +296,19 @@ def batch_inplace(level: BatchLevel, op: Operation, args: tuple[Any, ...]) -> Te
         run_inplace(op, (value, *aligned(call)[1:]))
         return target
     if op.overwrites:
-        source = raised(call.args[1], bool(call.marks[1]), value._raw.ndim - 1)
+        source = raised(call.args[1], bool(call.marks[1]), value._ag_raw.ndim - 1)
     else:
         keeps = "self" in op.saved_names and value.requires_grad
         call.args[0] = f.clone(value) if keeps else value
         source = run(call)
-        _check_fits(value, source._raw.shape[1:])
+        _check_fits(value, source._ag_raw.shape[1:])
     run_inplace(table["copy"], (value, source))
     return target
 
 
 def _check_fits(value: Tensor, shape: tuple[int, ...]) -> None:
     """PyTorch's error for a result whose samples have another shape than those of the tensor that it is for."""
-    size, *have = value._raw.shape
+    size, *have = value._ag_raw.shape
     if list(shape) != have:
         raise RuntimeError(f"output with shape {[size, *have]} doesn't match the broadcast shape {[size, *shape]}")
 
@@ -316,9 +316,9 @@ def _check_fits(value: Tensor, shape: tuple[int, ...]) -> None:
 def refusal(op: Operation, target: Tensor, others: Iterable[tuple[Any, Any]]) -> str:
     """PyTorch's sentence for a tensor that all samples share and that each would change in its own way."""
     if op.vmap_inplace == "broadcast":
-        marked = [x._raw.shape for x, mark in others if mark]
-        shape = (marked[0][0], *dims.broadcast(target._raw.shape, *(sizes[1:] for sizes in marked)))
-        return f"output with shape {list(target._raw.shape)} doesn't match the broadcast shape {list(shape)}"
+        marked = [x._ag_raw.shape for x, mark in others if mark]
+        shape = (marked[0][0], *dims.broadcast(target._ag_raw.shape, *(sizes[1:] for sizes in marked)))
+        return f"output with shape {list(target._ag_raw.shape)} doesn't match the broadcast shape {list(shape)}"
     name = op.vmap_inplace or f"aten::{op.name.rstrip('_')}_"
     return (
         f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "

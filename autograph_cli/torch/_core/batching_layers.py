@@ -24,13 +24,13 @@ f = operations
 def by_channels(x: Tensor) -> Tensor:
     """(B, N, C, ...) as (N, B * C, ...)."""
     moved = f.transpose(x, 0, 1)
-    shape = moved._raw.shape
+    shape = moved._ag_raw.shape
     return reshaped(moved, (shape[0], shape[1] * shape[2], *shape[3:]))
 
 
 def from_channels(x: Tensor, size: int) -> Tensor:
     """(N, B * C, ...) as (B, N, C, ...)."""
-    shape = x._raw.shape
+    shape = x._ag_raw.shape
     return f.transpose(reshaped(x, (shape[0], size, shape[1] // size, *shape[2:])), 0, 1)
 
 
@@ -46,7 +46,7 @@ def convolution(call: Call) -> Any:
             found = apart(f.convolution(first_two(image), kernel, shared, *geometry, groups), size)
         if not call.has("bias"):
             return found
-        row = (size, 1, bias._raw.shape[1], *[1] * (rank - 2))
+        row = (size, 1, bias._ag_raw.shape[1], *[1] * (rank - 2))
         return f.add(found, f.view(bias, row))
     bias = None if bias is None else first_two(call.full("bias"))
     found = f.convolution(
@@ -63,7 +63,7 @@ def convolution_backward(call: Call) -> Any:
         found = f.convolution_backward(
             first_two(grad), first_two(image), kernel, *geometry, groups, (mask[0], False, False)
         )
-        over = (1, *range(3, grad._raw.ndim))
+        over = (1, *range(3, grad._ag_raw.ndim))
         by_bias = f.sum_dim_IntList(grad, over, False) if mask[2] else None
         return apart(found[0], size) if mask[0] else None, None, by_bias
     kernel = first_two(call.full("weight"))
@@ -81,7 +81,7 @@ def batch_norm(call: Call) -> Any:
     names = ("weight", "bias", "running_mean", "running_var")
     rows = [None if x is None else first_two(call.full(name)) for name, x in zip(names, call.args[1:5], strict=True)]
     out, *statistics = dispatch.run(call.op, (by_channels(call.full("input")), *rows, *call.args[5:]))
-    found = [apart(s, call.size) if s._raw.size else expanded(s, False, call.size) for s in statistics]
+    found = [apart(s, call.size) if s._ag_raw.size else expanded(s, False, call.size) for s in statistics]
     return (from_channels(out, call.size), *found)
 
 
@@ -116,7 +116,7 @@ def layer_norm(call: Call) -> Any:
     if not call.has("weight") and not call.has("bias"):
         return f.native_layer_norm(image, shape, weight, bias, eps)
     out, mean, rstd = f.native_layer_norm(call.full("input"), shape, None, None, eps)
-    lead = out._raw.ndim - 1 - len(shape)
+    lead = out._ag_raw.ndim - 1 - len(shape)
     return _scaled(call, out, (*[1] * lead, *shape)), mean, rstd
 
 
@@ -139,7 +139,7 @@ def group_norm(call: Call) -> Any:
     given = (weight, bias) if shared else (None, None)
     out, mean, rstd = (apart(t, call.size) for t in f.native_group_norm(first_two(image), *given, group, eps))
     if not shared:
-        out = _scaled(call, out, (1, image._raw.shape[2], *[1] * (image._raw.ndim - 3)))
+        out = _scaled(call, out, (1, image._ag_raw.shape[2], *[1] * (image._ag_raw.ndim - 3)))
     return out, mean, rstd
 
 
@@ -153,7 +153,7 @@ def attention(call: Call) -> Any:
     if mask is not None:
         n = len(call.shape("query"))
         mask = raised(call.full("attn_mask"), True, n)
-        shape = mask._raw.shape
+        shape = mask._ag_raw.shape
         mask = first_two(f.expand(mask, (call.size, call.shape("query")[0], *shape[2:])))
     found = dispatch.run(call.op, (query, key, value, call["is_causal"], mask, call["scale"]))
     return apart(found, call.size)
@@ -170,13 +170,13 @@ _ZERO = make(np.int64(0))
 
 def counted(size: int, like: Tensor, step: int = 1) -> Tensor:
     """0, step, 2 * step, ..., on the device of a tensor."""
-    return make(kernels(core(like)._raw).xp.arange(size, dtype=np.int64) * step)
+    return make(kernels(core(like)._ag_raw).xp.arange(size, dtype=np.int64) * step)
 
 
 def _offsets(call: Call, index: Tensor, step: int) -> Tensor:
     """Indices into the first dimension of each sample, as indices into that of all samples together."""
     starts = counted(call.size, index, step)
-    return f.add(index, f.view(starts, (call.size, *[1] * (index._raw.ndim - 1))))
+    return f.add(index, f.view(starts, (call.size, *[1] * (index._ag_raw.ndim - 1))))
 
 
 def embedding(call: Call) -> Any:
@@ -185,7 +185,7 @@ def embedding(call: Call) -> Any:
         return f.embedding(weight, indices, padding, by_frequency, sparse)
     if by_frequency or sparse or padding >= 0:
         return loop(call)
-    rows = weight._raw.shape[1]
+    rows = weight._ag_raw.shape[1]
     return f.embedding(first_two(weight), _offsets(call, call.full("indices"), rows), -1, False, False)
 
 
@@ -213,8 +213,8 @@ def _as_positions(call: Call, like: tuple[int, ...]) -> Tensor:
     """An index of each sample, laid out as `gather` and `scatter` want it for a sample of shape `like`."""
     dim = call["dim"] + 1
     index = call.full("index")
-    index = f.view(index, (call.size, *[1] * (dim - 1), index._raw.shape[1], *[1] * (len(like) - dim)))
-    return f.expand(index, (call.size, *like[: dim - 1], index._raw.shape[dim], *like[dim:]))
+    index = f.view(index, (call.size, *[1] * (dim - 1), index._ag_raw.shape[1], *[1] * (len(like) - dim)))
+    return f.expand(index, (call.size, *like[: dim - 1], index._ag_raw.shape[dim], *like[dim:]))
 
 
 def along_index(each: Rule = loop) -> Rule:
@@ -256,10 +256,10 @@ def take(call: Call) -> Any:
     if not call.has("self"):
         return f.take(x, index)
     rows, positions = flat(call.full("self")), call.full("index")
-    count = rows._raw.shape[1]
+    count = rows._ag_raw.shape[1]
     column = flat(positions)
     column = f.where(f.lt(column, _ZERO), f.add_Scalar(column, count), column)
-    return reshaped(f.gather(rows, 1, column), positions._raw.shape)
+    return reshaped(f.gather(rows, 1, column), positions._ag_raw.shape)
 
 
 # ---------------------------------------------------------------- advanced indexing
@@ -274,7 +274,7 @@ def _layout(call: Call) -> tuple[list[Any], int, int, int]:
     marks = call.marks[call.position("indices")]
     indices = call["indices"]
     given = [d for d, i in enumerate(indices) if i is not None]
-    made = max(i._raw.ndim - m for i, m in zip(indices, marks, strict=True) if i is not None)
+    made = max(i._ag_raw.ndim - m for i, m in zip(indices, marks, strict=True) if i is not None)
     together = given[-1] - given[0] == len(given) - 1
     batch = f.view(counted(call.size, indices[given[0]]), (call.size, *[1] * made))
     laid = [None if i is None else raised(i, m, made) for i, m in zip(indices, marks, strict=True)]
@@ -297,22 +297,22 @@ def _index_shared(call: Call) -> Any:
     marks = call.marks[call.position("indices")]
     indices = call["indices"]
     given = [d for d, i in enumerate(indices) if i is not None]
-    made = max(i._raw.ndim - m for i, m in zip(indices, marks, strict=True) if i is not None)
+    made = max(i._ag_raw.ndim - m for i, m in zip(indices, marks, strict=True) if i is not None)
     laid = [None if i is None else raised(i, m, made) for i, m in zip(indices, marks, strict=True)]
     found = f.index(call["self"], laid)
     together = given[-1] - given[0] == len(given) - 1
     before = given[0] if together else 0
     if not before:
         return found
-    order = (before, *range(before), *range(before + 1, found._raw.ndim))
+    order = (before, *range(before), *range(before + 1, found._ag_raw.ndim))
     return f.permute(found, order)
 
 
 def index_put(call: Call) -> Any:
     indices, made, before, _ = _layout(call)
     values, target = call["values"], call.full("self")
-    picked = dims.broadcast(*(i._raw.shape for i in indices if i is not None))
-    picked += tuple(n for n, i in zip_longest(target._raw.shape, indices[: target._raw.ndim]) if i is None)
+    picked = dims.broadcast(*(i._ag_raw.shape for i in indices if i is not None))
+    picked += tuple(n for n, i in zip_longest(target._ag_raw.shape, indices[: target._ag_raw.ndim]) if i is None)
     shape = (*picked[1 + made : 1 + made + before], *picked[1 : 1 + made], *picked[1 + made + before :])
     values = f.expand(
         raised(values, call.has("values"), len(shape)), (call.size, *shape) if call.has("values") else shape
@@ -322,7 +322,7 @@ def index_put(call: Call) -> Any:
         order = (
             *range(1 + before, 1 + before + made),
             *range(1, 1 + before),
-            *range(1 + before + made, values._raw.ndim),
+            *range(1 + before + made, values._ag_raw.ndim),
         )
         values = f.permute(values, (0, *order))
     return dispatch.run(call.op, (target, indices, values, call["accumulate"]))

@@ -35,7 +35,7 @@ def masked_select(call: Call) -> Any:
     shape = dims.broadcast(call.shape("self"), call.shape("mask")) or (1,)
     x = f.expand(raised(call["self"], True, len(shape)), (call.size, *shape))
     mask = f.expand(call["mask"], shape)
-    positions = tuple(make(d.astype(np.int64)) for d in mask._raw.nonzero())
+    positions = tuple(make(d.astype(np.int64)) for d in mask._ag_raw.nonzero())
     return f.index(x, [None, *positions])
 
 
@@ -58,17 +58,17 @@ def permute(call: Call) -> Any:
 
 def t(call: Call) -> Any:
     x = call["self"]
-    return f.transpose(x, 1, 2) if x._raw.ndim == 3 else f.alias(x)
+    return f.transpose(x, 1, 2) if x._ag_raw.ndim == 3 else f.alias(x)
 
 
 def t_copy(call: Call) -> Any:
     x = call["self"]
-    return f.transpose_copy(x, 1, 2) if x._raw.ndim == 3 else f.alias(x)
+    return f.transpose_copy(x, 1, 2) if x._ag_raw.ndim == 3 else f.alias(x)
 
 
 def unfold(call: Call) -> Any:
     """Of a number too, which is a vector of one window."""
-    if call["self"]._raw.ndim > 1:
+    if call["self"]._ag_raw.ndim > 1:
         return leading(call)
     windows = dispatch.run(call.op, (f.unsqueeze(call["self"], 1), 1, *call.args[2:]))
     return f.squeeze_dim(windows, 1)
@@ -85,13 +85,13 @@ def cdist_backward(call: Call) -> Any:
 
 def _single(x: Tensor) -> tuple[int, ...]:
     """The dimensions of a sample that have one element."""
-    return tuple(d for d, n in enumerate(x._raw.shape) if d and n == 1)
+    return tuple(d for d, n in enumerate(x._ag_raw.shape) if d and n == 1)
 
 
 def squeeze(call: Call) -> Any:
     x = call["self"]
     single = _single(x)
-    return f.view(x, tuple(n for d, n in enumerate(x._raw.shape) if d not in single))
+    return f.view(x, tuple(n for d, n in enumerate(x._ag_raw.shape) if d not in single))
 
 
 def squeeze_dim(call: Call) -> Any:
@@ -104,7 +104,7 @@ def squeeze_copy(call: Call) -> Any:
 
 def as_strided(call: Call) -> Any:
     x, size, stride, *offset = call.args
-    own = x._raw.strides[0] // x._raw.itemsize
+    own = x._ag_raw.strides[0] // x._ag_raw.itemsize
     _check_reach(x, (call.size, *size), (own, *stride), (offset or [0])[0] or 0)
     return dispatch.run(call.op, (x, (call.size, *size), (own, *stride), *offset))
 
@@ -114,8 +114,8 @@ def _check_reach(x: Tensor, size: tuple[int, ...], stride: tuple[int, ...], offs
     base = x if x._base is None else x._base
     if isinstance(x, Wrapped) or isinstance(base, Wrapped):
         return
-    start = offset + geometry(x._raw, base._raw)[2]
-    if start < 0 or spanned(size, stride, start) > base._raw.size:
+    start = offset + geometry(x._ag_raw, base._ag_raw)[2]
+    if start < 0 or spanned(size, stride, start) > base._ag_raw.size:
         raise RuntimeError(
             f"result = tensor.as_strided({list(size[1:])}, {list(stride[1:])}, {offset}) can access memory outside of "
             "`tensor`"
@@ -127,7 +127,7 @@ def cat(call: Call) -> Any:
     tensors, dim = call.args
     pairs = list(zip(tensors, call.marks[0], strict=True))
     rank = max(call.ranks())
-    kept = [expanded(t, m, call.size) for t, m in pairs if t._raw.ndim - m == rank]
+    kept = [expanded(t, m, call.size) for t, m in pairs if t._ag_raw.ndim - m == rank]
     return f.cat(kept, shifted(dim, rank))
 
 
@@ -135,13 +135,13 @@ def roll(call: Call) -> Any:
     x, shifts, over = call.args
     if over:
         return leading(call)
-    shape = x._raw.shape
+    shape = x._ag_raw.shape
     return reshaped(f.roll(flat(x), shifts, (1,)), shape)
 
 
 def flat(x: Tensor) -> Tensor:
     """Each sample as a vector."""
-    shape = x._raw.shape
+    shape = x._ag_raw.shape
     return reshaped(x, (shape[0], math.prod(shape[1:])))
 
 
@@ -154,14 +154,14 @@ def copy(call: Call) -> Any:
     """The first tensor overwritten by the second one, which is broadcast."""
     names = [p.name for p in call.op.tensors]
     target = call.full(names[0])
-    return f.copy(target, raised(call[names[1]], call.has(names[1]), target._raw.ndim - 1))
+    return f.copy(target, raised(call[names[1]], call.has(names[1]), target._ag_raw.ndim - 1))
 
 
 def masked_fill(call: Call) -> Any:
     if not call.has("value"):
         return pointwise(call)
     x, mask, value = aligned(call)
-    return f.where(mask, f._to_copy(value, x._raw.dtype) if value._raw.dtype != x._raw.dtype else value, x)
+    return f.where(mask, f._to_copy(value, x._ag_raw.dtype) if value._ag_raw.dtype != x._ag_raw.dtype else value, x)
 
 
 # ---------------------------------------------------------------- reductions of everything
@@ -174,8 +174,8 @@ def over_all(
 
     def run(call: Call) -> Any:
         x = call["self"]
-        flattened = vector or x._raw.ndim == 1
-        x, over = (flat(x), (1,)) if flattened else (x, tuple(range(1, x._raw.ndim)))
+        flattened = vector or x._ag_raw.ndim == 1
+        x, over = (flat(x), (1,)) if flattened else (x, tuple(range(1, x._ag_raw.ndim)))
         return getattr(f, name)(x, 1 if vector else over, *tail(call))
 
     return run
@@ -205,7 +205,7 @@ def arg_reduction(call: Call) -> Any:
     found = dispatch.run(call.op, (flat(x), 1, False))
     if not keep:
         return found
-    shape = (call.size, *[1] * (x._raw.ndim - 1))
+    shape = (call.size, *[1] * (x._ag_raw.ndim - 1))
     return reshaped(found, shape) if isinstance(found, Tensor) else tuple(reshaped(r, shape) for r in found)
 
 
@@ -259,7 +259,7 @@ def _added(call: Call, product: Tensor) -> Any:
     product = product if alpha == 1 else f.mul_Scalar(product, alpha)
     if beta == 0:
         return product
-    summand = raised(call["self"], call.has("self"), product._raw.ndim - 1)
+    summand = raised(call["self"], call.has("self"), product._ag_raw.ndim - 1)
     return f.add(summand if beta == 1 else f.mul_Scalar(summand, beta), product, alpha=1)
 
 
@@ -299,7 +299,7 @@ def loss(call: Call) -> Any:
     args, position = aligned(call), call.position("reduction")
     reduction, args[position] = args[position], NONE
     losses = dispatch.run(call.op, tuple(args))
-    over = tuple(range(1, losses._raw.ndim))
+    over = tuple(range(1, losses._ag_raw.ndim))
     if reduction == NONE or not over:
         return losses
     return (f.mean_dim if reduction == MEAN else f.sum_dim_IntList)(losses, over, False)
@@ -308,12 +308,14 @@ def loss(call: Call) -> Any:
 def loss_backward(call: Call) -> Any:
     args, position = aligned(call), call.position("reduction")
     shape = (
-        f.sub(args[1], args[2], alpha=1)._raw.shape if args[1]._raw.shape != args[2]._raw.shape else args[1]._raw.shape
+        f.sub(args[1], args[2], alpha=1)._ag_raw.shape
+        if args[1]._ag_raw.shape != args[2]._ag_raw.shape
+        else args[1]._ag_raw.shape
     )
     rank = max(call.ranks())
     count = math.prod(shape[-rank:]) if rank else 1
     reduction, args[position] = args[position], NONE
-    args[1] = expanded(args[1], len(args[1]._raw.shape) > rank, call.size)
+    args[1] = expanded(args[1], len(args[1]._ag_raw.shape) > rank, call.size)
     if reduction == MEAN:
         args[0] = f.div_Scalar(args[0], count)
     return dispatch.run(call.op, tuple(args))
@@ -329,20 +331,20 @@ def _classes(call: Call) -> tuple[int, Tensor, Tensor, Tensor]:
     counts = f.logical_not(f.eq(target, make(np.int64(call["ignore_index"]))))
     target = f._to_copy(f.masked_fill_Scalar(target, f.logical_not(counts), 0), np.dtype(np.int64))
     weight = call["weight"]
-    kind = call["self"]._raw.dtype
+    kind = call["self"]._ag_raw.dtype
     if weight is None:
         return dim, counts, target, f._to_copy(counts, kind)
     rows = f.gather(call.full("weight").detach(), 1, flat(target))
-    return dim, counts, target, reshaped(rows, target._raw.shape) * f._to_copy(counts, kind)
+    return dim, counts, target, reshaped(rows, target._ag_raw.shape) * f._to_copy(counts, kind)
 
 
 def nll(call: Call) -> Any:
     dim, counts, target, weights = _classes(call)
     picked = f.squeeze_dim(f.gather(call.full("self"), dim, f.unsqueeze(target, dim)), dim)
     losses = f.neg(f.masked_fill_Scalar(picked, f.logical_not(counts), 0) * weights)
-    over = tuple(range(1, losses._raw.ndim))
+    over = tuple(range(1, losses._ag_raw.ndim))
     if call["reduction"] == NONE:
-        return losses, make(kernels(core(losses)._raw).zeros((call.size,), losses._raw.dtype))
+        return losses, make(kernels(core(losses)._ag_raw).zeros((call.size,), losses._ag_raw.dtype))
     total = f.sum_dim_IntList(weights, over, False) if over else weights
     summed = f.sum_dim_IntList(losses, over, False) if over else losses
     return (f.div(summed, total) if call["reduction"] == MEAN else summed), total
@@ -353,6 +355,6 @@ def nll_backward(call: Call) -> Any:
     grad = call.full("grad_output")
     if call["reduction"] == MEAN:
         grad = f.div(grad, call.full("total_weight").detach())
-    grad = f.neg(raised(grad, True, target._raw.ndim - 1) * weights)
+    grad = f.neg(raised(grad, True, target._ag_raw.ndim - 1) * weights)
     nothing = f.zeros_like(call.full("self"))
     return f.scatter_src(nothing, dim, f.unsqueeze(target, dim), f.unsqueeze(grad, dim))

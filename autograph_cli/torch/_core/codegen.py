@@ -62,8 +62,8 @@ def binder(op: Operation) -> Callable[..., tuple[Any, ...]]:
 
 
 def backwards(op: Operation) -> dict[str, Any]:
-    """`_run_raw` and `_run_recorded` of the node of `op`."""
-    return {f"_run_{mode}": _Late(op, mode) for mode in ("raw", "recorded")} if op.derivatives else {}
+    """`_ag_run_raw` and `_ag_run_recorded` of the node of `op`."""
+    return {f"_ag_run_{mode}": _Late(op, mode) for mode in ("raw", "recorded")} if op.derivatives else {}
 
 
 _FLOATS = frozenset(t.type for t, kind in CATEGORY.items() if kind >= FLOATING)
@@ -200,5 +200,5 @@ class _Late:
     def __get__(self, node: Any, owner: Any = None) -> Any:
         source = backward_source(self.op, self.mode)
         method = _evaluate(source, _scope(self.op), f"{self.op.identifier} {self.mode}")
-        setattr(self.op.node, f"_run_{self.mode}", method)
-        return getattr(node if node is not None else owner, f"_run_{self.mode}")
+        setattr(self.op.node, f"_ag_run_{self.mode}", method)
+        return getattr(node if node is not None else owner, f"_ag_run_{self.mode}")

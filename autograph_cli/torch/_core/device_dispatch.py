@@ -55,7 +55,7 @@ def formula_kernels(*args: Any) -> Any:
 
 def is_meta(x: Any) -> bool:
     """Whether a raw array or a tensor has no memory."""
-    return getattr(x, "_raw", x).__class__ is Meta
+    return getattr(x, "_ag_raw", x).__class__ is Meta
 
 
 def beside(raw: Any, like: Any) -> Any:

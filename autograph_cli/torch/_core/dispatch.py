@@ -86,7 +86,7 @@ def run(op: Operation, args: tuple[Any, ...]) -> Any:
     node = attach(op, args, outputs, edges, number, kinds) if wanted(op, args, edges) else None
     if op.view:
         for output in outputs:
-            make_view(output, args[0], output._edge, multiple=op.multiple, op=op if op.rereads else None)
+            make_view(output, args[0], output._ag_edge, multiple=op.multiple, op=op if op.rereads else None)
     observer = process_state.observer
     if observer is not None and node is not None:
         observer.created(node, args, tuple(outputs))
@@ -150,7 +150,7 @@ def compute(op: Operation, args: tuple[Any, ...], in_place: bool = False, kinds:
     for i, parameter in op.positions:
         x = raws[i]
         if x.__class__ is Tensor and not unusual:
-            raws[i] = x._raw
+            raws[i] = x._ag_raw
         else:
             raws[i] = [_raw(t) for t in x] if parameter.is_list else _raw(x)
     if op.promotes:
@@ -185,9 +185,9 @@ def classes_of(op: Operation, args: tuple[Any, ...]) -> set[type]:
     for i, parameter in op.positions:
         x = args[i]
         if parameter.is_list:
-            kinds.update([t._raw.__class__ for t in x if t is not None])
+            kinds.update([t._ag_raw.__class__ for t in x if t is not None])
         elif x is not None:
-            kinds.add(x._raw.__class__)
+            kinds.add(x._ag_raw.__class__)
     return kinds
 
 
@@ -220,7 +220,7 @@ def check_dtypes(op: Operation, *raws: Any) -> None:
 
 
 def _raw(x: Any) -> Any:
-    return None if x is None else resolved(x._raw)
+    return None if x is None else resolved(x._ag_raw)
 
 
 def as_floating(raw: Any) -> Any:
@@ -273,20 +273,20 @@ def write_out(op: Operation, args: tuple[Any, ...], out: Any) -> Any:
     if by_elements(op):
         check_out_apart(targets, given)
     for target, raw in zip(targets, compute(op, args), strict=True):
-        resizes = op.elementwise and raw.shape != target._raw.shape
+        resizes = op.elementwise and raw.shape != target._ag_raw.shape
         made = make(raw)
         if process_state.observer is not None:
             process_state.observer.untracked(op.name, op, args, (made,))
         put(target, made)
         if resizes and raw.__class__ in DENSE and raw.size and not raw.flags.c_contiguous:
-            target._raw = window(target._raw, raw.shape, strides_of(raw), 0)
-            target._raw[...] = raw
+            target._ag_raw = window(target._ag_raw, raw.shape, strides_of(raw), 0)
+            target._ag_raw[...] = raw
     return out
 
 
 def tell_change(op: Operation, args: tuple[Any, ...], target: Tensor) -> None:
     """Tell the observer of a change that left no node: of a view, as one of what it is a view of."""
-    observer, edge = process_state.observer, target._edge
+    observer, edge = process_state.observer, target._ag_edge
     whole = edge.base if edge.__class__ is View else target
     if observer is not None:
         observer.untracked(f"{op.name.rstrip('_')}_", op, args, (whole,))
@@ -301,30 +301,30 @@ def check_out_apart(targets: Iterable[Tensor], given: Iterable[Tensor], apart: b
     """Raise PyTorch's error where an `out=` shares a part of an argument's memory; `apart`: or all of it."""
     for x in given:
         for target in targets:
-            check_overlap(target._raw, x._raw, apart)
+            check_overlap(target._ag_raw, x._ag_raw, apart)
 
 
 def put(target: Tensor, made: Tensor) -> None:
     """Write a result into an `out=` tensor, which is resized if its shape differs."""
-    raw = made._raw
-    device_dispatch.check_out(raw, target._raw)
-    check_own_memory(target._raw)
-    if raw.dtype != target._raw.dtype:
-        check_cast(raw.dtype, target._raw.dtype)
-        raw = raw.astype(target._raw.dtype)
-    if raw.shape != target._raw.shape:
-        if target._raw.__class__ is Meta:
-            target._raw = device_dispatch.copied(raw, target._raw)
+    raw = made._ag_raw
+    device_dispatch.check_out(raw, target._ag_raw)
+    check_own_memory(target._ag_raw)
+    if raw.dtype != target._ag_raw.dtype:
+        check_cast(raw.dtype, target._ag_raw.dtype)
+        raw = raw.astype(target._ag_raw.dtype)
+    if raw.shape != target._ag_raw.shape:
+        if target._ag_raw.__class__ is Meta:
+            target._ag_raw = device_dispatch.copied(raw, target._ag_raw)
             bump(target)
             return
-        if target._raw.size:
+        if target._ag_raw.size:
             warn(
-                f"An output with one or more elements was resized since it had shape {list(target._raw.shape)}, which "
+                f"An output with one or more elements was resized since it had shape {list(target._ag_raw.shape)}, which "
                 f"does not match the required output shape {list(raw.shape)}. This behavior is deprecated, and in a "
                 "future PyTorch release outputs will not be resized unless they have zero elements. You can explicitly "
                 "reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
             )
-        target._raw = resized(materialize(target), raw.shape)
+        target._ag_raw = resized(materialize(target), raw.shape)
     write(target, raw)
     tell_change(table["copy"], (target, made), target)
 
@@ -375,7 +375,7 @@ def operands(op: Operation, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _wrapped(op: Operation, number: Any, beside: Tensor) -> Tensor:
     if op.check is not None and number.__class__ is bool:
-        op.check(beside._raw, number)
+        op.check(beside._ag_raw, number)
     return wrap_number(number, beside, op.promotes == "floating")
 
 
@@ -426,7 +426,7 @@ def edges_of(op: Operation, args: tuple[Any, ...]) -> tuple[Edge | None, ...]:
         if parameter.is_list:
             edges += [edge_of(t) for t in x]
         else:
-            edge = None if x is None else x._edge
+            edge = None if x is None else x._ag_edge
             edges.append(edge if edge is None or edge.__class__ is tuple else edge_of(x))
     return tuple(edges)
 
@@ -441,31 +441,31 @@ def attach(
 ) -> Node:
     """Make the node of an operation and hang the outputs on it; `number` was drawn before its edges were asked for,
     `kinds` are the arguments' classes, where they are known."""
-    if not op.complex_gradient and any(dtypes.CATEGORY[t._raw.dtype] == dtypes.COMPLEX for t in outputs):
+    if not op.complex_gradient and any(dtypes.CATEGORY[t._ag_raw.dtype] == dtypes.COMPLEX for t in outputs):
         raise RuntimeError(f"{op.name} does not support automatic differentiation for outputs with complex dtype.")
     node: Node = object.__new__(op.node)
     # PyTorch's node for a derivative that does not exist has only the edges that need one.
-    node._edges = edges if op.has_derivative else tuple(filter(None, edges))
-    node._extra = None
-    node._seq = number
-    likes = [output_meta(t._raw) for t in outputs]
+    node._ag_edges = edges if op.has_derivative else tuple(filter(None, edges))
+    node._ag_extra = None
+    node._ag_seq = number
+    likes = [output_meta(t._ag_raw) for t in outputs]
     if op.output_mask is not None:
         likes = [like if defined(op, args, i, outputs[i]) else None for i, like in enumerate(likes)]
-    node._output_meta = likes if op.multiple else likes[0]
+    node._ag_output_meta = likes if op.multiple else likes[0]
     if process_state.anomaly:
         annotate(node)
     kinds = classes_of(op, args) if kinds is None else kinds
-    if not (BY_OPERATIONS.isdisjoint(kinds) and BY_OPERATIONS.isdisjoint([t._raw.__class__ for t in outputs])):
+    if not (BY_OPERATIONS.isdisjoint(kinds) and BY_OPERATIONS.isdisjoint([t._ag_raw.__class__ for t in outputs])):
         extra_of(node).by_operations = True
-    node._saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
+    node._ag_saved = save(node, saved_items(op, args, outputs, edges)) if op.saved_names else ()
     for i, output in enumerate(outputs):
-        output._edge = (node, i) if likes[i] is not None and differentiable(op, i, output) else None
+        output._ag_edge = (node, i) if likes[i] is not None and differentiable(op, i, output) else None
     return node
 
 
 def defined(op: Operation, args: tuple[Any, ...], index: int, output: Tensor) -> bool:
     """Whether this output is one in PyTorch, where those that `output_mask` leaves out are undefined tensors."""
-    return op.output_mask is None or bool(args[op.output_mask][index] or output._raw.size)
+    return op.output_mask is None or bool(args[op.output_mask][index] or output._ag_raw.size)
 
 
 def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...]) -> bool:
@@ -475,7 +475,7 @@ def wanted(op: Operation, args: tuple[Any, ...], edges: tuple[Edge | None, ...])
             return True
     for i, parameter in op.input_positions if edges else ():
         for t in args[i] if parameter.is_list else (args[i],):
-            if t is not None and t._edge.__class__ is View and t.requires_grad:
+            if t is not None and t._ag_edge.__class__ is View and t.requires_grad:
                 return True
     return False
 
@@ -486,7 +486,7 @@ def differentiable(op: Operation, index: int, output: Tensor) -> bool:
         names = op.schema.outputs
         if (names[index] if index < len(names) else names[0]) in op.nondifferentiable:
             return False
-    return dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING
+    return dtypes.CATEGORY[output._ag_raw.dtype] >= dtypes.FLOATING
 
 
 def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edges: tuple[Any, ...]) -> list[Any]:
@@ -497,9 +497,9 @@ def saved_items(op: Operation, args: tuple[Any, ...], outputs: list[Tensor], edg
             items.append(() if tail else None)
         elif output is not None:
             made = outputs[output]
-            if made._counter is None:
-                made._counter = [0]
-            items.append(SavedResult(made._raw, made._counter))
+            if made._ag_counter is None:
+                made._ag_counter = [0]
+            items.append(SavedResult(made._ag_raw, made._ag_counter))
         elif tail or position is None:
             items.append(property_of(outputs[0] if position is None else args[position], tail))
         else:
@@ -513,7 +513,7 @@ def property_of(x: Any, kind: str) -> Any:
     if x is None:
         return None
     get = _PROPERTIES[kind]
-    return tuple(get(t._raw) for t in x) if isinstance(x, (tuple, list)) else get(x._raw)
+    return tuple(get(t._ag_raw) for t in x) if isinstance(x, (tuple, list)) else get(x._ag_raw)
 
 
 _PROPERTIES: dict[str, Any] = {

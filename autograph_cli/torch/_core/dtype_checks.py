@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 def same_scalar(first: Any, *others: Any) -> None:
     """RuntimeError unless all tensors (None is left out) have the dtype of the first."""
-    kind = first._raw.dtype
+    kind = first._ag_raw.dtype
     for other in others:
-        if other is not None and other._raw.dtype is not kind and other._raw.dtype != kind:
-            raise RuntimeError(f"expected scalar type {cpp_name(kind)} but found {cpp_name(other._raw.dtype)}")
+        if other is not None and other._ag_raw.dtype is not kind and other._ag_raw.dtype != kind:
+            raise RuntimeError(f"expected scalar type {cpp_name(kind)} but found {cpp_name(other._ag_raw.dtype)}")
 
 
 def same_for_baddbmm(input: Any, left: Any, right: Any) -> None:
     """RuntimeError unless what is added to products of matrices and both factors have one dtype."""
-    if input._raw.dtype != left._raw.dtype:
-        kinds = [c_name(x._raw.dtype) for x in (input, left, right)]
+    if input._ag_raw.dtype != left._ag_raw.dtype:
+        kinds = [c_name(x._ag_raw.dtype) for x in (input, left, right)]
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {kinds[0]}, batch1: {kinds[1]}, batch2: {kinds[2]}"
         )
@@ -33,25 +33,25 @@ def same_for_baddbmm(input: Any, left: Any, right: Any) -> None:
 
 def same_for_product(left: Any, right: Any) -> None:
     """RuntimeError unless both factors have one dtype."""
-    if left._raw.dtype != right._raw.dtype:
-        names = f"{c_name(left._raw.dtype)} != {c_name(right._raw.dtype)}"
+    if left._ag_raw.dtype != right._ag_raw.dtype:
+        names = f"{c_name(left._ag_raw.dtype)} != {c_name(right._ag_raw.dtype)}"
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names}")
 
 
 def same_for_addmm(added: Any, left: Any, right: Any) -> None:
     """RuntimeError unless both factors and what is added to their product have one dtype."""
-    kind = right._raw.dtype
-    if added._raw.dtype is kind is left._raw.dtype:
+    kind = right._ag_raw.dtype
+    if added._ag_raw.dtype is kind is left._ag_raw.dtype:
         return
     for name, tensor in (("self", added), ("mat1", left)):
-        if tensor._raw.dtype != kind:
-            names = f"{cpp_name(tensor._raw.dtype)} and {cpp_name(kind)}"
+        if tensor._ag_raw.dtype != kind:
+            names = f"{cpp_name(tensor._ag_raw.dtype)} and {cpp_name(kind)}"
             raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {names}")
 
 
 def same_for_addmv(added: Any, matrix: Any, vector: Any) -> None:
     """RuntimeError unless matrix, vector and what is added to their product have one dtype."""
-    kinds = [tensor._raw.dtype for tensor in (added, matrix, vector)]
+    kinds = [tensor._ag_raw.dtype for tensor in (added, matrix, vector)]
     if not kinds[0] == kinds[1] == kinds[2]:
         first, second, third = map(cpp_name, kinds)
         raise RuntimeError(f"addmv input tensors must have the same dtype, but got {first}, {second}, and {third}")
@@ -65,7 +65,7 @@ def check_cast(source: Any, goal: Any) -> None:
 
 def check_written(target: Any, shape: tuple[int, ...], kind: Any) -> None:
     """RuntimeError where what is computed of a tensor and of one of `shape` and dtype `kind` cannot replace it."""
-    have = target._raw
+    have = target._ag_raw
     found = dims.broadcast(have.shape, shape)
     if found != have.shape:
         raise RuntimeError(f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(found)}")
@@ -75,15 +75,15 @@ def check_written(target: Any, shape: tuple[int, ...], kind: Any) -> None:
 def parameters_fit(input: Any, *parameters: Any) -> None:
     """RuntimeError unless parameters (None is left out) have the dtype of a layer's input, or float32 beside 16
     bits."""
-    kind = input._raw.dtype
+    kind = input._ag_raw.dtype
     for p in parameters:
-        if p is not None and p._raw.dtype is not kind:
+        if p is not None and p._ag_raw.dtype is not kind:
             break
     else:
         return
     given = [p for p in parameters if p is not None]
-    if given[0]._raw.dtype != kind:
-        if any(p._raw.dtype.name != "float32" for p in given):
+    if given[0]._ag_raw.dtype != kind:
+        if any(p._ag_raw.dtype.name != "float32" for p in given):
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
         if kind.name not in ("float16", "bfloat16"):
             raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
@@ -92,13 +92,13 @@ def parameters_fit(input: Any, *parameters: Any) -> None:
 
 def check_differentiable(tensor: Any) -> None:
     """RuntimeError for a tensor of integers or booleans, which has no gradient."""
-    if dtypes.CATEGORY[tensor._raw.dtype] < dtypes.FLOATING:
+    if dtypes.CATEGORY[tensor._ag_raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
 
 
 def no_integers(kernel: str, tensor: Any) -> None:
     """NotImplementedError, naming PyTorch's kernel, for a tensor of integers or booleans."""
-    kind = tensor._raw.dtype
+    kind = tensor._ag_raw.dtype
     if dtypes.CATEGORY[kind] < dtypes.FLOATING:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(kind)}'")
 

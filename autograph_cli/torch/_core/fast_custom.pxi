@@ -17,9 +17,9 @@ def know_functions(function, node, unset, check, end):
     Function, UNSET, check_ctx, finish = function, unset, check, end
     TO_SAVE, DIRTY, CONSTANT_GIVEN = place(node, "to_save"), place(node, "dirty_tensors"), place(node, "non_differentiable")
     FOR_FORWARD, MATERIALIZES = place(node, "saved_for_forward"), place(node, "materialize_grads")
-    IN_JVP, CONSTANT, DIFFERENTIABLE = place(node, "_in_jvp"), place(node, "_constant"), place(node, "_differentiable")
-    TAKES_GRAD, NEEDS = place(node, "_takes_grad"), place(node, "needs_input_grad")
-    ITEM_EDGES, ITEM_RESULTS = place(node, "_item_edges"), place(node, "_item_results")
+    IN_JVP, CONSTANT, DIFFERENTIABLE = place(node, "_ag_in_jvp"), place(node, "_ag_constant"), place(node, "_ag_differentiable")
+    TAKES_GRAD, NEEDS = place(node, "_ag_takes_grad"), place(node, "needs_input_grad")
+    ITEM_EDGES, ITEM_RESULTS = place(node, "_ag_item_edges"), place(node, "_ag_item_results")
     Py_INCREF(node)
     CUSTOM = <PyObject *>node
 
@@ -72,13 +72,13 @@ cdef int set_grad(bint on) except -1:
 
 
 def applied(cls, tuple args):
-    """What `Function._applied` gives beside the node, outside of all transforms."""
+    """What `Function._ag_applied` gives beside the node, outside of all transforms."""
     cdef tuple edges = ()
     cdef list found
     cdef bint record, mode
     node = None if SLOT(<PyObject *>process_state, OBSERVER) != <PyObject *>None else context(cls, args)
     if node is None:
-        return cls._applied(args)[1]
+        return cls._ag_applied(args)[1]
     mode = thread_state._grad
     record = mode and YES in <tuple>SLOT(<PyObject *>node, NEEDS) and not thread_state.inference
     if record:
@@ -200,7 +200,7 @@ def saved_tensors(node):
         raise TypeError(f"'{type(node).__name__}' object is no node of a custom Function")
     found = SLOT(<PyObject *>node, SAVED)
     if SLOT(<PyObject *>node, IN_JVP) != <PyObject *>NO or found == NULL or not PyTuple_CheckExact(found):
-        return node._all_unpacked()
+        return node._ag_all_unpacked()
     saved = <tuple>found  # held: a hook may free the node
     return tuple([given_back(node, saved, i) for i in range(PyTuple_GET_SIZE(saved))])
 
@@ -235,7 +235,7 @@ cdef object gradients_of_custom(object node, object f, object grad, bint recorde
         for g in <list>grad:
             plain = plain and g is not None
     if not plain:
-        return node._run_recorded(f, grad) if recorded else node._run_raw(f, grad)
+        return node._ag_run_recorded(f, grad) if recorded else node._ag_run_raw(f, grad)
     given = <list>grad
     wrapped = given if recorded else [None if g is None else tensor_of(g) for g in given]
     many = len(wrapped)
@@ -267,5 +267,5 @@ cdef object sent_back(object node, object result, bint recorded):
             plain = False
     if plain:
         return tuple(found)
-    checked = node._checked(result)
-    return checked if recorded else node._raws(checked)
+    checked = node._ag_checked(result)
+    return checked if recorded else node._ag_raws(checked)

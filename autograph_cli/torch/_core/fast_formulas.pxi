@@ -163,7 +163,7 @@ cdef object opened(object node, object saved, Py_ssize_t index):
     elif is_tensor(item):
         raw, counter = SLOT(item, RAW), SLOT(item, COUNTER)
     else:
-        return (<object>item)._raw if (<object>item)._counter is None else opened_raw(node, index)
+        return (<object>item)._ag_raw if (<object>item)._ag_counter is None else opened_raw(node, index)
     if counter == <PyObject *>None or dtype_of(raw) != NULL and unchanged(node, index, counter):
         return <object>raw
     return opened_raw(node, index)
@@ -233,22 +233,22 @@ cdef class Facts:
     cdef object differentiable
 
     def __init__(self, cls):
-        op = cls._operation
-        self.frees, self.takes_none, self.differentiable = cls._frees, cls._takes_none, cls._differentiable
-        self.edges, self.results = cls._item_edges, cls._item_results
+        op = cls._ag_operation
+        self.frees, self.takes_none, self.differentiable = cls._ag_frees, cls._ag_takes_none, cls._ag_differentiable
+        self.edges, self.results = cls._ag_item_edges, cls._ag_item_results
         self.inputs, self.saves, self.flattens = len(op.inputs), bool(op.saved_names), op.flattens
         self.by_element = op.pointwise and op.elementwise
         self.formulas = formulas_of(op, op.derivatives)
         self.in_recorded_order = formulas_of(op, recorded_order(op))
 
     cdef object gradients(self, object node, object f, object grad, tuple edges, bint recorded, Sums sums):
-        """The gradients of the inputs, as `Node._run_raw` or `Node._run_recorded` gives them."""
+        """The gradients of the inputs, as `Node._ag_run_raw` or `Node._ag_run_recorded` gives them."""
         cdef Formula formula
         cdef Py_ssize_t i
         cdef bint wanted
         cdef object saved = <object>SLOT(<PyObject *>node, SAVED)
         if not self.formulas or (saved is not None and type(saved) is not tuple):
-            compute = node._run_recorded if recorded else node._run_raw
+            compute = node._ag_run_recorded if recorded else node._ag_run_raw
             own = <PyObject *>edges == SLOT(<PyObject *>node, EDGES)
             return compute(f, grad) if own else compute(f, grad, edges)
         if self.saves and saved is None:
@@ -304,6 +304,6 @@ cdef Facts facts_of(PyObject *node):
     """The facts of an operation's node; None of any other."""
     cdef PyObject *cls = type_of(node)
     found = known_facts.get(<object>cls)
-    if found is None and (<object>cls)._operation is not None:
+    if found is None and (<object>cls)._ag_operation is not None:
         found = known_facts[<object>cls] = Facts(<object>cls)
     return found

@@ -119,19 +119,19 @@ cdef Py_ssize_t place(object cls, str name) except -1:
     return found
 
 
-cdef Py_ssize_t RAW = place(Tensor, "_raw"), EDGE = place(Tensor, "_edge")
-cdef Py_ssize_t COUNTER = place(Tensor, "_counter"), META = place(Tensor, "_meta")
+cdef Py_ssize_t RAW = place(Tensor, "_ag_raw"), EDGE = place(Tensor, "_ag_edge")
+cdef Py_ssize_t COUNTER = place(Tensor, "_ag_counter"), META = place(Tensor, "_ag_meta")
 cdef Py_ssize_t ACCUMULATOR = place(TensorMeta, "accumulator")
 cdef Py_ssize_t ACCUMULATOR_EXTRA = place(TensorMeta, "accumulator_extra"), GRADIENT = place(TensorMeta, "grad")
 cdef Py_ssize_t HOOKS = place(TensorMeta, "hooks"), POST_HOOKS = place(TensorMeta, "post_hooks")
 cdef Py_ssize_t VARIABLE = place(AccumulateGrad, "variable")
-cdef Py_ssize_t EDGES = place(Node, "_edges"), EXTRA = place(Node, "_extra"), LIKE = place(Node, "_output_meta")
-cdef Py_ssize_t SEQ = place(Node, "_seq"), SAVED = place(Node, "_saved")
-cdef Py_ssize_t SAVED_RAW = place(SavedResult, "_raw"), SAVED_COUNTER = place(SavedResult, "_counter")
+cdef Py_ssize_t EDGES = place(Node, "_ag_edges"), EXTRA = place(Node, "_ag_extra"), LIKE = place(Node, "_ag_output_meta")
+cdef Py_ssize_t SEQ = place(Node, "_ag_seq"), SAVED = place(Node, "_ag_saved")
+cdef Py_ssize_t SAVED_RAW = place(SavedResult, "_ag_raw"), SAVED_COUNTER = place(SavedResult, "_ag_counter")
 cdef Py_ssize_t LIST_GIVEN = place(SavedList, "_given"), LIST_ITEMS = place(SavedList, "_items")
 cdef Py_ssize_t LIST_VERSIONS = place(SavedList, "_versions")
 cdef Py_ssize_t SPECIAL = place(type(process_state), "special")
-cdef Py_ssize_t TRANSFORMS = place(type(process_state), "transforms"), BORN = place(Tensor, "_born")
+cdef Py_ssize_t TRANSFORMS = place(type(process_state), "transforms"), BORN = place(Tensor, "_ag_born")
 cdef Py_ssize_t WITHOUT_GRAD = place(type(process_state), "without_grad")
 cdef Py_ssize_t OBSERVER = place(type(process_state), "observer"), ANOMALY = place(type(process_state), "anomaly")
 
@@ -165,7 +165,7 @@ cdef bint is_tensor(PyObject *x):
         return False
     found = seen_classes.get(cls)
     if found is None:
-        slots = [inspect.getattr_static(cls, name) is vars(Tensor)[name] for name in ("_raw", "_edge", "_counter", "_meta")]
+        slots = [inspect.getattr_static(cls, name) is vars(Tensor)[name] for name in ("_ag_raw", "_ag_edge", "_ag_counter", "_ag_meta")]
         found = seen_classes[cls] = all(slots)
     return found is YES
 

@@ -127,17 +127,17 @@ cdef object gradients(run, object node, Facts facts, object f, object g, tuple e
     elif CUSTOM != NULL and is_kind_of(type_of(<PyObject *>node), CUSTOM):
         grads = gradients_of_custom(node, f, g, recorded)
     else:
-        compute = node._run_recorded if recorded else node._run_raw
+        compute = node._ag_run_recorded if recorded else node._ag_run_raw
         grads = compute(f, g) if edges is targets else compute(f, g, edges)
     return run.fitted(node, grads) if recorded and misfits(targets, grads) else grads
 
 
 cdef int let_go(object node, Facts facts) except -1:
     """Let go of what a node saved."""
-    frees = node._frees if facts is None else facts.frees
+    frees = node._ag_frees if facts is None else facts.frees
     if frees:
         if frees is not True:
-            node._kept = frees(node._saved)
+            node._ag_kept = frees(node._ag_saved)
         put_slot(<PyObject *>node, SAVED, <PyObject *>None)
     return 0
 
@@ -273,7 +273,7 @@ def walk(run, list order, f, bint plain, bint quick):
             if not runs:
                 continue
         facts = facts_of(<PyObject *>node)
-        if g is None and not (node._takes_none if facts is None else facts.takes_none):
+        if g is None and not (node._ag_takes_none if facts is None else facts.takes_none):
             run.run_undefined(node)
             continue
         if ran is not None:

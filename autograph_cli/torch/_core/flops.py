@@ -59,8 +59,8 @@ def count(operation: Any, args: Sequence[Any], results: Sequence[Any]) -> int:
     """Those that an operation on tensors took; 0 where they are not counted."""
     if operation.flops is None:
         return 0
-    raws = [getattr(result, "_raw", result) for result in results]
-    return int(operation.flops(raws if operation.multiple else raws[0], *[getattr(x, "_raw", x) for x in args]))
+    raws = [getattr(result, "_ag_raw", result) for result in results]
+    return int(operation.flops(raws if operation.multiple else raws[0], *[getattr(x, "_ag_raw", x) for x in args]))
 
 
 class Counted:

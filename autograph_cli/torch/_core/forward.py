@@ -129,7 +129,7 @@ def strategy(op: Operation, outputs: list[Tensor], tangents: Tangents) -> Any:
 
 def is_complex(x: Tensor) -> bool:
     """Whether its elements are complex."""
-    return dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX
+    return dtypes.CATEGORY[x._ag_raw.dtype] == dtypes.COMPLEX
 
 
 def flat(args: Any) -> Iterator[Any]:
@@ -143,11 +143,11 @@ def flat(args: Any) -> Iterator[Any]:
 
 def fit(t: Tensor, like: Tensor) -> Tensor:
     """A tangent with the shape, the dtype and the strides of its primal: what views of both do is the same then."""
-    kind = like._raw.dtype
-    if t._raw.dtype != kind:
+    kind = like._ag_raw.dtype
+    if t._ag_raw.dtype != kind:
         t = operations._to_copy(operations.real(t) if is_complex(t) and not is_complex(like) else t, kind)
-    if t._raw.shape != like._raw.shape:
-        t = operations.expand(t, like._raw.shape)
+    if t._ag_raw.shape != like._ag_raw.shape:
+        t = operations.expand(t, like._ag_raw.shape)
     return laid_out(t, like)
 
 
@@ -155,13 +155,13 @@ def laid_out(t: Tensor, like: Tensor) -> Tensor:
     """A tangent with the strides of its primal."""
     if isinstance(t, Wrapped):
         return t if isinstance(t, Batched) else t._lower(lambda lower: laid_out(lower, like))
-    wanted = core(like)._raw
+    wanted = core(like)._ag_raw
     strides = strides_of(wanted)
-    if t._raw.shape != wanted.shape or not t._raw.shape or strides_of(t._raw) == strides:
+    if t._ag_raw.shape != wanted.shape or not t._ag_raw.shape or strides_of(t._ag_raw) == strides:
         return t
     if repeats(wanted):
         return t.contiguous()
-    made = make(empty_strided(wanted.shape, strides, t._raw.dtype, t._raw))
+    made = make(empty_strided(wanted.shape, strides, t._ag_raw.dtype, t._ag_raw))
     return made.copy_(t)
 
 
@@ -171,7 +171,7 @@ def ordinary(x: Any) -> Any:
         return type(x)(map(ordinary, x))
     if isinstance(x, Wrapped):
         return x._lower(ordinary)
-    return make(x._raw) if isinstance(x, Tensor) and x.is_inference() else x
+    return make(x._ag_raw) if isinstance(x, Tensor) and x.is_inference() else x
 
 
 @contextmanager
@@ -192,7 +192,7 @@ def paired(primal: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
     if is_complex(tangent) and not is_complex(primal):
         raise NotImplementedError("a complex tangent of a real tensor is not available in autograph's engine")
     _check_shape(primal, tangent)
-    if _share_memory(core(primal)._raw, core(tangent)._raw):
+    if _share_memory(core(primal)._ag_raw, core(tangent)._ag_raw):
         tangent = _apart_in_memory(tangent)
     return primal, laid_out(tangent, primal)
 
@@ -208,7 +208,7 @@ def _apart_in_memory(tangent: Tensor) -> Tensor:
     """A tangent that shares its primal's memory, in memory of its own: a change in place of one is not one of both."""
     if tangent.__class__ is not Tensor:
         return operations.clone(tangent)
-    raw = tangent._raw
+    raw = tangent._ag_raw
     if raw.__class__ is Meta:
         return operations.clone(tangent)
     made = empty_strided(raw.shape, strides_of(raw), raw.dtype, raw) if raw.ndim and not repeats(raw) else raw.copy()
@@ -218,11 +218,11 @@ def _apart_in_memory(tangent: Tensor) -> Tensor:
 
 
 def _check_shape(primal: Tensor, tangent: Tensor) -> None:
-    if primal._raw.shape != tangent._raw.shape:
+    if primal._ag_raw.shape != tangent._ag_raw.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(primal._raw.shape)} while the given forward gradient is of size "
-            f"{list(tangent._raw.shape)}."
+            f"supported. Tensor is of size {list(primal._ag_raw.shape)} while the given forward gradient is of size "
+            f"{list(tangent._ag_raw.shape)}."
         )
 
 
@@ -231,7 +231,7 @@ def _check_shape(primal: Tensor, tangent: Tensor) -> None:
 
 def together(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """A linear operation: the same of the tangents, with zeros where there is none."""
-    if op.by_strides and repeats(core(primals[0])._raw):
+    if op.by_strides and repeats(core(primals[0])._ag_raw):
         return transposed(op, primals, outputs, tangents)
     args, rest = list(primals), iter(tangents)
     for i, parameter in op.input_positions:
@@ -276,7 +276,7 @@ def elementwise(op: Operation, primals: Any, outputs: list[Tensor], tangents: Ta
     for i, t in reversed(list(enumerate(tangents))):  # C++ begins at the right of a sum
         if t is not None:
             edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
-            part = node._run_recorded(operations, t, edges)[i]
+            part = node._ag_run_recorded(operations, t, edges)[i]
             if part is not None:
                 parts.insert(0, part)
     return [functools.reduce(operator.add, parts) if parts else None]
@@ -286,7 +286,7 @@ def as_written(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
     """An operation with a formula for its tangent: it names inputs, outputs, plain arguments, tangents (`self_t`), and
     perhaps `absent`: the inputs without one."""
     assert op.tangent is not None
-    if not any(o._raw.size for o in outputs):
+    if not any(o._ag_raw.size for o in outputs):
         return [zeros_like(o) for o in outputs]
     named = dict(zip((p.name for p in op.schema.parameters), map(apart, primals), strict=True))
     named |= dict(zip(op.schema.outputs, outputs, strict=True))
@@ -308,7 +308,8 @@ def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
             continue
         edges = tuple(_WANTED if i == k else None for k in range(len(tangents)))
         derivatives = [
-            node._run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i] for unit in units
+            node._ag_run_recorded(operations, operations.mul_Scalar(ones_like(output), unit), edges)[i]
+            for unit in units
         ]
         parts = [operations.real(operations.conj(derivative) * t) for derivative in derivatives]
         part = operations.complex(*parts) if len(parts) == 2 else parts[0]
@@ -319,20 +320,20 @@ def in_parts(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tange
 def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tangents) -> Tangents:
     """Any operation: the `vjp` of the `vjp` by the cotangent, in which it is linear."""
     wanted = [o is not None and dispatch.differentiable(op, i, o) for i, o in enumerate(outputs)]
-    if not any(w and o._raw.size for w, o in zip(wanted, outputs, strict=True)):
+    if not any(w and o._ag_raw.size for w, o in zip(wanted, outputs, strict=True)):
         return [None if o is None else zeros_like(o) for o in outputs]
     mode, thread_state.grad = thread_state.grad, True
     try:
-        seeds = [fresh(zeros_like(o)) if w and o._raw.size else None for w, o in zip(wanted, outputs, strict=True)]
+        seeds = [fresh(zeros_like(o)) if w and o._ag_raw.size else None for w, o in zip(wanted, outputs, strict=True)]
         edges = tuple(None if t is None else _WANTED for t in tangents)
         node = formula_node(op, primals, outputs)
-        back = node._run_recorded(operations, seeds if op.multiple else seeds[0], edges)
+        back = node._ag_run_recorded(operations, seeds if op.multiple else seeds[0], edges)
         inputs = [x for (i, p) in op.input_positions for x in (primals[i] if p.is_list else [primals[i]])]
         roots, cotangents = [], []
         for g, t, x in zip(back, tangents, inputs, strict=True):
             if g is None or t is None:
                 continue
-            g = fit_recorded(g, output_meta(x._raw))
+            g = fit_recorded(g, output_meta(x._ag_raw))
             if g.requires_grad:
                 roots.append(g)
                 cotangents.append(fit(t, g))
@@ -342,7 +343,7 @@ def transposed(op: Operation, primals: Any, outputs: list[Tensor], tangents: Tan
         thread_state.grad = mode
     rest = iter(found)
     return [
-        next(rest) if s is not None else None if o is None or o._raw.size else zeros_like(o)
+        next(rest) if s is not None else None if o is None or o._ag_raw.size else zeros_like(o)
         for s, o in zip(seeds, outputs, strict=True)
     ]
 
@@ -365,11 +366,11 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
     node: Node = object.__new__(op.node)
     used = {p.name for p in op.tensors} & set(op.saved_names)
     primals = tuple(apart(x) if p.name in used else x for p, x in zip(op.schema.parameters, primals, strict=True))
-    node._edges = dispatch.edges_of(op, primals)
-    node._extra = None
-    node._seq = next_sequence_nr()
-    likes = [None if o is None else output_meta(o._raw) for o in outputs]
-    node._output_meta = likes if op.multiple else likes[0]
+    node._ag_edges = dispatch.edges_of(op, primals)
+    node._ag_extra = None
+    node._ag_seq = next_sequence_nr()
+    likes = [None if o is None else output_meta(o._ag_raw) for o in outputs]
+    node._ag_output_meta = likes if op.multiple else likes[0]
     named = dict(zip((p.name for p in op.schema.parameters), primals, strict=True))
     again = recomputed.outputs_of(op, named)
     items: list[Any] = []
@@ -385,10 +386,10 @@ def formula_node(op: Operation, primals: Any, outputs: list[Tensor]) -> Any:
             head, _, tail = name.rpartition("_")
             item = dispatch.property_of(outputs[0] if head == "result" else named[head], tail)
         items.append(item)
-        if isinstance(item, Tensor) and item._counter is not None and item._counter[0]:
+        if isinstance(item, Tensor) and item._ag_counter is not None and item._ag_counter[0]:
             extra = extra_of(node)
-            extra.versions = {**(extra.versions or {}), index: item._counter[0]}
-    node._saved = tuple(items)
+            extra.versions = {**(extra.versions or {}), index: item._ag_counter[0]}
+    node._ag_saved = tuple(items)
     return node
 
 
@@ -420,18 +421,18 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
     if x.__class__ is not Tensor:
         raise NotImplementedError(f"a {type(x).__name__} cannot be changed in place by a tensor with a tangent")
     made: Any = x
-    edge = x._edge
+    edge = x._ag_edge
     if edge.__class__ is View:
         promote(level, edge.base, like)
         base: Any = edge.base
-        path = edge.path or (views.geometry(materialize(x), base._raw),)
+        path = edge.path or (views.geometry(materialize(x), base._ag_raw),)
         tangent = views.along(path, base._tangent)
         made._viewed = base
         edge.base = base._primal
     else:
-        tangent = beside(like, lambda _, size: make_zeros(x, size), x._raw.shape)
-    primal = make(x._raw, edge)
-    primal._counter, primal._meta = x._counter, x._meta
+        tangent = beside(like, lambda _, size: make_zeros(x, size), x._ag_raw.shape)
+    primal = make(x._ag_raw, edge)
+    primal._ag_counter, primal._ag_meta = x._ag_counter, x._ag_meta
     made.__class__ = Dual
     made._level, made._primal, made._tangent = level, primal, tangent
     level.promoted.append(made)
@@ -439,9 +440,9 @@ def promote(level: DualLevel, x: Tensor, like: Tensor) -> None:
 
 def make_zeros(x: Tensor, size: tuple[int, ...]) -> Tensor:
     """Zeros laid out like `x`, if they have its size."""
-    if size != x._raw.shape or not size:
-        return make(kernels(x._raw).zeros(size, x._raw.dtype)[()])
-    made = empty_strided(size, strides_of(x._raw), x._raw.dtype, x._raw)
+    if size != x._ag_raw.shape or not size:
+        return make(kernels(x._ag_raw).zeros(size, x._ag_raw.dtype)[()])
+    made = empty_strided(size, strides_of(x._ag_raw), x._ag_raw.dtype, x._ag_raw)
     made[...] = 0
     return make(made)
 
@@ -482,14 +483,14 @@ def run_function(level: DualLevel, cls: Any, args: tuple[Any, ...]) -> Any:
     """A custom Function: its forward on the primals, its `jvp` on the tangents."""
     args = joined(level, args)
     pairs = [split(level, x) for x in args]
-    node, result = cls._applied(tuple(p for p, _ in pairs))
+    node, result = cls._ag_applied(tuple(p for p, _ in pairs))
     outputs = result if isinstance(result, tuple) else (result,)
     if not follows(level):
         return result
     tangents = [
         zeros_like(p) if t is None and isinstance(p, Tensor) and node.materialize_grads else t for p, t in pairs
     ]
-    found = cls._tangents(node, [p for p, _ in pairs], result, tangents)
+    found = cls._ag_tangents(node, [p for p, _ in pairs], result, tangents)
     made = [with_tangent(level, node, i, args, o, t) for i, (o, t) in enumerate(zip(outputs, found, strict=True))]
     return tuple(made) if isinstance(result, tuple) else made[0]
 
@@ -500,7 +501,7 @@ def with_tangent(level: DualLevel, node: Any, i: int, args: tuple[Any, ...], out
         return output
     if not isinstance(t, Tensor):
         raise RuntimeError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
-    if not node._has_gradient(i, output):
+    if not node._ag_has_gradient(i, output):
         raise RuntimeError(
             f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
             "differentiable Tensor.You should return None at that position instead."

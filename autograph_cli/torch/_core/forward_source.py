@@ -61,13 +61,13 @@ def forward_source(op: Operation, operator: bool = False, plain: bool = False) -
         *_dispatch(op, operator, plain),
         "    try:",
         *_number_operand(op),
-        *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
+        *(f"        {raws[p.name]} = {_fetch(p, '_ag_raw')}" for p in tensors),
         "    except AttributeError:",
         *_unknown(op, every, operator),
         f"        {', '.join(every)}, = operands(OP, ({arguments_text(op)},))",
-        *(f"        {raws[p.name]} = {_fetch(p, '_raw')}" for p in tensors),
+        *(f"        {raws[p.name]} = {_fetch(p, '_ag_raw')}" for p in tensors),
         *_constants(op),
-        *(f"    edge{i} = {_fetch(p, '_edge')}" for i, p in enumerate(op.inputs)),
+        *(f"    edge{i} = {_fetch(p, '_ag_edge')}" for i, p in enumerate(op.inputs)),
         *_casts(op, raws),
         *_kernel_call(op, _signed(op, call) if op.sign else call, list(raws.values())),
         *_laid_out(op, raws),
@@ -88,8 +88,8 @@ def forward_source(op: Operation, operator: bool = False, plain: bool = False) -
 def _constants(op: Operation) -> list[str]:
     """What PyTorch may refuse to differentiate is for full dispatch to look at."""
     named = [_argument(p) for p in op.tensors if p.name in op.constants]
-    asked = [f"{name} is not None and {name}._edge is not None" for name in named]
-    asked += [] if op.complex_gradient else [f"{_argument(op.tensors[0])}._raw.dtype.kind == 'c'"]
+    asked = [f"{name} is not None and {name}._ag_edge is not None" for name in named]
+    asked += [] if op.complex_gradient else [f"{_argument(op.tensors[0])}._ag_raw.dtype.kind == 'c'"]
     return [f"    if {' or '.join(asked)}:", f"        return dispatch(OP, ({arguments_text(op)},))"] if asked else []
 
 
@@ -108,14 +108,14 @@ def _made(op: Operation) -> list[tuple[str, str]]:
 def _new(made: str, raw: str) -> list[str]:
     return [
         f"    {made} = new(Tensor)",
-        f"    {made}._raw = {raw}",
-        f"    {made}._counter = None",
-        f"    {made}._meta = None",
+        f"    {made}._ag_raw = {raw}",
+        f"    {made}._ag_counter = None",
+        f"    {made}._ag_meta = None",
     ]
 
 
 def _without_edge(op: Operation) -> str:
-    return f"{' = '.join(f'{made}._edge' for made, _ in _made(op))} = None"
+    return f"{' = '.join(f'{made}._ag_edge' for made, _ in _made(op))} = None"
 
 
 def _untracked(op: Operation, every: list[str]) -> list[str]:
@@ -147,7 +147,7 @@ def _number_operand(op: Operation) -> list[str]:
     if not (op.promotes and not op.strict and len(op.tensors) == 2):
         return []
     first, second = (_argument(p) for p in op.tensors)
-    check = [f"            if {second}.__class__ is bool:", f"                check({first}._raw, {second})"]
+    check = [f"            if {second}.__class__ is bool:", f"                check({first}._ag_raw, {second})"]
     return [
         f"        if {second}.__class__ is not Tensor and {second}.__class__ in NUMBERS:",
         *(check if op.check else []),
@@ -293,18 +293,18 @@ def _record(op: Operation, every: list[str]) -> list[str]:
     for name, (made, raw) in zip(op.schema.outputs, _made(op), strict=True):
         if name in op.saved_names:
             # As `SavedResult(raw, counter)` does, without the call.
-            lines += [f"    {made}._counter = [0]", f"    saved_{made} = new(SavedResult)"]
-            lines += [f"    saved_{made}._raw = {raw}", f"    saved_{made}._counter = {made}._counter"]
+            lines += [f"    {made}._ag_counter = [0]", f"    saved_{made} = new(SavedResult)"]
+            lines += [f"    saved_{made}._ag_raw = {raw}", f"    saved_{made}._ag_counter = {made}._ag_counter"]
     lines += [
         "    node = NODE()",
-        f"    node._edges = {_edges(op, edges)}",
-        "    node._extra = None",
-        f"    node._output_meta = {_output_meta(op)}",
-        "    node._seq = number",
-        f"    node._saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
+        f"    node._ag_edges = {_edges(op, edges)}",
+        "    node._ag_extra = None",
+        f"    node._ag_output_meta = {_output_meta(op)}",
+        "    node._ag_seq = number",
+        f"    node._ag_saved = ({''.join(f'{_saved(op, n)}, ' for n in op.saved_names)})",
         *_expectations(op),
         *_edges_of_results(op),
-        *([f"    {_view_made(op, every[0], 'made._edge')}"] if op.view else []),
+        *([f"    {_view_made(op, every[0], 'made._ag_edge')}"] if op.view else []),
         "    if process_state.observer is not None:",
         f"        process_state.observer.created(node, ({', '.join(every)},), "
         f"({''.join(f'{made}, ' for made, _ in _made(op))}))",
@@ -315,9 +315,9 @@ def _record(op: Operation, every: list[str]) -> list[str]:
 
 def _edges_of_results(op: Operation) -> list[str]:
     if not op.multiple:
-        return ["    made._edge = (node, 0)"]
+        return ["    made._ag_edge = (node, 0)"]
     return [
-        f"    {made}._edge = "
+        f"    {made}._ag_edge = "
         + (
             "None"
             if name in op.nondifferentiable
@@ -346,7 +346,7 @@ def _output_meta(op: Operation) -> str:
     made = "(raw.shape, raw.dtype) if raw.__class__ is ndarray else raw.__class__"
     if op.floating and len(op.tensors) == 1 and len(op.schema.parameters) == 1:
         # A function of one tensor, element by element: the result is like its input.
-        return f"edge0[0]._output_meta if edge0 is not None and not edge0[0]._multiple else {made}"
+        return f"edge0[0]._ag_output_meta if edge0 is not None and not edge0[0]._ag_multiple else {made}"
     return made
 
 
@@ -368,10 +368,10 @@ def _saved(op: Operation, name: str) -> str:
     each = any(p.name == head and p.is_list for p in op.tensors)
     one = "t" if each else shown
     value = {
-        "sizes": f"{one}._raw.shape",
-        "dtype": f"{one}._raw.dtype",
-        "strides": f"strides_of({one}._raw)",
-        "device": f"device_of({one}._raw)",
+        "sizes": f"{one}._ag_raw.shape",
+        "dtype": f"{one}._ag_raw.dtype",
+        "strides": f"strides_of({one}._ag_raw)",
+        "device": f"device_of({one}._ag_raw)",
     }[tail]
     guard = op.saving[op.saved_names.index(name)][0]
     if guard is not None:
@@ -397,5 +397,5 @@ def _expectations(op: Operation) -> list[str]:
         if parameter is not None:
             shown = _argument(parameter)
             guard = f"{shown} is not None and " if parameter.type == "Tensor?" else ""
-            lines += [f"    if {guard}{shown}._counter is not None:", f"        expect(node, {index}, {shown})"]
+            lines += [f"    if {guard}{shown}._ag_counter is not None:", f"        expect(node, {index}, {shown})"]
     return lines

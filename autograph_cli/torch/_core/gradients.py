@@ -44,14 +44,14 @@ class Misfit(RuntimeError):
 
 def output_meta_at(edge: Edge) -> Any:
     """What a gradient that goes along `edge` must look like."""
-    return edge[0]._output_meta[edge[1]] if edge[0]._multiple else edge[0]._output_meta
+    return edge[0]._ag_output_meta[edge[1]] if edge[0]._ag_multiple else edge[0]._ag_output_meta
 
 
 def fit(g: Any, like: Any) -> Any:
     """A raw gradient with the shape and dtype of the tensor that it belongs to: broadcasting undone, dtype cast."""
     shape, kind = shape_dtype(like)
     if g.__class__ is Dispatched:
-        return fit_recorded(make(g), like)._raw
+        return fit_recorded(make(g), like)._ag_raw
     g = fit_device(g, like)
     if g.shape != shape:
         if not _broadcasts(shape, g.shape):
@@ -77,15 +77,15 @@ def fit_recorded(g: Tensor, like: Any) -> Tensor:
     """`fit` by recorded operations; a real tensor's part of a complex gradient comes first, as in PyTorch's
     formulas."""
     shape, kind = shape_dtype(like)
-    if device_of(g._raw) != device_of_like(like):
-        g = operations._to_copy_device(g, g._raw.dtype, device_of_like(like))
-    if dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
+    if device_of(g._ag_raw) != device_of_like(like):
+        g = operations._to_copy_device(g, g._ag_raw.dtype, device_of_like(like))
+    if dtypes.CATEGORY[g._ag_raw.dtype] == dtypes.COMPLEX and dtypes.CATEGORY[kind] != dtypes.COMPLEX:
         g = operations.real(g)
-    if g._raw.shape != shape:
-        if not _broadcasts(shape, g._raw.shape):
-            raise Misfit(g._raw.shape, shape)
+    if g._ag_raw.shape != shape:
+        if not _broadcasts(shape, g._ag_raw.shape):
+            raise Misfit(g._ag_raw.shape, shape)
         g = operations.sum_to_size(g, shape)
-    return operations._to_copy(g, kind) if g._raw.dtype != kind else g
+    return operations._to_copy(g, kind) if g._ag_raw.dtype != kind else g
 
 
 def _broadcasts(small: tuple[int, ...], big: tuple[int, ...]) -> bool:
@@ -97,15 +97,15 @@ def _broadcasts(small: tuple[int, ...], big: tuple[int, ...]) -> bool:
 def invalid(node: Node, grads: Iterable[Any], misfit: Misfit) -> RuntimeError:
     """PyTorch's sentence for a gradient of the wrong shape, with the number of its edge."""
     got, wanted = misfit.args
-    shapes = [getattr(g._raw if isinstance(g, Tensor) else g, "shape", None) for g in grads]
-    pairs = enumerate(zip(node._edges, shapes, strict=False))
+    shapes = [getattr(g._ag_raw if isinstance(g, Tensor) else g, "shape", None) for g in grads]
+    pairs = enumerate(zip(node._ag_edges, shapes, strict=False))
     index = next(
         i
         for i, (e, shape) in pairs
         if e is not None and shape == got and not _broadcasts(shape_dtype(output_meta_at(e))[0], got)
     )
     return RuntimeError(
-        f"Function {node._name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
+        f"Function {node._ag_name()} returned an invalid gradient at index {index} - got {list(got)} but expected shape "
         f"compatible with {list(wanted)}"
     )
 
@@ -118,33 +118,33 @@ def accumulate(variable: Tensor, g: Any, held: bool = False, own: bool = False) 
     change.
     """
     with adding:
-        meta = variable.meta()
+        meta = variable._ag_need_meta()
         have = meta.grad
-        if g.__class__ is Dispatched or (have is not None and have._raw.__class__ is Dispatched):
+        if g.__class__ is Dispatched or (have is not None and have._ag_raw.__class__ is Dispatched):
             meta.grad = make(g).detach() if have is None else have.add_(make(g))
             return
         if have is None:
             if g.__class__ is Lazy:
-                found = in_layout(g.memory, variable._raw)
+                found = in_layout(g.memory, variable._ag_raw)
                 moved = held or _moved(g.memory, found)
                 meta.grad = make(g.resolved() if moved else Lazy(found, g.bits))
             elif g.__class__ not in DENSE:
                 meta.grad, moved = make(g if isinstance(g, np.generic) else g.copy()), held
             else:
-                found = g if own and _kept(g, variable._raw) else in_layout(g, variable._raw)
+                found = g if own and _kept(g, variable._ag_raw) else in_layout(g, variable._ag_raw)
                 meta.grad, moved = make(found), held or _moved(g, found)
-            if moved and (isinstance(g, np.generic) or is_dense(variable._raw)):
-                meta.grad._counter = [1]
+            if moved and (isinstance(g, np.generic) or is_dense(variable._ag_raw)):
+                meta.grad._ag_counter = [1]
             return
         g = resolved(g)
-        if isinstance(have._raw, np.generic):
-            have._raw = have._raw + g
+        if isinstance(have._ag_raw, np.generic):
+            have._ag_raw = have._ag_raw + g
         else:
-            have._raw += g
-        if have._counter is not None:
-            have._counter[0] += 1
+            have._ag_raw += g
+        if have._ag_counter is not None:
+            have._ag_counter[0] += 1
         else:
-            have._counter = [1]
+            have._ag_counter = [1]
 
 
 operations.accumulate_grad = accumulate
@@ -180,21 +180,21 @@ def _moved(a: Any, b: Any) -> bool:
 def accumulate_recorded(variable: Tensor, g: Tensor) -> None:
     """Add a recorded gradient to `.grad`, out of place; the first one is copied, as others may hold it."""
     with adding:
-        meta = variable.meta()
+        meta = variable._ag_need_meta()
         had = meta.grad
         if had is not None:
             meta.grad = had + g
         elif g.requires_grad:
-            meta.grad = operations.copy(make(g._raw), g)
-            if isinstance(g._raw, np.ndarray):
-                meta.grad._raw = in_layout(g._raw, variable._raw)
+            meta.grad = operations.copy(make(g._ag_raw), g)
+            if isinstance(g._ag_raw, np.ndarray):
+                meta.grad._ag_raw = in_layout(g._ag_raw, variable._ag_raw)
         else:
-            meta.grad = make(g._raw if isinstance(g._raw, np.generic) else in_layout(g._raw, variable._raw))
-        if had is None and (isinstance(g._raw, np.generic) or is_dense(variable._raw)):
-            meta.grad._counter = [1]
+            meta.grad = make(g._ag_raw if isinstance(g._ag_raw, np.generic) else in_layout(g._ag_raw, variable._ag_raw))
+        if had is None and (isinstance(g._ag_raw, np.generic) or is_dense(variable._ag_raw)):
+            meta.grad._ag_counter = [1]
 
 
 def retain(tensor: Tensor, g: Tensor) -> None:
     """Add a gradient to the `.grad` that a tensor inside the graph retains."""
-    have = tensor.meta().grad
-    tensor.meta().grad = operations.clone(g) if have is None else have + g
+    have = tensor._ag_need_meta().grad
+    tensor._ag_need_meta().grad = operations.clone(g) if have is None else have + g

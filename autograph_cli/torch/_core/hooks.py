@@ -69,7 +69,7 @@ def _checked(hook: Any, before: Any, result: Any) -> Tensor:
         raise refused(TypeError, f"expected Variable, but hook returned '{type(result).__name__}'")
     if before is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
-    was, now = before._raw, result._raw
+    was, now = before._ag_raw, result._ag_raw
     if was.dtype != now.dtype:
         kinds = [_kind(raw.dtype) for raw in (was, now)]
         raise RuntimeError(f"hook '{_name(hook)}' has changed the type of value (was {kinds[0]} got {kinds[1]})")

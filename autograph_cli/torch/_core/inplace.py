@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 def _is_same(written: Tensor, read: Tensor) -> bool:
     """Whether two tensors are the same window onto the same memory: there is nothing to copy."""
-    a, b = written._raw, read._raw
-    if written._counter is None or a.__class__ not in DENSE or b.__class__ not in DENSE:
+    a, b = written._ag_raw, read._ag_raw
+    if written._ag_counter is None or a.__class__ not in DENSE or b.__class__ not in DENSE:
         return False
     return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype and address(a) == address(b)
 
@@ -62,14 +62,14 @@ _PLAIN: set[type] = {np.ndarray}
 
 def _plain(op: Operation, args: tuple[Any, ...]) -> list[Any] | None:
     """The raw arguments where all arrays are NumPy's, none needs a cast, and the first is row by row."""
-    have = args[0]._raw
+    have = args[0]._ag_raw
     if have.__class__ is not np.ndarray or op.multiple or op.view or not have.flags.c_contiguous:
         return None
     kind, raws = have.dtype, list(args)
     if kind.kind == "c" or (op.floating and dtypes.CATEGORY[kind] < dtypes.FLOATING):
         return None
     for i, _ in op.positions:
-        raws[i] = raw = getattr(args[i], "_raw", None)
+        raws[i] = raw = getattr(args[i], "_ag_raw", None)
         if raw is None or (raw.__class__ is not np.ndarray and raw.__class__ in UNUSUAL):
             return None
         if op.promotes and raw.dtype is not kind:
@@ -83,7 +83,7 @@ def _run_plain(op: Operation, args: tuple[Any, ...], raws: list[Any]) -> Tensor:
     have = raws[0]
     edges: tuple[Edge | None, ...] = ()
     number, wants = 0, False
-    if [i for i, _ in op.positions if args[i]._edge is not None] or target._counter is INFERENCE:
+    if [i for i, _ in op.positions if args[i]._ag_edge is not None] or target._ag_counter is INFERENCE:
         _checked(op, args)
         number = next_sequence_nr()
         edges = dispatch.edges_of(op, args) if not process_state.without_grad or thread_state.grad else ()
@@ -119,10 +119,10 @@ def _record(
 ) -> None:
     """Make the node of a change, if there is none yet, the history of what was changed."""
     if node is None:
-        out = make(target._raw)
-        out._counter = counter(target)
+        out = make(target._ag_raw)
+        out._ag_counter = counter(target)
         node = dispatch.attach(op, args, [out], edges, number, kinds)
-    if node._saved:
+    if node._ag_saved:
         _date_back(node, target, before)
     if process_state.observer is not None:
         process_state.observer.created(node, args, (target,))
@@ -139,13 +139,13 @@ def _run_in_full(op: Operation, args: tuple[Any, ...]) -> Tensor:
     number = next_sequence_nr()
     edges = dispatch.edges_of(op, args) if thread_state.records else ()
     begun = None if process_state.op_hook is None else _begun(op, args)
-    wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[target._raw.dtype] >= dtypes.FLOATING
-    if not op.complex_inplace and target._raw.dtype.kind == "c":
+    wants = dispatch.wanted(op, args, edges) and dtypes.CATEGORY[target._ag_raw.dtype] >= dtypes.FLOATING
+    if not op.complex_inplace and target._ag_raw.dtype.kind == "c":
         raise RuntimeError(f"In-place {op.name} is not supported for complex tensors.")
     if op.overlap != "any":
         _check_apart(op, args)
     kinds = dispatch.classes_of(op, args)
-    if op.internal_overlap.__class__ is str and repeats(target._raw):
+    if op.internal_overlap.__class__ is str and repeats(target._ag_raw):
         warn(
             f"Use of {op.name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
             f"operation. This also applies to advanced indexing e.g. {op.internal_overlap}"
@@ -156,7 +156,7 @@ def _run_in_full(op: Operation, args: tuple[Any, ...]) -> Tensor:
         else thread_state.watcher.changed(op, args)
     )
     done = Dispatched in kinds
-    result = target._raw if done else result_for(target, results[0])
+    result = target._ag_raw if done else result_for(target, results[0])
     before = operations.clone(target) if wants and _saves_first(op, edges) else None
     if before is not None:
         args = (before, *args[1:])
@@ -192,26 +192,26 @@ def _saves_first(op: Operation, edges: tuple[Edge | None, ...]) -> bool:
 def _check_apart(op: Operation, args: tuple[Any, ...]) -> None:
     target = args[0]
     for x in args[1:]:
-        if isinstance(x, Tensor) and (x is target or x._counter is not None):
-            check_overlap(target._raw, x._raw, op.overlap == "none")
+        if isinstance(x, Tensor) and (x is target or x._ag_counter is not None):
+            check_overlap(target._ag_raw, x._ag_raw, op.overlap == "none")
 
 
 def _date_back(node: Node, target: Tensor, before: Tensor | None) -> None:
     """What the node saved was meant as it was before the change."""
-    items = list(node._saved)
+    items = list(node._ag_saved)
     for i, item in enumerate(items):
         if before is not None and item is before:
             items[i] = Packed(item, itself, edge_of(item), hooked=False)
-        elif isinstance(item, Tensor) and item._counter is target._counter:
+        elif isinstance(item, Tensor) and item._ag_counter is target._ag_counter:
             versions = extra_of(node).versions
             assert versions is not None
             versions[i] -= 1
-    node._saved = tuple(items)
+    node._ag_saved = tuple(items)
 
 
 def result_for(target: Tensor, raw: Any) -> Any:
     """The result checked and cast to what fits into `target`."""
-    have = target._raw
+    have = target._ag_raw
     if raw.shape != have.shape:
         raise RuntimeError(f"output with shape {list(have.shape)} doesn't match the broadcast shape {list(raw.shape)}")
     if raw.dtype != have.dtype:

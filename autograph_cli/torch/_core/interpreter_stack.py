@@ -43,9 +43,9 @@ class Level:
 
     def made(self, x: Tensor) -> bool:
         """Whether `x`, or what it is a view of, was made while this transform ran."""
-        edge = x._edge
+        edge = x._ag_edge
         base = edge.base if edge.__class__ is View and not isinstance(x, Wrapped) else x
-        level: Level | None = getattr(base, "_born", None)
+        level: Level | None = getattr(base, "_ag_born", None)
         while level is not None and level is not self:
             level = level.outer
         return level is self
@@ -174,7 +174,7 @@ def new(cls: type[Tensor]) -> Any:
     """`object.__new__` while transforms run: the tensor knows the innermost one."""
     made = object.__new__(cls)
     if thread_state.levels:
-        made._born = thread_state.levels[-1]
+        made._ag_born = thread_state.levels[-1]
     return made
 
 
@@ -237,14 +237,14 @@ def belongs_here(result: Result) -> Result:
     """Results of an operation that a transform further out has done, as tensors made in the innermost one."""
     for x in result if isinstance(result, (tuple, list)) else (result,):
         if isinstance(x, Tensor) and thread_state.levels:
-            x._born = thread_state.levels[-1]
+            x._ag_born = thread_state.levels[-1]
     return result
 
 
 def born_with(tensor: Tensor, views: Any) -> Any:
     """Views that a transform further out has made, as tensors of the transform in which what they show was made."""
     for x in views if isinstance(views, (tuple, list)) else (views,):
-        x._born = getattr(tensor, "_born", None)
+        x._ag_born = getattr(tensor, "_ag_born", None)
     return views
 
 

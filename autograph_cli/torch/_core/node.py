@@ -1,4 +1,4 @@
-"""The tape: nodes, the leaf's AccumulateGrad, and what stands in a tensor's `_edge`."""
+"""The tape: nodes, the leaf's AccumulateGrad, and what stands in a tensor's `_ag_edge`."""
 
 from __future__ import annotations
 
@@ -108,49 +108,49 @@ class NodeType(type):
 
 
 class Node(metaclass=NodeType):
-    """One step of the graph: `_edges` lead to the nodes of the inputs, `_saved` is what backward needs.
+    """One step of the graph: `_ag_edges` lead to the nodes of the inputs, `_ag_saved` is what backward needs.
 
     All but PyTorch's own names begin with an underscore: the rest are the user's, who may set them on a `ctx`.
     """
 
-    __slots__ = ("__weakref__", "_edges", "_extra", "_output_meta", "_saved", "_seq")
+    __slots__ = ("__weakref__", "_ag_edges", "_ag_extra", "_ag_output_meta", "_ag_saved", "_ag_seq")
 
-    _operation: Any = None
-    _multiple = False
-    """Several outputs: `_output_meta` and incoming gradients are lists."""
-    _frees: bool | Callable[[Any], Any] = True
+    _ag_operation: Any = None
+    _ag_multiple = False
+    """Several outputs: `_ag_output_meta` and incoming gradients are lists."""
+    _ag_frees: bool | Callable[[Any], Any] = True
     """Saves tensors, which backward lets go of (what saves none can run again); a function: what stays readable, for
-    the slot `_kept` of its class."""
-    _unseen = False
+    the slot `_ag_kept` of its class."""
+    _ag_unseen = False
     """Stands for a step that PyTorch's graph does not have."""
-    _takes_none = False
+    _ag_takes_none = False
     """Runs also when no gradient arrived."""
-    _item_names: tuple[str, ...] = ()
-    _item_edges: tuple[int | None, ...] = ()
+    _ag_item_names: tuple[str, ...] = ()
+    _ag_item_edges: tuple[int | None, ...] = ()
     """For each saved item, the edge of the input that it is."""
-    _item_results: tuple[int | None, ...] = ()
+    _ag_item_results: tuple[int | None, ...] = ()
     """For each saved item, the number of the output that it is."""
-    _differentiable: frozenset[int] = frozenset((0,))
+    _ag_differentiable: frozenset[int] = frozenset((0,))
     """The numbers of the outputs that have a gradient."""
 
-    _edges: tuple[Edge | None, ...]
-    _saved: Any
-    _kept: Any
-    _output_meta: Any
-    _seq: int
-    _extra: Extra | None
+    _ag_edges: tuple[Edge | None, ...]
+    _ag_saved: Any
+    _ag_kept: Any
+    _ag_output_meta: Any
+    _ag_seq: int
+    _ag_extra: Extra | None
 
     def name(self) -> str:
         """The name of the C++ class in PyTorch."""
-        return self._name()
+        return self._ag_name()
 
-    def _name(self) -> str:
+    def _ag_name(self) -> str:
         return type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that this one hands its gradients to, each with the number of the output it belongs to."""
-        return tuple((None, 0) if edge is None else shown(edge) for edge in self._edges)
+        return tuple((None, 0) if edge is None else shown(edge) for edge in self._ag_edges)
 
     @property
     def requires_grad(self) -> bool:
@@ -166,15 +166,15 @@ class Node(metaclass=NodeType):
         return extra.metadata
 
     def _sequence_nr(self) -> int:
-        return self._seq
+        return self._ag_seq
 
     def _set_sequence_nr(self, number: int) -> None:
-        self._seq = number
+        self._ag_seq = number
         process_state.disordered = True
 
     @property
     def _input_metadata(self) -> tuple[Any, ...]:
-        return tuple(map(InputMetadata, self._output_meta if self._multiple else [self._output_meta]))
+        return tuple(map(InputMetadata, self._ag_output_meta if self._ag_multiple else [self._ag_output_meta]))
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call `hook(grad_inputs, grad_outputs)` after this node ran; what it returns replaces the grad_inputs."""
@@ -188,19 +188,19 @@ class Node(metaclass=NodeType):
         extra.pre_hooks = {} if extra.pre_hooks is None else extra.pre_hooks
         return add_hook(extra.pre_hooks, hook)
 
-    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _ag_run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         """Gradients of the inputs, as raw arrays."""
-        raise NotImplementedError(f"derivative for {self._name()} is not implemented")
+        raise NotImplementedError(f"derivative for {self._ag_name()} is not implemented")
 
-    def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _ag_run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
         """Gradients of the inputs as tensors, recorded (create_graph)."""
-        raise NotImplementedError(f"derivative for {self._name()} is not implemented")
+        raise NotImplementedError(f"derivative for {self._ag_name()} is not implemented")
 
     def __call__(self, *grads: Any) -> Any:
-        expected = len(self._output_meta) if self._multiple else 1
+        expected = len(self._ag_output_meta) if self._ag_multiple else 1
         if len(grads) != expected:
             raise refused(TypeError, f"expected {expected} arguments, got {len(grads)} instead")
-        results = self._run_recorded(operations, list(grads) if self._multiple else grads[0])
+        results = self._ag_run_recorded(operations, list(grads) if self._ag_multiple else grads[0])
         return results[0] if len(results) == 1 else tuple(results)
 
     def __dir__(self) -> list[str]:
@@ -230,16 +230,16 @@ class InputMetadata:
 
 def shown(edge: Edge) -> Edge:
     """An edge as the graph shows it: past nodes that PyTorch does not have."""
-    while edge[0]._unseen:
-        edge = edge[0]._edges[0]  # type: ignore[assignment]
+    while edge[0]._ag_unseen:
+        edge = edge[0]._ag_edges[0]  # type: ignore[assignment]
     return edge
 
 
 def extra_of(node: Node) -> Extra:
     """The node's `Extra`, made at first need."""
-    extra = node._extra
+    extra = node._ag_extra
     if extra is None or extra.__class__ is Versions:
-        node._extra = made = Extra()
+        node._ag_extra = made = Extra()
         made.versions = None if extra is None else extra.versions
         return made
     return extra
@@ -293,7 +293,7 @@ class AccumulateGrad(Node):
 
     variable: Tensor
 
-    def _name(self) -> str:
+    def _ag_name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
     def _sequence_nr(self) -> int:
@@ -301,7 +301,7 @@ class AccumulateGrad(Node):
 
     def __call__(self, *grads: Any) -> tuple[()]:
         if grads and grads[0] is not None:
-            operations.accumulate_grad(self.variable, resolved(grads[0]._raw), held=True)
+            operations.accumulate_grad(self.variable, resolved(grads[0]._ag_raw), held=True)
         return ()
 
 
@@ -310,7 +310,7 @@ INFERENCE = [0]
 
 
 class _Marker:
-    """Stands in a tensor's `_edge` where the edge must be worked out."""
+    """Stands in a tensor's `_ag_edge` where the edge must be worked out."""
 
     __slots__ = ("what",)
 
@@ -322,7 +322,7 @@ LEAF = _Marker("leaf")
 
 
 class View:
-    """Stands in the `_edge` of a view: its base, and its edge as long as the version is still `version`."""
+    """Stands in the `_ag_edge` of a view: its base, and its edge as long as the version is still `version`."""
 
     __slots__ = ("base", "creation", "edge", "path", "position", "version")
 
@@ -341,27 +341,27 @@ class View:
 
 
 def marks_leaf(edge: Any) -> bool:
-    """Whether a tensor's `_edge` makes it a leaf that asks for its gradient: also a view can be one."""
+    """Whether a tensor's `_ag_edge` makes it a leaf that asks for its gradient: also a view can be one."""
     if edge.__class__ is not View:
         return edge is LEAF
-    return edge.edge is LEAF and (edge.base._counter[0] == edge.version or not edge.base.requires_grad)
+    return edge.edge is LEAF and (edge.base._ag_counter[0] == edge.version or not edge.base.requires_grad)
 
 
 def has_no_history(tensor: Tensor) -> bool:
     """`is_leaf` as PyTorch's own functions tell it: they do not ask for the new history of a view whose base was
     changed."""
-    edge = tensor._edge
+    edge = tensor._ag_edge
     return edge is None or edge is LEAF or (edge.__class__ is View and (edge.edge is None or edge.edge is LEAF))
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
     """Where the gradient of `tensor` goes; None when it needs none."""
-    edge = tensor._edge
+    edge = tensor._ag_edge
     if edge is None or edge.__class__ is tuple:
         return edge
     if edge is LEAF:
         return accumulator(tensor), 0
-    if edge.edge.__class__ is tuple and edge.version == tensor._counter[0]:
+    if edge.edge.__class__ is tuple and edge.version == tensor._ag_counter[0]:
         return edge.edge
     if marks_leaf(edge):
         return accumulator(tensor), 0
@@ -373,18 +373,18 @@ _new, _reference = object.__new__, weakref.ref
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
     """The one living AccumulateGrad of a leaf; the leaf holds it weakly, graphs hold it strongly."""
-    meta = leaf._meta or leaf.meta()
+    meta = leaf._ag_meta or leaf._ag_need_meta()
     reference = meta.accumulator
     if reference is not None:
         found: AccumulateGrad | None = reference()
         if found is not None:
             return found
     node: AccumulateGrad = _new(AccumulateGrad)
-    raw = leaf._raw
-    node.variable, node._edges, node._saved = leaf, (), ()
-    node._output_meta = (raw.shape, raw.dtype) if raw.__class__ is np.ndarray else output_meta(raw)
-    node._seq = next_sequence_nr()
-    node._extra = meta.accumulator_extra
+    raw = leaf._ag_raw
+    node.variable, node._ag_edges, node._ag_saved = leaf, (), ()
+    node._ag_output_meta = (raw.shape, raw.dtype) if raw.__class__ is np.ndarray else output_meta(raw)
+    node._ag_seq = next_sequence_nr()
+    node._ag_extra = meta.accumulator_extra
     meta.accumulator = _reference(node)
     if process_state.anomaly and thread_state.current is not None:
         node.metadata["parent_"] = thread_state.current

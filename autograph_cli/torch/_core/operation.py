@@ -212,19 +212,19 @@ class Operation(Traits):
         outputs = self.schema.outputs
         shown = saved_attributes.members(self)
         members = {
-            "__slots__": ("_kept",) if callable(shown["_frees"]) else (),
+            "__slots__": ("_ag_kept",) if callable(shown["_ag_frees"]) else (),
             "__doc__": f"Backward of {self.identifier}.",
-            "_operation": self,
-            "_multiple": self.multiple,
-            "_item_names": names,
-            "_item_edges": tuple(edge.get(n) for n in names),
-            "_item_results": tuple(result.get(n) for n in names),
-            "_differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
+            "_ag_operation": self,
+            "_ag_multiple": self.multiple,
+            "_ag_item_names": names,
+            "_ag_item_edges": tuple(edge.get(n) for n in names),
+            "_ag_item_results": tuple(result.get(n) for n in names),
+            "_ag_differentiable": frozenset(i for i, n in enumerate(outputs) if n not in self.nondifferentiable),
             **shown,
             **backwards(self),
         }
         if "::" in name:
-            members["_name"] = lambda node: name
+            members["_ag_name"] = lambda node: name
         return type(name.rpartition("::")[2], (Node,), members)
 
     def is_tensor(self, name: str) -> bool:

@@ -320,7 +320,7 @@ def _unpacked(x: Any) -> bool:
 
 def _is_length(x: Any) -> bool:
     if isinstance(x, Tensor):
-        return bool(x._raw.size == 1 and x.dtype.category <= dtypes.INTEGRAL)
+        return bool(x._ag_raw.size == 1 and x.dtype.category <= dtypes.INTEGRAL)
     return hasattr(type(x), "__index__") and not isinstance(x, (bool, np.bool_)) and not isinstance(x, np.ndarray)
 
 

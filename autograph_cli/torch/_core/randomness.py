@@ -91,7 +91,7 @@ def _inplace(level: BatchLevel, call: Any, target: Tensor) -> Tensor:
         if not call.marks[0]:
             run_inplace(call.op, tuple(call.args))
             return target
-        once = run_inplace(call.op, (operations.zeros_of(value._raw.shape[1:], value), *call.args[1:]))
+        once = run_inplace(call.op, (operations.zeros_of(value._ag_raw.shape[1:], value), *call.args[1:]))
         run_inplace(table["copy"], (value, once))
         return target
     if not call.marks[0]:

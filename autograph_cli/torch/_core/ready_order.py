@@ -10,9 +10,9 @@ from .node import AccumulateGrad, Node
 def in_order(nodes: list[Node]) -> bool:
     """Whether every node has a higher number than those that it leads to."""
     return all(
-        edge is None or edge[0]._seq < node._seq or edge[0].__class__ is AccumulateGrad
+        edge is None or edge[0]._ag_seq < node._ag_seq or edge[0].__class__ is AccumulateGrad
         for node in nodes
-        for edge in node._edges
+        for edge in node._ag_edges
     )
 
 
@@ -21,7 +21,7 @@ def when_ready(nodes: list[Node]) -> list[Node]:
     anew."""
     waits = dict.fromkeys(nodes, 0)
     for node in nodes:
-        for edge in node._edges:
+        for edge in node._ag_edges:
             if edge is not None and edge[0] in waits:
                 waits[edge[0]] += 1
     positions = {node: i for i, node in enumerate(nodes)}
@@ -30,7 +30,7 @@ def when_ready(nodes: list[Node]) -> list[Node]:
     while ready:
         node = nodes[heapq.heappop(ready)]
         order.append(node)
-        for edge in node._edges:
+        for edge in node._ag_edges:
             if edge is not None and edge[0] in waits:
                 waits[edge[0]] -= 1
                 if not waits[edge[0]]:

@@ -148,7 +148,7 @@ def composite(
 
 def _check_dtypes(targets: Any, found: Any) -> None:
     for target, result in zip(targets, found, strict=True):
-        wanted, got = (dtypes.c_name(t._raw.dtype) for t in (result, target))
+        wanted, got = (dtypes.c_name(t._ag_raw.dtype) for t in (result, target))
         if wanted != got:
             raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {got} instead")
 
@@ -210,7 +210,7 @@ def with_out(
         if "exact" in rules:
             _check_dtypes(targets, found)
         if "partial" in rules:
-            fitting = [t for t, result in zip(targets, found, strict=True) if t._raw.shape == result._raw.shape]
+            fitting = [t for t, result in zip(targets, found, strict=True) if t._ag_raw.shape == result._ag_raw.shape]
             dispatch.check_out_apart(fitting, given)
         for target, result in zip(targets, found, strict=True):
             dispatch.put(target, result)

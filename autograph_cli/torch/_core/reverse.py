@@ -73,7 +73,7 @@ def of_duals(level: DualLevel, call: GradCall) -> list[Tensor | None]:
     second = call.of(once, targets, cotangents)
     found: list[Tensor | None] = []
     for p, t, target, own in zip(first, second, targets, target_tangents, strict=True):
-        if t is not None and own is not None and own.requires_grad and core(own)._edge is not LEAF:
+        if t is not None and own is not None and own.requires_grad and core(own)._ag_edge is not LEAF:
             t = _without(own, target, t, call, once, cotangents)
         found.append(p if p is None or t is None else pair(level, p, t))
     return found
@@ -131,7 +131,7 @@ def of_batches(level: BatchLevel, call: GradCall) -> list[Tensor | None]:
     inner = [(r, c) for r, c in pairs if isinstance(r, Batched) and r._level is level]
     outer = [(r, c) for r, c in pairs if not (isinstance(r, Batched) and r._level is level)]
     roots = [r._value for r, _ in inner]
-    seeds = [laid_out(level, c, r._bdim, r._value._raw.shape) for r, c in inner]
+    seeds = [laid_out(level, c, r._bdim, r._value._ag_raw.shape) for r, c in inner]
     targets = [x._value if inside else x for x, inside in zip(call.targets, within, strict=True)]
     found = call.of(roots, targets, seeds, call.retain_graph)
     if any(g is not None and not inside for g, inside in zip(found, within, strict=True)):
@@ -151,7 +151,7 @@ def in_front(level: BatchLevel, x: Tensor) -> Any:
     """The value of `x` with the batch of `level`, no lower one, as its first dimension."""
     if isinstance(x, Batched) and x._level is level:
         return x._value.movedim(x._bdim, 0)
-    return x.unsqueeze(0).expand(level.size, *x._raw.shape)
+    return x.unsqueeze(0).expand(level.size, *x._ag_raw.shape)
 
 
 def laid_out(level: BatchLevel, x: Any, bdim: int, shape: tuple[int, ...]) -> Any:
@@ -188,7 +188,7 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
     batch = _innermost_batch(len(thread_state.levels) if depth is None else depth)
     level: Level | None = x._level if isinstance(x, Wrapped) and x._level.alive else None
     if batch is not None and (level is None or level.depth < batch.depth):
-        value = x.unsqueeze(0).expand(batch.size, *x._raw.shape)
+        value = x.unsqueeze(0).expand(batch.size, *x._ag_raw.shape)
         return batched(batch, fresh(value, batch.depth - 1), 0)
     if isinstance(x, Dual):
         return fresh(x._primal, depth) if level is None else dual(x._level, fresh(x._primal, depth), x._tangent)
@@ -196,10 +196,10 @@ def fresh(x: Tensor, depth: int | None = None) -> Tensor:
         return batched(x._level, fresh(x._value, x._level.depth - 1), x._bdim)
     if edge_of(x) is not None:
         return _own_alias(x)
-    if dtypes.CATEGORY[x._raw.dtype] < dtypes.FLOATING:
+    if dtypes.CATEGORY[x._ag_raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     made: Tensor = share(x, counts=True)
-    if dtypes.CATEGORY[made._raw.dtype] < dtypes.FLOATING:
+    if dtypes.CATEGORY[made._ag_raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     made.requires_grad = True
     return belongs_here(made)
@@ -218,7 +218,7 @@ def _own_alias_node() -> type[Node]:
     """The node of an alias by which a transform differentiates."""
     node = table["alias"].node
     kind: Any = type(node)
-    made: type[Node] = kind(node.__name__, (node,), {"__slots__": (), "_unseen": True})
+    made: type[Node] = kind(node.__name__, (node,), {"__slots__": (), "_ag_unseen": True})
     return made
 
 
@@ -228,7 +228,7 @@ def _innermost_batch(depth: int) -> BatchLevel | None:
 
 def own_leaves(inputs: list[Tensor]) -> set[Any]:
     """The nodes of those of a transform's `fresh` inputs that are leaves."""
-    return {edge[0] for x in map(core, inputs) if x._edge is LEAF and (edge := edge_of(x))}
+    return {edge[0] for x in map(core, inputs) if x._ag_edge is LEAF and (edge := edge_of(x))}
 
 
 def settle(x: Tensor, own: set[Any]) -> Tensor:
@@ -249,7 +249,7 @@ def _leaves_behind(node: Node) -> list[AccumulateGrad]:
     for node in reached:  # which grows
         if isinstance(node, AccumulateGrad):
             leaves.append(node)
-        for edge in node._edges:
+        for edge in node._ag_edges:
             if edge is not None and edge[0] not in seen:
                 seen.add(edge[0])
                 reached.append(edge[0])
@@ -264,7 +264,7 @@ def outer_history(x: Tensor) -> tuple[bool, str | None]:
     """Whether what was made inside a transform asks for a gradient outside of it, and the name of the node it has
     there."""
     edge = edge_of(x)
-    if edge is None or all(getattr(leaf.variable, "_born", None) is not None for leaf in leaves_behind(edge[0])):
+    if edge is None or all(getattr(leaf.variable, "_ag_born", None) is not None for leaf in leaves_behind(edge[0])):
         return False, None
     node = shown(edge)[0]
     return True, None if node.__class__ is AccumulateGrad else type(node).__name__
@@ -272,14 +272,16 @@ def outer_history(x: Tensor) -> tuple[bool, str | None]:
 
 def ones_like(x: Tensor) -> Tensor:
     """Ones, outside every transform."""
-    return make(kernels(core(x)._raw).ones(x._raw.shape, x._raw.dtype)[()])
+    return make(kernels(core(x)._ag_raw).ones(x._ag_raw.shape, x._ag_raw.dtype)[()])
 
 
 def standard_basis(tensors: list[Tensor]) -> tuple[Tensor, ...]:
     """The identity matrix over all elements of the tensors, its columns apart and in the tensors' shapes."""
-    sizes = [math.prod(t._raw.shape) for t in tensors]
+    sizes = [math.prod(t._ag_raw.shape) for t in tensors]
     total, begin, found = sum(sizes), 0, []
     for t, n in zip(tensors, sizes, strict=True):
-        found.append(make(kernels(core(t)._raw).xp.eye(total, n, -begin, t._raw.dtype).reshape((total, *t._raw.shape))))
+        found.append(
+            make(kernels(core(t)._ag_raw).xp.eye(total, n, -begin, t._ag_raw.dtype).reshape((total, *t._ag_raw.shape)))
+        )
         begin += n
     return tuple(found)

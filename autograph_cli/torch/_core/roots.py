@@ -72,25 +72,25 @@ def _root_gradient(i: int, root: Any, g: Any) -> Any:
             raise RuntimeError(
                 f"grad can be implicitly created only for real scalar outputs but got {dtypes.FROM_NUMPY[kind]}"
             )
-        if isinstance(root, Tensor) and root._raw.__class__ is Dispatched:
-            return functions["ones_like"](make(root._raw))
+        if isinstance(root, Tensor) and root._ag_raw.__class__ is Dispatched:
+            return functions["ones_like"](make(root._ag_raw))
         return make(filled(like, 1))
     if not isinstance(g, Tensor):
         raise refused(TypeError, f"gradients can be either Tensors or None, but got {type(g).__name__}")
-    if g._raw.shape != shape:
+    if g._ag_raw.shape != shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._raw.shape)} and output[{i}] has a shape of "
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._ag_raw.shape)} and output[{i}] has a shape of "
             f"{Size(shape)}."
         )
     given, expected = g.device, device_of_like(like)
     if given is not expected and given != expected:
         raise RuntimeError(f"invalid gradient at index {i} - expected device {expected} but got {given}")
-    if (dtypes.CATEGORY[g._raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
+    if (dtypes.CATEGORY[g._ag_raw.dtype] == dtypes.COMPLEX) != (dtypes.CATEGORY[kind] == dtypes.COMPLEX):
         raise RuntimeError(
             f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{i}] has a dtype of {g.dtype} and output[{i}] has a dtype of {dtypes.FROM_NUMPY[kind]}."
         )
-    return g if g._raw.dtype == kind else operations._to_copy(g, kind)
+    return g if g._ag_raw.dtype == kind else operations._to_copy(g, kind)
 
 
 def _root_meta(root: Any) -> Any:
@@ -99,7 +99,7 @@ def _root_meta(root: Any) -> Any:
         return output_meta_at((root.node, root.output_nr))
     if not isinstance(root, Tensor):
         raise AssertionError("Expected output to be a torch.Tensor")
-    return output_meta(root._raw)
+    return output_meta(root._ag_raw)
 
 
 def root_shape(root: Any) -> tuple[int, ...]:

@@ -45,7 +45,7 @@ def needs(show: Callable[..., Any] | str | None) -> tuple[str, ...]:
 def members(op: Operation) -> dict[str, Any]:
     """The attributes of an operation's node."""
     formulas = dict.fromkeys(n for d in op.derivatives for n in d.needs)
-    found: dict[str, Any] = {"_frees": any(map(op.is_tensor, op.saved_names)) and (_keeper(op) or True)}
+    found: dict[str, Any] = {"_ag_frees": any(map(op.is_tensor, op.saved_names)) and (_keeper(op) or True)}
     for index, name in enumerate(op.saved_names):
         tail = name.rpartition("_")[2]
         if name in op.saved or name not in formulas or (tail in _HIDDEN and op.saving[index][3]):
@@ -100,9 +100,9 @@ def _keeper(op: Operation) -> Any:
 def _item(node: Node, op: Operation, name: str) -> Any:
     """Something that is no tensor, also after the graph was freed."""
     index = op.saved_names.index(name)
-    if node._saved is not None:
-        return node._saved[index]
-    return node._kept[_positions(op).index(index)]
+    if node._ag_saved is not None:
+        return node._ag_saved[index]
+    return node._ag_kept[_positions(op).index(index)]
 
 
 def _in_pytorchs_form(value: Any) -> Any:
@@ -127,9 +127,9 @@ def _made(op: Operation, show: Callable[..., Any], given: tuple[str, ...]) -> pr
 def _tensor(index: int) -> property:
 
     def get(node: Node) -> Any:
-        if node._saved is None:
+        if node._ag_saved is None:
             return _freed(node, index)
-        item = node._saved[index]
+        item = node._ag_saved[index]
         if isinstance(item, SavedList):
             return tuple(item.shown.tensors())
         number = None if item is None else number_of(item)
@@ -141,11 +141,11 @@ def _tensor(index: int) -> property:
 def _freed(node: Node, index: int) -> None:
     """None for what was None; PyTorch's error for what was freed."""
 
-    op = node._operation
+    op = node._ag_operation
     guard = op.required_edges[op.saved_names[index]]
-    if guard is not None and guard < len(node._edges) and node._edges[guard] is None:
+    if guard is not None and guard < len(node._ag_edges) and node._ag_edges[guard] is None:
         return
-    if index in _optional(op) and index in node._kept[-1]:
+    if index in _optional(op) and index in node._ag_kept[-1]:
         return
     raise freed()
 
@@ -155,7 +155,7 @@ def _derived(op: Operation, show: Callable[..., Any]) -> property:
 
     def get(node: Node) -> Any:
         positions = map(op.saved_names.index, needs(show))
-        if node._saved is None:
+        if node._ag_saved is None:
             raise freed()
         found = [unpack(node, i).detach() for i in positions]
         before, thread_state.grad = thread_state.grad, False
@@ -170,10 +170,12 @@ def _derived(op: Operation, show: Callable[..., Any]) -> property:
 def _raw_tensor(index: int, derived: str = "") -> property:
 
     def get(node: Node) -> Any:
-        if node._saved is not None and isinstance(node._saved[index], SavedList):
-            return tuple(SavedTensor(node, index, position) for position in range(len(node._saved[index].shown._items)))
-        if node._saved is None and any(
-            p.is_list and p.name == node._item_names[index] for p in node._operation.tensors
+        if node._ag_saved is not None and isinstance(node._ag_saved[index], SavedList):
+            return tuple(
+                SavedTensor(node, index, position) for position in range(len(node._ag_saved[index].shown._items))
+            )
+        if node._ag_saved is None and any(
+            p.is_list and p.name == node._ag_item_names[index] for p in node._ag_operation.tensors
         ):
             raise freed()
         return SavedTensor(node, index, derived=derived)

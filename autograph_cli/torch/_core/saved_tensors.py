@@ -36,24 +36,24 @@ def inference_saved() -> RuntimeError:
 
 def expect(node: Any, index: int, tensor: Tensor) -> None:
     """Remember that a tensor was saved at a version other than 0."""
-    if tensor._counter is INFERENCE:
+    if tensor._ag_counter is INFERENCE:
         raise inference_saved()
-    version = tensor._counter[0]
+    version = tensor._ag_counter[0]
     if version:
-        if node._extra is None:
-            node._extra = Versions({index: version})
+        if node._ag_extra is None:
+            node._ag_extra = Versions({index: version})
         else:
-            node._extra.versions[index] = version
+            node._ag_extra.versions[index] = version
 
 
 class SavedResult:
     """An output saved by its own node: the array without the tensor, so that no cycle arises."""
 
-    __slots__ = ("_counter", "_raw")
+    __slots__ = ("_ag_counter", "_ag_raw")
 
     def __init__(self, raw: Any, version: list[int]) -> None:
-        self._raw = raw
-        self._counter = version
+        self._ag_raw = raw
+        self._ag_counter = version
 
 
 class SavedView(SavedResult):
@@ -62,7 +62,7 @@ class SavedView(SavedResult):
     __slots__ = ("_seen_from",)
 
     def __init__(self, item: SavedResult, node: Node) -> None:
-        super().__init__(item._raw, item._counter)
+        super().__init__(item._ag_raw, item._ag_counter)
         self._seen_from = weakref.ref(node)
 
 
@@ -84,7 +84,7 @@ class SavedList:
         given = getattr(items, "given", None)
         self._given = None if given is None else SavedList(given)
         """What nodes show instead, where it is known."""
-        counters = [None if t is None else t._counter for t in self._items]
+        counters = [None if t is None else t._ag_counter for t in self._items]
         if [c for c in counters if c is INFERENCE]:
             raise inference_saved()
         self._versions = [0 if c is None else c[0] for c in counters]
@@ -92,8 +92,8 @@ class SavedList:
     def tensors(self) -> list[Any]:
         """The tensors; PyTorch's error if one was changed in place since."""
         for t, expected in zip(self._items, self._versions, strict=True):
-            if t is not None and t._counter is not None and t._counter[0] != expected:
-                raise version_error(t._raw, "", t._counter[0], expected)
+            if t is not None and t._ag_counter is not None and t._ag_counter[0] != expected:
+                raise version_error(t._ag_raw, "", t._ag_counter[0], expected)
         if self._given is None:
             return [t.tensor() if t.__class__ is Packed else t for t in self._items]
         given = self._given.tensors()
@@ -109,33 +109,33 @@ class SavedList:
 
     def raws(self) -> list[Any]:
         """Their arrays, checked likewise."""
-        return [None if t is None else resolved(t._raw) for t in self.tensors()]
+        return [None if t is None else resolved(t._ag_raw) for t in self.tensors()]
 
 
 def _positions(given: list[Any]) -> list[Any]:
     """Tensors to pick with: a mask is as many as it has dimensions."""
     found: list[Any] = []
     for t in given:
-        mask = t is not None and t._raw.dtype.kind != "i"
-        found += [make(positions) for positions in t._raw.nonzero()] if mask else [t]
+        mask = t is not None and t._ag_raw.dtype.kind != "i"
+        found += [make(positions) for positions in t._ag_raw.nonzero()] if mask else [t]
     return found
 
 
 class Packed:
     """A saved tensor that `saved_tensors_hooks` took over."""
 
-    __slots__ = ("_counter", "edge", "hooked", "packed", "unpack")
+    __slots__ = ("_ag_counter", "edge", "hooked", "packed", "unpack")
 
     def __init__(self, packed: Any, unpack: Callable[[Any], Tensor], edge: Any, hooked: bool = True) -> None:
         self.hooked = hooked
         self.packed = packed
         self.unpack = unpack
         self.edge = edge
-        self._counter = None
+        self._ag_counter = None
 
     def tensor(self) -> Tensor:
         found = self.unpack(self.packed)
-        if not hasattr(found, "_raw"):
+        if not hasattr(found, "_ag_raw"):
             raise refused(
                 TypeError,
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -144,8 +144,8 @@ class Packed:
         return found
 
     @property
-    def _raw(self) -> Any:
-        return resolved(self.tensor()._raw)
+    def _ag_raw(self) -> Any:
+        return resolved(self.tensor()._ag_raw)
 
 
 def without_hooks(item: Any) -> Any:
@@ -161,24 +161,24 @@ def freed() -> RuntimeError:
 
 def check_version(node: Node, index: int) -> None:
     """Raise PyTorch's error if the tensor saved at `index` was changed in place since."""
-    item = node._saved[index]
-    if item._counter is None:
+    item = node._ag_saved[index]
+    if item._ag_counter is None:
         return
-    versions = node._extra.versions if node._extra is not None else None
+    versions = node._ag_extra.versions if node._ag_extra is not None else None
     expected = versions.get(index, 0) if versions else 0
-    now = item._counter[0]
+    now = item._ag_counter[0]
     if now == expected:
         return
-    raise version_error(item._raw, _origin(node, index), now, expected)
+    raise version_error(item._ag_raw, _origin(node, index), now, expected)
 
 
 def opened_raw(node: Node, index: int) -> Any:
     """The elements of the tensor saved at `index`; PyTorch's error if it was changed in place since."""
-    item, extra = node._saved[index], node._extra
+    item, extra = node._ag_saved[index], node._ag_extra
     versions = None if extra is None else extra.versions
-    if item._counter is not None and item._counter[0] != (versions.get(index, 0) if versions else 0):
+    if item._ag_counter is not None and item._ag_counter[0] != (versions.get(index, 0) if versions else 0):
         check_version(node, index)
-    raw = item._raw
+    raw = item._ag_raw
     return raw if raw.__class__ is np.ndarray else resolved(raw)
 
 
@@ -187,12 +187,12 @@ def check_versions(node: Node, opens: bool = False) -> None:
 
     `opens`: the node will not run, so what hooks took over is unpacked here.
     """
-    for index, item in enumerate(node._saved or ()):
+    for index, item in enumerate(node._ag_saved or ()):
         if isinstance(item, SavedList):
             item.tensors()
         elif opens and item.__class__ is Packed:
             item.tensor()
-        elif getattr(item, "_counter", None) is not None:
+        elif getattr(item, "_ag_counter", None) is not None:
             check_version(node, index)
 
 
@@ -214,16 +214,16 @@ def version_error(raw: Any, origin: str, now: int, expected: int) -> RuntimeErro
 
 def _origin(node: Node, index: int) -> str:
     """`, which is output 0 of Mul,` for a tensor that an operation made."""
-    item = node._saved[index]
+    item = node._ag_saved[index]
     if not isinstance(item, SavedResult):
         return origin(item)
-    number = node._item_results[index]
-    return _output(node, number) if number in node._differentiable else ""
+    number = node._ag_item_results[index]
+    return _output(node, number) if number in node._ag_differentiable else ""
 
 
 def origin(tensor: Tensor) -> str:
     """The same, by the tensor's own history."""
-    edge = None if marks_leaf(tensor._edge) else edge_of(tensor)
+    edge = None if marks_leaf(tensor._ag_edge) else edge_of(tensor)
     return "" if edge is None else _output(*edge)
 
 
@@ -233,35 +233,35 @@ def _output(node: Node, number: int) -> str:
 
 def short_name(node: Node) -> str:
     """`MulBackward0` -> `Mul`, `MaxBackward1` -> `Max1`, as PyTorch's errors say it."""
-    name = node._name()
+    name = node._ag_name()
     head, _, tail = name.rpartition("Backward")
     return head + tail.removeprefix("0") if head and (not tail or tail.isdigit()) else name
 
 
 def unpack(node: Node, index: int) -> Any:
     """The saved tensor at `index` with its history, as a tensor of the graph."""
-    if node._saved is None:
+    if node._ag_saved is None:
         raise freed()
-    item = node._saved[index]
+    item = node._ag_saved[index]
     if item is None:
         return None
     if item.__class__ is Packed:
-        edge: Any = item.edge if item.edge is not OWN else (node, node._item_results[index])
+        edge: Any = item.edge if item.edge is not OWN else (node, node._ag_item_results[index])
         return _with_history(item.tensor(), edge)
-    if item._counter is not None:
+    if item._ag_counter is not None:
         check_version(node, index)
     if isinstance(item, SavedResult):
-        number = node._item_results[index]
+        number = node._ag_item_results[index]
         history = item._seen_from() if item.__class__ is SavedView else None
         if history is not None:
             node, number = history, 0
-        tensor = make(item._raw, (node, number) if number in node._differentiable else None)
-        tensor._counter = item._counter
+        tensor = make(item._ag_raw, (node, number) if number in node._ag_differentiable else None)
+        tensor._ag_counter = item._ag_counter
         return tensor
-    position = node._item_edges[index]
-    if position is None or marks_leaf(item._edge):
+    position = node._ag_item_edges[index]
+    if position is None or marks_leaf(item._ag_edge):
         return item
-    edge = node._edges[position]
+    edge = node._ag_edges[position]
     return item if edge_of(item) == edge else _with_history(item, edge)
 
 
@@ -279,11 +279,11 @@ def _with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
     if edge is not None and edge_of(tensor) == edge:
         return tensor
     if edge is not None and edge[0].__class__ is AccumulateGrad:
-        alias = make(tensor._raw, LEAF)
-        alias.meta().accumulator = weakref.ref(edge[0])
+        alias = make(tensor._ag_raw, LEAF)
+        alias._ag_need_meta().accumulator = weakref.ref(edge[0])
     else:
-        alias = make(tensor._raw, edge)
-    alias._counter = tensor._counter
+        alias = make(tensor._ag_raw, edge)
+    alias._ag_counter = tensor._ag_counter
     return alias
 
 
@@ -296,12 +296,12 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
     for index, item in enumerate(items):
         if item is None or item.__class__ in _PLAIN:
             continue
-        seen = getattr(item, "_counter", None)
+        seen = getattr(item, "_ag_counter", None)
         if seen is INFERENCE:
             raise inference_saved()
         if seen is None:
-            if getattr(item, "_raw", None).__class__ is Lazy:
-                item._counter = [0]  # so that `opened_raw` opens it
+            if getattr(item, "_ag_raw", None).__class__ is Lazy:
+                item._ag_counter = [0]  # so that `opened_raw` opens it
         elif seen[0]:
             versions[index] = seen[0]
     if process_state.special and thread_state.saved_hooks:
@@ -309,10 +309,10 @@ def save(node: Node, items: list[Any]) -> tuple[Any, ...]:
             items[index] = _pack(node, items[index], index)
         return packed_items(node, items)
     if versions:
-        if node._extra is None:
-            node._extra = Versions(versions)
+        if node._ag_extra is None:
+            node._ag_extra = Versions(versions)
         else:
-            node._extra.versions = versions
+            node._ag_extra.versions = versions
     return tuple(items)
 
 
@@ -332,17 +332,17 @@ def packed_items(node: Node, items: list[Any]) -> PackedItems:
 @contextmanager
 def opened(node: Node) -> Iterator[None]:
     """Within the block, what hooks took over of `node` is unpacked already, in the order in which PyTorch does it."""
-    packed = node._saved
+    packed = node._ag_saved
     items = list(packed)
     for index in _packing_order(node, len(items)):
         item = items[index]
         if item.__class__ is Packed:
             items[index] = Packed(item.tensor(), _itself, item.edge, item.hooked)
-    node._saved = tuple(items)
+    node._ag_saved = tuple(items)
     try:
         yield
     finally:
-        node._saved = packed
+        node._ag_saved = packed
 
 
 def _itself(tensor: Tensor) -> Tensor:
@@ -352,7 +352,7 @@ def _itself(tensor: Tensor) -> Tensor:
 def _packing_order(node: Node, count: int) -> list[int]:
     """PyTorch shows its pack hooks the inputs by name, then the outputs; a custom Function's in the order it saved
     them."""
-    names, results = node._item_names, node._item_results
+    names, results = node._ag_item_names, node._ag_item_results
     if len(names) != count:
         return list(range(count))
     return sorted(range(count), key=lambda i: (results[i] is not None, names[i]))
@@ -364,7 +364,7 @@ def _pack(node: Node, item: Any, index: int) -> Any:
         return item
     edge: Any
     if isinstance(item, SavedResult):
-        given, edge = make(item._raw, (node, node._item_results[index])), OWN
+        given, edge = make(item._ag_raw, (node, node._ag_item_results[index])), OWN
     elif isinstance(item, Tensor) and not is_wrapped_number(item):
         given, edge = item, edge_of(item)
     else:
@@ -406,11 +406,11 @@ class SavedTensor:
         if self._derived:
             raise NotImplementedError(
                 f"register_hooks: _saved_{self._derived} is not kept by autograph's engine but worked out from "
-                f"_saved_{node._item_names[index]}; register them there"
+                f"_saved_{node._ag_item_names[index]}; register them there"
             )
-        if node._saved is None:
+        if node._ag_saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed.")
-        item = node._saved[index] if position is None else node._saved[index].shown._items[position]
+        item = node._ag_saved[index] if position is None else node._ag_saved[index].shown._items[position]
         if isinstance(item, Packed) and item.hooked:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
@@ -418,11 +418,11 @@ class SavedTensor:
             )
         if item is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        tensor = unpack(node, index) if position is None else node._saved[index].shown.tensors()[position]
+        tensor = unpack(node, index) if position is None else node._ag_saved[index].shown.tensors()[position]
         packed = Packed(pack(tensor), unpack_hook, edge_of(tensor))
         if position is not None:
-            node._saved[index].shown._items[position] = packed
+            node._ag_saved[index].shown._items[position] = packed
             return
-        items = list(node._saved)
+        items = list(node._ag_saved)
         items[index] = packed
-        node._saved = packed_items(node, items)
+        node._ag_saved = packed_items(node, items)

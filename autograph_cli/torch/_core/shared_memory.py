@@ -65,24 +65,24 @@ def share(tensor: Tensor) -> None:
     if tensor.is_meta or tensor.is_sparse:
         raise RuntimeError("share_memory_: only a dense tensor that has memory can be moved to shared memory")
     register()
-    if not materialize(tensor).size or shared_memory_of(tensor._raw) is not None:
+    if not materialize(tensor).size or shared_memory_of(tensor._ag_raw) is not None:
         return
-    root = owner(tensor._raw)
+    root = owner(tensor._ag_raw)
     moved = np.frombuffer(_new(root.nbytes), np.uint8)
     flat = np.lib.stride_tricks.as_strided(root, (root.size,), (root.itemsize,))
     moved[: root.nbytes] = flat.view(np.uint8)
     for other in _looking_at(tensor, root):
-        raw = other._raw
+        raw = other._ag_raw
         start = (address(raw) - address(root)) // raw.itemsize
-        other._raw = flip(window(moved, raw.shape, strides_of(raw), start, raw.dtype), *bits_of(raw))
+        other._ag_raw = flip(window(moved, raw.shape, strides_of(raw), start, raw.dtype), *bits_of(raw))
 
 
 def _looking_at(tensor: Tensor, root: Any) -> list[Tensor]:
     """All tensors on the memory that `root` owns; the others are looked for only where somebody else holds it."""
     alone = 4  # the tensor, the caller, this function's argument, and the call below
-    if tensor._raw is root and sys.getrefcount(root) <= alone:
+    if tensor._ag_raw is root and sys.getrefcount(root) <= alone:
         return [tensor]
-    return [x for x in gc.get_objects() if isinstance(x, Tensor) and _owns(root, getattr(x, "_raw", None))]
+    return [x for x in gc.get_objects() if isinstance(x, Tensor) and _owns(root, getattr(x, "_ag_raw", None))]
 
 
 def _owns(root: Any, raw: Any) -> bool:

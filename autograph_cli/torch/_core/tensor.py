@@ -85,18 +85,18 @@ class Tensor(Methods, metaclass=Named):
     tensor([3., 6.], grad_fn=<MulBackward0>)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_born", "_counter", "_edge", "_meta", "_raw")
+    __slots__ = ("__dict__", "__weakref__", "_ag_born", "_ag_counter", "_ag_edge", "_ag_meta", "_ag_raw")
 
-    _raw: Array
+    _ag_raw: Array
     """A NumPy scalar (0-d, nothing shares its memory) or an array of the device's backend."""
-    _edge: Any
+    _ag_edge: Any
     """None, an edge (node, output number), LEAF, or a `View`."""
-    _counter: Any
+    _ag_counter: Any
     """Counts in-place changes; shared with views; None while nobody counts."""
-    _meta: TensorMeta | None
-    _born: Any
+    _ag_meta: TensorMeta | None
+    _ag_born: Any
     """The innermost transform that ran when the tensor was made; unset if none did (see interpreter_stack.py)."""
-    _number: Any
+    _ag_number: Any
     """The Python number that the engine made it of; unset in all others (see wrapped_numbers.py), so it has no slot."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -121,61 +121,63 @@ class Tensor(Methods, metaclass=Named):
         """What an operation gives on the memory of instances."""
         return dispatched.default(func, args, kwargs)
 
-    def meta(self) -> TensorMeta:
+    def _ag_need_meta(self) -> TensorMeta:
         """The tensor's `TensorMeta`, made at first need."""
-        if self._meta is None:
-            self._meta = TensorMeta()
-        return self._meta
+        if self._ag_meta is None:
+            self._ag_meta = TensorMeta()
+        return self._ag_meta
 
     # -- what it is
 
     @property
     def dtype(self) -> dtypes.dtype:
         """The type of the elements."""
-        return dtypes.FROM_NUMPY[self._raw.dtype]
+        return dtypes.FROM_NUMPY[self._ag_raw.dtype]
 
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return of_shape(self._raw.shape)
+        return of_shape(self._ag_raw.shape)
 
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
-        found: int = self._raw.ndim
+        found: int = self._ag_raw.ndim
         return found
 
     @property
     def device(self) -> Any:
         """`cpu`, or `meta` for a tensor without memory."""
-        return device_of(self._raw)
+        return device_of(self._ag_raw)
 
     @property
     def layout(self) -> Any:
         """`torch.strided`, or the layout of a sparse tensor."""
-        return {Coo: sparse_coo, Csr: sparse_csr}.get(self._raw.__class__, strided)
+        return {Coo: sparse_coo, Csr: sparse_csr}.get(self._ag_raw.__class__, strided)
 
-    is_sparse = property(lambda self: self._raw.__class__ is Coo, doc="Whether the layout is `torch.sparse_coo`.")
-    is_sparse_csr = property(lambda self: self._raw.__class__ is Csr, doc="Whether the layout is `torch.sparse_csr`.")
-    is_meta = property(lambda self: self._raw.__class__ is Meta, doc="Whether the tensor has no memory.")
+    is_sparse = property(lambda self: self._ag_raw.__class__ is Coo, doc="Whether the layout is `torch.sparse_coo`.")
+    is_sparse_csr = property(
+        lambda self: self._ag_raw.__class__ is Csr, doc="Whether the layout is `torch.sparse_csr`."
+    )
+    is_meta = property(lambda self: self._ag_raw.__class__ is Meta, doc="Whether the tensor has no memory.")
     is_quantized = is_mkldnn = is_mps = is_xpu = property(lambda self: False, doc="False in this engine.")
     is_ipu = is_maia = is_mtia = is_nested = is_vulkan = is_xla = is_quantized
     is_cpu = property(lambda self: self.device.type == "cpu", doc="Whether the elements are in main memory.")
     is_cuda = property(lambda self: self.device.type == "cuda", doc="Whether the elements are in the memory of a GPU.")
     itemsize = property(lambda self: self.dtype.itemsize, doc="The bytes of one element.")
-    nbytes = property(lambda self: self._raw.size * self.dtype.itemsize, doc="The bytes of all elements.")
+    nbytes = property(lambda self: self._ag_raw.size * self.dtype.itemsize, doc="The bytes of all elements.")
 
     @property
     def _version(self) -> int:
         """How often the memory was changed in place."""
-        if self._counter is INFERENCE:
+        if self._ag_counter is INFERENCE:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._counter is None else self._counter[0]
+        return 0 if self._ag_counter is None else self._ag_counter[0]
 
     @property
     def name(self) -> str | None:
         """The name that was given to this tensor, or None."""
-        return None if self._meta is None else self._meta.name
+        return None if self._ag_meta is None else self._ag_meta.name
 
     # -- the graph
 
@@ -185,7 +187,7 @@ class Tensor(Methods, metaclass=Named):
 
         Setting it is an error for what an operation made, and for integers and booleans.
         """
-        edge = self._edge
+        edge = self._ag_edge
         if edge.__class__ is View:
             # Also a view made without recording, which has no history, asks for what its base does.
             return edge.base.requires_grad or edge.edge is not None
@@ -195,25 +197,25 @@ class Tensor(Methods, metaclass=Named):
     def requires_grad(self, wanted: bool) -> None:
         if not has_no_history(self):
             raise RuntimeError(_NO_LEAF if wanted else f"{_NO_LEAF} {_DETACH}")
-        view = self._edge if self._edge.__class__ is View else None
+        view = self._ag_edge if self._ag_edge.__class__ is View else None
         if not wanted:
             if view is None:
-                self._edge = None
+                self._ag_edge = None
             elif view.edge is LEAF:
                 view.edge = None
             return
-        if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING:
+        if dtypes.CATEGORY[self._ag_raw.dtype] < dtypes.FLOATING:
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if self.is_inference() and not thread_state.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if view is None:
-            self._edge = LEAF
+            self._ag_edge = LEAF
         else:
             view.edge = LEAF
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for (or stop asking for) the gradient of this leaf."""
-        if dtypes.CATEGORY[self._raw.dtype] < dtypes.FLOATING and requires_grad:
+        if dtypes.CATEGORY[self._ag_raw.dtype] < dtypes.FLOATING and requires_grad:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if thread_state.levels and requires_grad:
             thread_state.levels[-1].refuse_call("requires_grad_")
@@ -224,12 +226,12 @@ class Tensor(Methods, metaclass=Named):
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor: its gradient is accumulated in `grad`."""
-        return has_no_history(self) if self._edge.__class__ is not View else self.grad_fn is None
+        return has_no_history(self) if self._ag_edge.__class__ is not View else self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
         """The node of the graph that made this tensor; None for a leaf."""
-        edge = self._edge
+        edge = self._ag_edge
         if edge is None or marks_leaf(edge):
             return None
         edge = edge_of(self)
@@ -238,13 +240,13 @@ class Tensor(Methods, metaclass=Named):
     @property
     def output_nr(self) -> int:
         """Which output of `grad_fn` this tensor is."""
-        edge = None if marks_leaf(self._edge) else edge_of(self)
+        edge = None if marks_leaf(self._ag_edge) else edge_of(self)
         return 0 if edge is None else shown(edge)[1]
 
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward passes have accumulated for this leaf; None before the first."""
-        meta = self._meta
+        meta = self._ag_meta
         found = None if meta is None else meta.grad
         if found is None and not has_no_history(self) and not (meta is not None and meta.retains):
             _warn_non_leaf_grad()
@@ -254,18 +256,18 @@ class Tensor(Methods, metaclass=Named):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             _check_grad(self, value)
-        self.meta().grad = value
+        self._ag_need_meta().grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        self.meta().grad = None
+        self._ag_need_meta().grad = None
 
-    _grad = property(lambda self: None if self._meta is None else self._meta.grad)
+    _grad = property(lambda self: None if self._ag_meta is None else self._ag_meta.grad)
 
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this tensor, which is no leaf."""
-        return self._meta is not None and self._meta.retains
+        return self._ag_meta is not None and self._ag_meta.retains
 
     @property
     def data(self) -> Tensor:
@@ -284,11 +286,11 @@ class Tensor(Methods, metaclass=Named):
                 "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
                 "type."
             )
-        if self.requires_grad and dtypes.CATEGORY[new._raw.dtype] < dtypes.FLOATING:
+        if self.requires_grad and dtypes.CATEGORY[new._ag_raw.dtype] < dtypes.FLOATING:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if self._meta is not None and (new._raw.dtype != self._raw.dtype or new.device != self.device):
-            self._meta.accumulator = None
-        self._raw = new._raw
+        if self._ag_meta is not None and (new._ag_raw.dtype != self._ag_raw.dtype or new.device != self.device):
+            self._ag_meta.accumulator = None
+        self._ag_raw = new._ag_raw
 
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
@@ -307,14 +309,14 @@ class Tensor(Methods, metaclass=Named):
         """Leave the graph; a view cannot."""
         if thread_state.levels:
             thread_state.levels[-1].refuse_captured(self, "detach_")
-        if self._edge.__class__ is View:
+        if self._ag_edge.__class__ is View:
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
                 "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
                 "detach_() cannot be called on these gradients. To fix this error, please refer to the "
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution."
             )
-        self._edge = None
+        self._ag_edge = None
         return self
 
     @property
@@ -329,11 +331,11 @@ class Tensor(Methods, metaclass=Named):
 
     def is_inference(self) -> bool:
         """Whether this tensor was made in inference mode."""
-        return self._counter is INFERENCE
+        return self._ag_counter is INFERENCE
 
     @property
     def _base(self) -> Tensor | None:
-        edge = self._edge
+        edge = self._ag_edge
         return edge.base if edge.__class__ is View else None
 
     def _is_view(self) -> bool:
@@ -358,8 +360,8 @@ class Tensor(Methods, metaclass=Named):
         """Call `hook(grad)` whenever the gradient of this tensor is computed; what it returns replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if marks_leaf(self._edge):
-            meta = self.meta()
+        if marks_leaf(self._ag_edge):
+            meta = self._ag_need_meta()
             meta.hooks = {} if meta.hooks is None else meta.hooks
             return add_hook(meta.hooks, hook)
         edge = edge_of(self)
@@ -376,7 +378,7 @@ class Tensor(Methods, metaclass=Named):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not has_no_history(self):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        meta = self.meta()
+        meta = self._ag_need_meta()
         meta.post_hooks = {} if meta.post_hooks is None else meta.post_hooks
         return add_hook(meta.post_hooks, hook)
 
@@ -388,7 +390,7 @@ class Tensor(Methods, metaclass=Named):
             thread_state.levels[-1].refuse_call("retain_grad")
         if has_no_history(self) or self.retains_grad:
             return
-        self.meta().retains = True
+        self._ag_need_meta().retains = True
         edge = edge_of(self)
         assert edge is not None
         node, number = edge
@@ -443,17 +445,17 @@ quick_detach: Callable[[Tensor], Tensor | None] | None = None
 
 
 def make(raw: Array, edge: Any = None) -> Tensor:
-    """A tensor over `raw`; `edge` as in `Tensor._edge`."""
+    """A tensor over `raw`; `edge` as in `Tensor._ag_edge`."""
     tensor: Tensor
     if raw.__class__ is Dispatched:
         tensor = new(raw.kind)
         tensor.__dict__ = raw.attributes
     else:
         tensor = new(Tensor)
-    tensor._raw = raw
-    tensor._edge = edge
-    tensor._counter = None
-    tensor._meta = None
+    tensor._ag_raw = raw
+    tensor._ag_edge = edge
+    tensor._ag_counter = None
+    tensor._ag_meta = None
     return tensor
 
 
@@ -463,7 +465,7 @@ dispatched.make = make
 def inference_result(tensor: Tensor) -> Tensor:
     """Mark what was made inside `inference_mode`."""
     if thread_state.inference:
-        tensor._counter = INFERENCE
+        tensor._ag_counter = INFERENCE
     return tensor
 
 
@@ -474,10 +476,10 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
         )
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if grad._raw.shape != tensor._raw.shape and grad.dtype is tensor.dtype:
+    if grad._ag_raw.shape != tensor._ag_raw.shape and grad.dtype is tensor.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(grad._raw.shape)}' to a tensor of size "
-            f"'{list(tensor._raw.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            f"attempting to assign a gradient of size '{list(grad._ag_raw.shape)}' to a tensor of size "
+            f"'{list(tensor._ag_raw.shape)}'. Please ensure that the gradient and the tensor are the same size"
         )
     if grad.device != tensor.device:
         raise RuntimeError(
@@ -485,10 +487,10 @@ def _check_grad(tensor: Tensor, grad: Any) -> None:
             f"'{tensor.device}'. Please ensure that the gradient and the tensor are on the same device"
         )
     if grad.dtype is not tensor.dtype:
-        name = grad._raw.dtype.name
+        name = grad._ag_raw.dtype.name
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{_C_TYPES.get(name, name)}' to a tensor with grad_dtype "
-            f"'{dtypes.cpp_name(tensor._raw.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the "
+            f"'{dtypes.cpp_name(tensor._ag_raw.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the "
             "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow "
             "any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
             "downstream systems that assume they match."
@@ -522,18 +524,18 @@ def _warn_non_leaf_grad() -> None:
 
 def materialize(tensor: Tensor) -> Any:
     """The tensor's memory as an array that others may share; of a Python number, whose tensor is kept, a copy."""
-    if isinstance(tensor._raw, np.generic):
-        if hasattr(tensor, "_number"):
-            return np.array(tensor._raw)
-        tensor._raw = np.array(tensor._raw)
-    return tensor._raw
+    if isinstance(tensor._ag_raw, np.generic):
+        if hasattr(tensor, "_ag_number"):
+            return np.array(tensor._ag_raw)
+        tensor._ag_raw = np.array(tensor._ag_raw)
+    return tensor._ag_raw
 
 
 def counter(tensor: Tensor) -> list[int]:
     """The tensor's version counter, made at first need."""
-    if tensor._counter is None:
-        tensor._counter = [0]
-    found: list[int] = tensor._counter
+    if tensor._ag_counter is None:
+        tensor._ag_counter = [0]
+    found: list[int] = tensor._ag_counter
     return found
 
 
@@ -542,12 +544,12 @@ def share(tensor: Tensor, counts: bool) -> Tensor:
     if isinstance(tensor, Wrapped):
         alias = tensor._shared(counts)
     else:
-        raw = tensor._raw if tensor._raw.__class__ is np.ndarray else materialize(tensor)
+        raw = tensor._ag_raw if tensor._ag_raw.__class__ is np.ndarray else materialize(tensor)
         alias = make(raw if raw.__class__ is not Dispatched else raw.detached(tensor))
         if counts:
-            alias._counter = counter(tensor) if tensor._counter is None else tensor._counter
-        elif tensor._counter is INFERENCE:
-            alias._counter = INFERENCE
+            alias._ag_counter = counter(tensor) if tensor._ag_counter is None else tensor._ag_counter
+        elif tensor._ag_counter is INFERENCE:
+            alias._ag_counter = INFERENCE
     if thread_state.levels:
-        alias._born = getattr(tensor, "_born", None)
+        alias._ag_born = getattr(tensor, "_ag_born", None)
     return alias

@@ -41,21 +41,21 @@ class Dual(Wrapped):
     _tangent: Tensor
 
     _inner = property(lambda self: self._primal)
-    _edge = _slot("_edge")
-    _counter = _slot("_counter")
-    _meta = _slot("_meta")
+    _ag_edge = _slot("_ag_edge")
+    _ag_counter = _slot("_ag_counter")
+    _ag_meta = _slot("_ag_meta")
 
     @property
-    def _raw(self) -> Any:
-        return self._primal._raw
+    def _ag_raw(self) -> Any:
+        return self._primal._ag_raw
 
-    @_raw.setter
-    def _raw(self, raw: Any) -> None:
-        if raw.shape != self._primal._raw.shape:
+    @_ag_raw.setter
+    def _ag_raw(self, raw: Any) -> None:
+        if raw.shape != self._primal._ag_raw.shape:
             raise NotImplementedError(
                 "this change of the shape of a tensor with a tangent is not available in autograph's engine"
             )
-        self._primal._raw = raw
+        self._primal._ag_raw = raw
 
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:
         return dual(self._level, change(self._primal), change(self._tangent))
@@ -71,10 +71,10 @@ class Dual(Wrapped):
             setattr(self, name, getattr(primal, name))
         del self._level, self._primal, self._tangent
         if "_viewed" in self.__dict__:
-            self._edge.base = self.__dict__.pop("_viewed")
+            self._ag_edge.base = self.__dict__.pop("_viewed")
 
 
-_SLOTS = ("_raw", "_edge", "_counter", "_meta")
+_SLOTS = ("_ag_raw", "_ag_edge", "_ag_counter", "_ag_meta")
 
 
 def dual(level: Level, primal: Tensor, tangent: Tensor) -> Dual:
@@ -94,13 +94,13 @@ class Batched(Wrapped):
     _bdim: int
 
     _inner = property(lambda self: self._value)
-    _raw = property(lambda self: StandIn(self._value._raw, self._bdim))
+    _ag_raw = property(lambda self: StandIn(self._value._ag_raw, self._bdim))
     device = property(lambda self: self._value.device)
     is_meta = property(lambda self: self._value.is_meta)
     is_cpu = property(lambda self: self._value.is_cpu)
-    _edge = _slot("_edge")
-    _counter = _slot("_counter")
-    _meta = _slot("_meta")
+    _ag_edge = _slot("_ag_edge")
+    _ag_counter = _slot("_ag_counter")
+    _ag_meta = _slot("_ag_meta")
 
     def _lower(self, change: Callable[[Tensor], Any]) -> Any:
         return batched(self._level, change(self._value), self._bdim)
@@ -157,7 +157,7 @@ def top_level(args: Any) -> Level | None:
     """The highest living level among tensors, in arguments and in lists of them."""
     found: Level | None = None
     for x in args:
-        if x.__class__ is Tensor and x._edge.__class__ is not View:
+        if x.__class__ is Tensor and x._ag_edge.__class__ is not View:
             continue
         level = x._level if isinstance(x, Wrapped) else _level_of_other(x)
         if level is not None and level.alive and (found is None or level.depth > found.depth):
@@ -168,15 +168,15 @@ def top_level(args: Any) -> Level | None:
 def _level_of_other(x: Any) -> Level | None:
     if isinstance(x, (tuple, list)):
         return top_level(x)
-    return x._edge.base._level if isinstance(x, Tensor) and views_dual(x) else None
+    return x._ag_edge.base._level if isinstance(x, Tensor) and views_dual(x) else None
 
 
 def views_dual(x: Tensor) -> bool:
     """Whether `x` is a view that was made before its base became a dual."""
-    edge = x._edge
+    edge = x._ag_edge
     if edge.__class__ is not View or edge.base.__class__ is not Dual:
         return False
-    return edge.path is not None or bool(x._raw.dtype == edge.base._raw.dtype)
+    return edge.path is not None or bool(x._ag_raw.dtype == edge.base._ag_raw.dtype)
 
 
 # ---------------------------------------------------------------- operations
@@ -212,12 +212,12 @@ def detached(x: Tensor) -> Tensor:
 
 def zeros_like(x: Tensor) -> Tensor:
     """Zeros, outside every transform."""
-    return make(kernels(core(x)._raw).zeros(x._raw.shape, x._raw.dtype)[()])
+    return make(kernels(core(x)._ag_raw).zeros(x._ag_raw.shape, x._ag_raw.dtype)[()])
 
 
 def zero_where(absent: bool, x: Tensor) -> Tensor:
     """`x`, a product with a tangent; zeros where that is absent, though the other factor may be infinite or no
     number."""
     for part in plain_parts(x) if absent else ():
-        part._raw = zeros_like(part)._raw
+        part._ag_raw = zeros_like(part)._ag_raw
     return x

@@ -28,13 +28,13 @@ def make_view(
 ) -> Tensor:
     """Make `out`, which shares the memory of `source`, a differentiable view with the given edge; `op` if it reads it
     otherwise."""
-    seen = source._edge
+    seen = source._ag_edge
     viewed = seen.__class__ is View
     base = seen.base if viewed else source
-    versions = base._counter
+    versions = base._ag_counter
     if versions is None:
-        versions = base._counter = [0]
-    out._counter = versions
+        versions = base._ag_counter = [0]
+    out._ag_counter = versions
     if versions is INFERENCE:
         return out
     creation = ""
@@ -46,11 +46,11 @@ def make_view(
     if viewed:
         creation, path = creation or seen.creation, seen.path
     if op is not None:
-        start = path or ((geometry(source._raw, base._raw),) if viewed else ())
+        start = path or ((geometry(source._ag_raw, base._ag_raw),) if viewed else ())
         path = (*start, op)
     elif path is not None:
-        path = (*path, geometry(out._raw, base._raw))
-    out._edge = made = _new(View)
+        path = (*path, geometry(out._ag_raw, base._ag_raw))
+    out._ag_edge = made = _new(View)
     made.base, made.edge, made.version, made.creation, made.path = base, edge, versions[0], creation, path
     return out
 
@@ -60,11 +60,11 @@ _new = object.__new__
 
 def along(path: tuple[Any, ...], base: Tensor) -> Tensor:
     """A view of `base`, or of memory that is like it, by the operations and windows by which another one was made."""
-    f, found, start = operations, base, address(base._raw)
+    f, found, start = operations, base, address(base._ag_raw)
     for step in path:
         if isinstance(step, tuple):
             shape, strides, offset = step
-            apart = (address(found._raw) - start) // found._raw.itemsize
+            apart = (address(found._ag_raw) - start) // found._ag_raw.itemsize
             found = f.as_strided(found, shape, strides, offset - apart)
         else:
             found = step.function(found)
@@ -99,8 +99,8 @@ def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
 
     `position` is its `geometry` in its base, if that is known.
     """
-    view: View = tensor._edge
-    version: int = tensor._counter[0]
+    view: View = tensor._ag_edge
+    version: int = tensor._ag_counter[0]
     edge: Edge | None = view.edge
     if view.version == version:
         return edge
@@ -117,12 +117,12 @@ def view_edge(tensor: Tensor, position: Any = None) -> Edge | None:
         move_retained(tensor, before)
         return edge
     node: Node = object.__new__(table["as_strided"].node)
-    shape, strides, offset = position or geometry(tensor._raw, view.base._raw)
-    node._edges = (base_edge,)
-    node._saved = (shape, strides, offset, view.base._raw.shape, strides_of(view.base._raw))
-    node._output_meta = output_meta(tensor._raw)
-    node._seq = next_sequence_nr()
-    node._extra = None
+    shape, strides, offset = position or geometry(tensor._ag_raw, view.base._ag_raw)
+    node._ag_edges = (base_edge,)
+    node._ag_saved = (shape, strides, offset, view.base._ag_raw.shape, strides_of(view.base._ag_raw))
+    node._ag_output_meta = output_meta(tensor._ag_raw)
+    node._ag_seq = next_sequence_nr()
+    node._ag_extra = None
     edge = (node, 0)
     view.edge, view.version = edge, version
     if process_state.observer is not None:
@@ -140,69 +140,69 @@ class CopySlices(Node):
     __slots__ = ("base", "bits", "dtype", "path", "view")
 
     def __init__(self, function: Node, base: Tensor, changed: Tensor) -> None:
-        view = changed._raw
-        self.base = (base._raw.shape, strides_of(base._raw))
-        self.view = position(changed._edge, view, base._raw)
+        view = changed._ag_raw
+        self.base = (base._ag_raw.shape, strides_of(base._ag_raw))
+        self.view = position(changed._ag_edge, view, base._ag_raw)
         self.dtype = view.dtype
-        self.path = changed._edge.path
-        now, before = bits_of(view), bits_of(base._raw)
+        self.path = changed._ag_edge.path
+        now, before = bits_of(view), bits_of(base._ag_raw)
         self.bits = (now[0] is not before[0], now[1] is not before[1])
-        self._edges = (edge_of(base), *function._edges[1:])
-        self._saved = (function,)
-        self._output_meta = output_meta(base._raw)
-        self._seq = next_sequence_nr()
-        self._extra = None
+        self._ag_edges = (edge_of(base), *function._ag_edges[1:])
+        self._ag_saved = (function,)
+        self._ag_output_meta = output_meta(base._ag_raw)
+        self._ag_seq = next_sequence_nr()
+        self._ag_extra = None
         if view.__class__ in BY_OPERATIONS:
             extra_of(self).by_operations = True
 
-    def _name(self) -> str:
+    def _ag_name(self) -> str:
         return "torch::autograd::CopySlices"
 
     def function(self) -> Node:
         """The node of the change itself, which sees the changed part only."""
-        if self._saved is None:
+        if self._ag_saved is None:
             raise freed()
-        found: Node = self._saved[0]
+        found: Node = self._ag_saved[0]
         return found
 
     def _change(self, f: Any, part: Any, edges: Any, recorded: bool) -> tuple[Any, ...]:
         """The gradients of what the change was computed from, out of that of the changed part; with `edges`, only those
         that these lead to."""
         function = self.function()
-        run: Any = function._run_recorded if recorded else function._run_raw
-        if edges is None or function._operation is None:
+        run: Any = function._ag_run_recorded if recorded else function._ag_run_raw
+        if edges is None or function._ag_operation is None:
             found: tuple[Any, ...] = run(f, part)
             return found
         check_versions(function)
         found = run(f, part, edges)
         return found
 
-    def _run_raw(self, f: Any, grad: Any, edges: Any = None) -> tuple[Any, ...]:
+    def _ag_run_raw(self, f: Any, grad: Any, edges: Any = None) -> tuple[Any, ...]:
         result = empty_strided(*self.base, grad.dtype, grad)
         result[...] = grad
         part = flip(as_strided_raw(result, *self.view, self.dtype), *self.bits)
         grads = self._change(f, part.copy("K"), edges, recorded=False)
-        if grads[0] is None or (edges or self._edges)[0] is None:
+        if grads[0] is None or (edges or self._ag_edges)[0] is None:
             return (None, *grads[1:])
         check_own_memory(part)
         part[...] = grads[0]
         return (result, *grads[1:])
 
-    def _run_recorded(self, f: Any, grad: Any, edges: Any = None) -> tuple[Any, ...]:
+    def _ag_run_recorded(self, f: Any, grad: Any, edges: Any = None) -> tuple[Any, ...]:
         if isinstance(grad, Wrapped):
             return self._run_wrapped(f, grad)
-        result = make(empty_strided(*self.base, grad._raw.dtype, grad._raw))
+        result = make(empty_strided(*self.base, grad._ag_raw.dtype, grad._ag_raw))
         result.copy_(grad)
         part = f.as_strided(result, *self.view) if self.path is None else along(self.path, result)
         grads = self._change(f, f.clone(part), edges, recorded=True)
-        if grads[0] is None or (edges or self._edges)[0] is None:
+        if grads[0] is None or (edges or self._ag_edges)[0] is None:
             return (None, *grads[1:])
         part.copy_(grads[0])
         return (result, *grads[1:])
 
     def _run_wrapped(self, f: Any, grad: Any) -> tuple[Any, ...]:
         """The same without a change in place, by the positions of the view's elements in the base."""
-        if grad._raw.dtype != self.dtype:
+        if grad._ag_raw.dtype != self.dtype:
             raise NotImplementedError(
                 "a change in place through view_as_real or view_as_complex under a transform of functions"
             )
@@ -212,12 +212,12 @@ class CopySlices(Node):
         changed = make(np.ascontiguousarray(as_strided_raw(positions, *self.view)).reshape(-1))
         flat = f.reshape(grad, (positions.size,))
         part = self._read(f, f.reshape(f.index_select(flat, 0, changed), self.view[0]))
-        grads = self.function()._run_recorded(f, part)
+        grads = self.function()._ag_run_recorded(f, part)
         if grads[0] is None:
             flat = f.index_fill_int_Scalar(flat, 0, changed, 0)
         else:
             new = self._read(f, f.expand(grads[0], self.view[0]))
-            flat = f.index_copy(flat, 0, changed, f.reshape(new, (changed._raw.size,)))
+            flat = f.index_copy(flat, 0, changed, f.reshape(new, (changed._ag_raw.size,)))
         return (f.reshape(flat, shape), *grads[1:])
 
     def _read(self, f: Any, part: Any) -> Any:
@@ -233,13 +233,13 @@ class CopySlices(Node):
 def check_inplace(tensor: Tensor, *others: Any) -> None:
     """Raise PyTorch's error where an in-place change of `tensor`, by a function of it and `others`, is not allowed."""
     check_mode(tensor)
-    edge = tensor._edge
+    edge = tensor._ag_edge
     if edge.__class__ is tuple or not thread_state.records:
         return
     if edge is LEAF:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if edge.__class__ is View:
-        if edge.edge.__class__ is tuple and edge.base._edge.__class__ is tuple and not edge.creation:
+        if edge.edge.__class__ is tuple and edge.base._ag_edge.__class__ is tuple and not edge.creation:
             return
         asked = tensor.requires_grad
         if edge.creation and (asked or any(isinstance(x, Tensor) and x.requires_grad for x in others)):
@@ -252,7 +252,7 @@ def check_inplace(tensor: Tensor, *others: Any) -> None:
 
 
 def check_mode(tensor: Tensor) -> None:
-    if tensor._counter is INFERENCE and not thread_state.inference:
+    if tensor._ag_counter is INFERENCE and not thread_state.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
             "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
@@ -299,7 +299,7 @@ def changes(tensor: Tensor) -> None:
 
 def bump(tensor: Tensor) -> None:
     """Count one in-place change."""
-    (tensor._counter or counter(tensor))[0] += 1
+    (tensor._ag_counter or counter(tensor))[0] += 1
 
 
 def repeats(raw: Array) -> bool:
@@ -364,49 +364,49 @@ def is_dense(raw: Array) -> bool:
 def write(tensor: Tensor, raw: Array, apart: bool = True) -> None:
     """Put new values into the tensor's memory and count the change; with `apart`, each element must have its own
     position."""
-    if isinstance(tensor._raw, Sparse):
-        tensor._raw = raw
+    if isinstance(tensor._ag_raw, Sparse):
+        tensor._ag_raw = raw
         bump(tensor)
         return
     if apart:
-        check_own_memory(tensor._raw)
+        check_own_memory(tensor._ag_raw)
     changes(tensor)
-    if isinstance(tensor._raw, np.generic):
-        tensor._raw = raw[()] if isinstance(raw, np.ndarray) else raw
-        if tensor._raw.__class__ is not np.generic and not isinstance(tensor._raw, np.generic):
-            tensor._raw = np.array(raw)
-    elif not apart and 0 in tensor._raw.strides:
-        changed = np.asarray(raw != tensor._raw)
-        tensor._raw[changed] = raw[changed]
+    if isinstance(tensor._ag_raw, np.generic):
+        tensor._ag_raw = raw[()] if isinstance(raw, np.ndarray) else raw
+        if tensor._ag_raw.__class__ is not np.generic and not isinstance(tensor._ag_raw, np.generic):
+            tensor._ag_raw = np.array(raw)
+    elif not apart and 0 in tensor._ag_raw.strides:
+        changed = np.asarray(raw != tensor._ag_raw)
+        tensor._ag_raw[changed] = raw[changed]
     else:
-        tensor._raw[...] = raw
+        tensor._ag_raw[...] = raw
     bump(tensor)
 
 
 def rebase(tensor: Tensor, node: Node) -> None:
     """Make `node` the history of a tensor that was changed in place."""
-    view = tensor._edge
+    view = tensor._ag_edge
     if view.__class__ is not View:
-        tensor._edge = (node, 0)
+        tensor._ag_edge = (node, 0)
         move_retained(tensor, view)
         return
     before = edge_of(view.base)
     copy = CopySlices(node, view.base, tensor)
-    view.base._edge = (copy, 0)
+    view.base._ag_edge = (copy, 0)
     move_retained(view.base, before)
     if process_state.observer is not None:
         process_state.observer.created(copy, (view.base,), (view.base,))
     view.version = -1
     edge = view_edge(tensor, copy.view)
-    if edge is not None and any(item.__class__ is SavedResult for item in node._saved):
-        node._saved = tuple([SavedView(x, edge[0]) if x.__class__ is SavedResult else x for x in node._saved])
+    if edge is not None and any(item.__class__ is SavedResult for item in node._ag_saved):
+        node._ag_saved = tuple([SavedView(x, edge[0]) if x.__class__ is SavedResult else x for x in node._ag_saved])
 
 
 def move_retained(tensor: Tensor, before: Edge | None) -> None:
     """A tensor that retains its gradient does so at its new position in the graph."""
-    if tensor._meta is None or not tensor._meta.retains or before is None:
+    if tensor._ag_meta is None or not tensor._ag_meta.retains or before is None:
         return
-    old, new = before[0]._extra, edge_of(tensor)
+    old, new = before[0]._ag_extra, edge_of(tensor)
     if old is not None and old.retained is not None and new is not None:
         extra = extra_of(new[0])
         extra.retained = {} if extra.retained is None else extra.retained

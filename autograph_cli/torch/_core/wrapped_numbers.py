@@ -30,16 +30,18 @@ def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
     integers."""
     if isinstance(number, np.generic):
         number = plain_number(number)
-    dtype = beside._raw.dtype
+    dtype = beside._ag_raw.dtype
     if floating and dtypes.CATEGORY[dtype] < dtypes.FLOATING:
         dtype = process_state.default_dtype
     key = (number.__class__, number, dtype)
     found = numbers_made.get(key)
-    if found is not None and number and not (found._counter and found._counter[0]):  # nobody wrote into its memory
+    if (
+        found is not None and number and not (found._ag_counter and found._ag_counter[0])
+    ):  # nobody wrote into its memory
         return found
     wanted = dtypes.number_dtype(number, dtype)
     wrapped = make(dtypes.cast_number(number, wanted))
-    wrapped._number = number
+    wrapped._ag_number = number
     if len(numbers_made) >= 512:
         del numbers_made[next(iter(numbers_made))]  # the oldest
     numbers_made[key] = wrapped
@@ -48,9 +50,9 @@ def wrap_number(number: Any, beside: Tensor, floating: bool = False) -> Tensor:
 
 def number_of(tensor: Any) -> Any:
     """The Python number of which the engine made this tensor; None if it did not."""
-    return getattr(tensor, "_number", None)
+    return getattr(tensor, "_ag_number", None)
 
 
 def is_wrapped_number(tensor: Tensor) -> bool:
     """Whether the engine made this tensor of a Python number."""
-    return hasattr(tensor, "_number")
+    return hasattr(tensor, "_ag_number")

@@ -105,7 +105,7 @@ def _in_dim(func: Any, in_dims: Dims, x: Any, dim: Any) -> int | None:
 
 
 def _size(dims: list[Any], flat: list[Any]) -> int:
-    sizes = [x._raw.shape[d] for x, d in zip(flat, dims, strict=True) if d is not None]
+    sizes = [x._ag_raw.shape[d] for x, d in zip(flat, dims, strict=True) if d is not None]
     if not sizes:
         raise ValueError("vmap: at least one of the inputs must have a dimension that is mapped over")
     if len(set(sizes)) > 1:

@@ -269,7 +269,7 @@ class Indexing:
 
     def scatter_reduce(self, a: Array, dim: int, index: Any, src: Any, reduce: str) -> Any:
         return self.scatter_reduce_two(
-            a, dim, index, getattr(src, "_raw", src), {"add": "sum", "multiply": "prod"}[reduce]
+            a, dim, index, getattr(src, "_ag_raw", src), {"add": "sum", "multiply": "prod"}[reduce]
         )
 
     def _slices(self, a: Array, dim: int, index: Any, source: Any, write: Any) -> Any:

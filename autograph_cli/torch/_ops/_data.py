@@ -122,7 +122,7 @@ def _infer(flat: Sequence[Any], data: Any) -> np.dtype[Any]:
     found: dict[Any, np.dtype[Any]] = {}
     for x in flat:
         if type(x) not in found or isinstance(x, Tensor):
-            found[(type(x), str(x._raw.dtype)) if isinstance(x, Tensor) else type(x)] = _dtype_of(x)
+            found[(type(x), str(x._ag_raw.dtype)) if isinstance(x, Tensor) else type(x)] = _dtype_of(x)
     return functools.reduce(dtypes.promote, found.values())
 
 
@@ -133,7 +133,7 @@ def _by_category(category: int) -> np.dtype[Any]:
 
 def _dtype_of(x: Any) -> np.dtype[Any]:
     if isinstance(x, Tensor):
-        found: np.dtype[Any] = x._raw.dtype
+        found: np.dtype[Any] = x._ag_raw.dtype
         return found
     if isinstance(x, (np.generic, np.ndarray)):
         return supported(x)
@@ -181,13 +181,13 @@ def narrow(array: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _number(x: Tensor) -> Any:
-    if x._raw.size != 1:
-        if dtypes.CATEGORY[x._raw.dtype] <= dtypes.INTEGRAL:
+    if x._ag_raw.size != 1:
+        if dtypes.CATEGORY[x._ag_raw.dtype] <= dtypes.INTEGRAL:
             raise refused(TypeError, "only integer tensors of a single element can be converted to an index")
         raise refused(ValueError, "only one element tensors can be converted to Python scalars")
     if x.requires_grad:
         warn_scalar()
-    return x._raw.item()
+    return x._ag_raw.item()
 
 
 _WANTED = {

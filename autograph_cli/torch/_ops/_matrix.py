@@ -18,10 +18,10 @@ from ._errors import LinAlgError
 
 def same_dtype(b: Tensor, A: Tensor) -> None:
     """RuntimeError unless both sides of a system have one dtype."""
-    if b._raw.dtype != A._raw.dtype:
+    if b._ag_raw.dtype != A._ag_raw.dtype:
         raise RuntimeError(
-            f"Expected b and A to have the same dtype, but found b of type {dtypes.cpp_name(b._raw.dtype)} and A of "
-            f"type {dtypes.cpp_name(A._raw.dtype)} instead."
+            f"Expected b and A to have the same dtype, but found b of type {dtypes.cpp_name(b._ag_raw.dtype)} and A of "
+            f"type {dtypes.cpp_name(A._ag_raw.dtype)} instead."
         )
 
 
@@ -83,7 +83,7 @@ def check_matrix(name: str, x: Tensor, what: str = "A", square: bool = True) -> 
 
 def check_square(name: str, x: Tensor, what: str = "A", square: bool = True) -> None:
     """Raise PyTorch's error for what is no (square) matrix."""
-    shape = x._raw.shape
+    shape = x._ag_raw.shape
     if len(shape) < 2:
         raise RuntimeError(f"{name}: The input tensor {what} must have at least 2 dimensions.")
     if square and shape[-1] != shape[-2]:
@@ -93,14 +93,14 @@ def check_square(name: str, x: Tensor, what: str = "A", square: bool = True) -> 
 
 
 def check_floating(name: str, x: Tensor, narrow: bool = False) -> None:
-    if x._raw.dtype.char in "fdFD":
+    if x._ag_raw.dtype.char in "fdFD":
         return
     if x.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._raw.dtype)}"
+            f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._ag_raw.dtype)}"
         )
     if x.dtype in (dtypes.float16, dtypes.bfloat16) and not narrow:
-        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {dtypes.cpp_name(x._raw.dtype)}")
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {dtypes.cpp_name(x._ag_raw.dtype)}")
 
 
 def check_info(name: str, info: Any, what: str, error: type[RuntimeError] = LinAlgError) -> None:

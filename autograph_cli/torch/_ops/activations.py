@@ -111,13 +111,13 @@ def softplus_twice(f: Any, grad: Any, self: Any, beta: Any, threshold: Any) -> A
 
 def _cast(input: Tensor, dtype: Any) -> Tensor:
     kind = None if dtype is None else dtypes.numpy_dtype(dtype)
-    return input if kind is None or kind == input._raw.dtype else operations._to_copy(input, kind)
+    return input if kind is None or kind == input._ag_raw.dtype else operations._to_copy(input, kind)
 
 
 def _scores(input: Tensor, dim: int, dtype: Any, name: str) -> Tensor:
     """`input` as numbers of a dtype; NotImplementedError for integers, which PyTorch's kernels do not take."""
     scores = _cast(input, dtype)
-    if scores._raw.dtype.kind in "iub":
+    if scores._ag_raw.dtype.kind in "iub":
         last = "_lastdim" if dims.wrap(dim, scores.ndim) == scores.ndim - 1 or not scores.ndim else ""
         no_integers(f"{name}{last}_kernel_impl", scores)
     return scores
@@ -126,17 +126,17 @@ def _scores(input: Tensor, dim: int, dtype: Any, name: str) -> Tensor:
 @composite(out=True)
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """exp(x) over its sum along `dim`."""
-    if dtype is not None or input._raw.dtype.kind != "f":
+    if dtype is not None or input._ag_raw.dtype.kind != "f":
         input = _scores(input, dim, dtype, "softmax")
-    return softmax_op(input, dims.wrap(dim, input._raw.ndim))
+    return softmax_op(input, dims.wrap(dim, input._ag_raw.ndim))
 
 
 @composite(out=True)
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """The logarithm of `softmax`, computed without overflow."""
-    if dtype is not None or input._raw.dtype.kind != "f":
+    if dtype is not None or input._ag_raw.dtype.kind != "f":
         input = _scores(input, dim, dtype, "log_softmax")
-    return log_softmax_op(input, dims.wrap(dim, input._raw.ndim))
+    return log_softmax_op(input, dims.wrap(dim, input._ag_raw.ndim))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:

@@ -316,7 +316,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`. RuntimeError for booleans."""
     if isinstance(other, (Tensor, bool)):
         return rsub_tensor(input, other, alpha=alpha)
-    check_sub(input._raw, other)
+    check_sub(input._ag_raw, other)
     return rsub_scalar(input, other, alpha)
 
 

@@ -67,14 +67,14 @@ def as_strided_backward(grad: Tensor, size: Any, stride: Any, offset: Any, sizes
         before, offset = max(-(offset or 0), 0), max(offset or 0, 0)
         reach = max(spanned(sizes, strides, before), spanned(size, stride, offset))
         positions = make(_window_positions(reach, size, stride, offset))
-        memory = make(kernels(grad._raw).zeros((reach,), grad._raw.dtype))
-        if not isinstance(grad, Wrapped) and len(set(positions._raw.ravel().tolist())) == positions._raw.size:
+        memory = make(kernels(grad._ag_raw).zeros((reach,), grad._ag_raw.dtype))
+        if not isinstance(grad, Wrapped) and len(set(positions._ag_raw.ravel().tolist())) == positions._ag_raw.size:
             as_strided_op(memory, size, stride, offset).copy_(grad)
             return as_strided_op(memory, sizes, strides, before)
-        positions = make(moved(positions._raw, memory.device)) if memory.is_cuda else positions
+        positions = make(moved(positions._ag_raw, memory.device)) if memory.is_cuda else positions
         flat = operations.index_add(memory, 0, reshape(positions, (-1,)), reshape(grad, (-1,)))
         return as_strided_op(flat, sizes, strides, before)
-    return make(kernels(grad._raw).as_strided_backward(grad._raw, size, stride, offset, sizes, strides))
+    return make(kernels(grad._ag_raw).as_strided_backward(grad._ag_raw, size, stride, offset, sizes, strides))
 
 
 def _without_repeats(grad: Tensor, size: tuple[int, ...], stride: tuple[int, ...]) -> tuple[Tensor, Any, Any]:

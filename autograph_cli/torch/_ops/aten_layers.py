@@ -79,7 +79,7 @@ def _upsample_bilinear2d_aa(
 ) -> Tensor:
     """`interpolate` with a filter as wide as the results are apart; scales as two numbers or as a list."""
     factors = tuple(scale_factors or (scales_h if isinstance(scales_h, (tuple, list)) else (scales_h, scales_w)))
-    size = output_size or tuple(int(n * s) for n, s in zip(input._raw.shape[2:], factors, strict=True))
+    size = output_size or tuple(int(n * s) for n, s in zip(input._ag_raw.shape[2:], factors, strict=True))
     found: Tensor = interpolate.resizings["linear_aa", 2](input, tuple(size), align_corners, factors)
     return found
 
@@ -126,7 +126,7 @@ def group_norm(
 
 def _check_groups(input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int) -> None:
     """RuntimeError for counts that are not those of the tensors."""
-    shape = list(input._raw.shape)
+    shape = list(input._ag_raw.shape)
     if group <= 0:
         raise RuntimeError(f"Expected num groups to be greater than 0, got {group}")
     if C % group:
@@ -135,12 +135,12 @@ def _check_groups(input: Tensor, weight: Any, bias: Any, N: int, C: int, HxW: in
             f"{shape} and num_groups={group}"
         )
     for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and (t.ndim != 1 or t._raw.size != C):
+        if t is not None and (t.ndim != 1 or t._ag_raw.size != C):
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                f"shape {list((weight if weight is not None else t)._raw.shape)} and input of shape {shape}"
+                f"shape {list((weight if weight is not None else t)._ag_raw.shape)} and input of shape {shape}"
             )
-    if input._raw.size != N * C * HxW:
+    if input._ag_raw.size != N * C * HxW:
         raise RuntimeError(
             "Expected X.numel() == N * C * HxW to be true, but got false.  (Could this error message be improved?  If "
             "so, please report an enhancement request to PyTorch.)"

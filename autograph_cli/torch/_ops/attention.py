@@ -75,19 +75,19 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     if input1.ndim != input2.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for i in range(input1.ndim - 1):
-        if input1._raw.shape[i] != input2._raw.shape[i]:
+        if input1._ag_raw.shape[i] != input2._ag_raw.shape[i]:
             raise RuntimeError(
-                f"bilinear(): input batch dimensions do not match at dim {i}: got {input1._raw.shape[i]} and "
-                f"{input2._raw.shape[i]}"
+                f"bilinear(): input batch dimensions do not match at dim {i}: got {input1._ag_raw.shape[i]} and "
+                f"{input2._ag_raw.shape[i]}"
             )
-    for number, (x, n) in enumerate(zip((input1, input2), weight._raw.shape[1:], strict=True), 1):
-        if x._raw.shape[-1] != n:
+    for number, (x, n) in enumerate(zip((input1, input2), weight._ag_raw.shape[1:], strict=True), 1):
+        if x._ag_raw.shape[-1] != n:
             raise RuntimeError(
-                f"bilinear(): input{number} size does not match weight size: got {x._raw.shape[-1]} but expected {n}"
+                f"bilinear(): input{number} size does not match weight size: got {x._ag_raw.shape[-1]} but expected {n}"
             )
-    if bias is not None and bias.size(0) != weight._raw.shape[0]:
+    if bias is not None and bias.size(0) != weight._ag_raw.shape[0]:
         raise RuntimeError(
-            f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {weight._raw.shape[0]}"
+            f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {weight._ag_raw.shape[0]}"
         )
     kinds = {
         name: in_c(x)
@@ -97,9 +97,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     if len(set(kinds.values())) > 1:
         shown = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
         raise RuntimeError(f"All tensors must have the same dtype, got {shown}")
-    rows = [views.reshape(x, (math.prod(x._raw.shape[:-1]), x._raw.shape[-1])) for x in (input1, input2)]
+    rows = [views.reshape(x, (math.prod(x._ag_raw.shape[:-1]), x._ag_raw.shape[-1])) for x in (input1, input2)]
     product = trilinear(rows[0], weight, rows[1], (1, 3), (0,), (1, 2), (2, 3))
-    out = views.reshape(product, (*input1._raw.shape[:-1], weight._raw.shape[0]))
+    out = views.reshape(product, (*input1._ag_raw.shape[:-1], weight._ag_raw.shape[0]))
     return out if bias is None else arithmetic.add(out, bias)
 
 
@@ -115,22 +115,25 @@ _NO_BACKEND = (
 
 def _as_numbers(mask: Tensor, query: Tensor) -> Tensor:
     """A mask of booleans as what is added to the scores: 0, or minus infinity where it is False."""
-    if mask._raw.dtype.kind != "b":
+    if mask._ag_raw.dtype.kind != "b":
         return mask
-    kind = query._raw.dtype.type
-    return make(kernels(mask._raw).xp.where(mask._raw, kind(0), kind(-math.inf)))
+    kind = query._ag_raw.dtype.type
+    return make(kernels(mask._ag_raw).xp.where(mask._ag_raw, kind(0), kind(-math.inf)))
 
 
 def _fits_flash(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, gqa: bool) -> bool:
     """Whether PyTorch takes its fused CPU kernel, which has a node of its own."""
     return (
         dropout_p == 0.0
-        and _flash_shapes(query._raw.shape, key._raw.shape, value._raw.shape, gqa)
-        and dtypes.CATEGORY[query._raw.dtype] == dtypes.FLOATING
+        and _flash_shapes(query._ag_raw.shape, key._ag_raw.shape, value._ag_raw.shape, gqa)
+        and dtypes.CATEGORY[query._ag_raw.dtype] == dtypes.FLOATING
         and not (has_tangent(query) or has_tangent(key) or has_tangent(value))
         and not query.is_meta
-        and all(strides_of(t._raw)[-1] == 1 for t in (query, key, value))
-        and (mask is None or (not mask.requires_grad and _mask_fits(mask._raw.shape, query._raw.shape, key._raw.shape)))
+        and all(strides_of(t._ag_raw)[-1] == 1 for t in (query, key, value))
+        and (
+            mask is None
+            or (not mask.requires_grad and _mask_fits(mask._ag_raw.shape, query._ag_raw.shape, key._ag_raw.shape))
+        )
     )
 
 
@@ -157,19 +160,19 @@ def _mask_fits(mask: tuple[int, ...], query: tuple[int, ...], key: tuple[int, ..
 
 def _causal(query: Tensor, key: Tensor) -> Tensor:
     """The mask that lets each position see those before it and itself."""
-    return make(kernels(query._raw).xp.tri(query._raw.shape[-2], key._raw.shape[-2], dtype=bool))
+    return make(kernels(query._ag_raw).xp.tri(query._ag_raw.shape[-2], key._ag_raw.shape[-2], dtype=bool))
 
 
 def _attend(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, causal: bool, scale: float | None
 ) -> tuple[Tensor, Tensor]:
     """Attention composed of operations: the result and the weights. Numbers of 16 bits are attended in 32."""
-    kind = query._raw.dtype
+    kind = query._ag_raw.dtype
     if dtypes.FROM_NUMPY[kind] in (dtypes.float16, dtypes.bfloat16):
         wide = [operations._to_copy(t, dtypes.float32.numpy) for t in (query, key, value)]
         result, weights = _attend(wide[0], wide[1], wide[2], mask, dropout_p, causal, scale)
         return operations._to_copy(result, kind), operations._to_copy(weights, kind)
-    factor = 1 / math.sqrt(query._raw.shape[-1]) if scale is None else scale
+    factor = 1 / math.sqrt(query._ag_raw.shape[-1]) if scale is None else scale
     root = math.sqrt(abs(factor))
     left = operations.mul_Scalar(query, -root if factor < 0 else root)
     if causal:
@@ -200,12 +203,12 @@ def scaled_dot_product_attention(
     A boolean mask is True where a position takes part. RuntimeError for a mask beside `is_causal` that the fused kernel
     does not take, for dtypes that differ, or where `KERNELS` leave none to take.
     """
-    if not query._raw.dtype == key._raw.dtype == value._raw.dtype:
+    if not query._ag_raw.dtype == key._ag_raw.dtype == value._ag_raw.dtype:
         raise RuntimeError(
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {in_c(query)} key.dtype: "
             f"{in_c(key)} and value.dtype: {in_c(value)} instead."
         )
-    if query._raw.ndim < 2 or key._raw.ndim < 2 or value._raw.ndim < 2:
+    if query._ag_raw.ndim < 2 or key._ag_raw.ndim < 2 or value._ag_raw.ndim < 2:
         raise RuntimeError(
             f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim} "
             f"key.dim: {key.ndim} and value.dim: {value.ndim} instead."
@@ -215,7 +218,7 @@ def scaled_dot_product_attention(
         if is_causal and mask is not None:
             rows = _causal(query, key)
             mask, is_causal = (
-                make(kernels(rows._raw).xp.where(rows._raw, mask._raw, query._raw.dtype.type(-math.inf))),
+                make(kernels(rows._ag_raw).xp.where(rows._ag_raw, mask._ag_raw, query._ag_raw.dtype.type(-math.inf))),
                 False,
             )
         found: Tensor = flash_attention(query, key, value, is_causal, mask, scale)[0]
@@ -225,8 +228,8 @@ def scaled_dot_product_attention(
     if not KERNELS["math"]:
         raise RuntimeError(_NO_KERNEL if KERNELS["flash"] else _NO_BACKEND)
     if enable_gqa:
-        heads = query._raw.shape[-3]
-        if any(heads % t._raw.shape[-3] for t in (key, value)):
+        heads = query._ag_raw.shape[-3]
+        if any(heads % t._ag_raw.shape[-3] for t in (key, value)):
             raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
-        key, value = (t.repeat_interleave(heads // t._raw.shape[-3], -3) for t in (key, value))
+        key, value = (t.repeat_interleave(heads // t._ag_raw.shape[-3], -3) for t in (key, value))
     return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)[0]

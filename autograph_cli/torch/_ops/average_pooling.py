@@ -106,7 +106,7 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:
     """The mean of each window of a line."""
-    if input._raw.ndim not in (2, 3):
+    if input._ag_raw.ndim not in (2, 3):
         raise RuntimeError(
             f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
             "checking arguments for avg_pool1d)"
@@ -154,14 +154,14 @@ def _adaptive_avg(dims: int, input: Tensor, output_size: Any) -> Tensor:
         )
     if size == (1,) * dims:
         mean = reductions.mean(input, tuple(range(-1, -dims - 1, -1)), True)
-        return _with_channels_last(mean) if suggests_channels_last(input._raw) else mean
+        return _with_channels_last(mean) if suggests_channels_last(input._ag_raw) else mean
     found: Tensor = average[dims][1](input, size)
     return found
 
 
 def _with_channels_last(mean: Tensor) -> Tensor:
     """The same numbers, strides told as where channels are last: PyTorch writes that down as a node."""
-    n, c, *rest = mean._raw.shape
+    n, c, *rest = mean._ag_raw.shape
     laid: Tensor = mean.as_strided_((n, c, *rest), (c, 1, *(c for _ in rest)))
     return laid
 

@@ -261,7 +261,7 @@ def copysign(input: Tensor, other: Any) -> Any:
 @composite(out=True)
 def conj_physical(input: Tensor) -> Tensor:
     """The conjugate in memory of its own; a real tensor itself."""
-    return conj_physically(input) if input._raw.dtype.kind == "c" else input
+    return conj_physically(input) if input._ag_raw.dtype.kind == "c" else input
 
 
 _conj_in_place = operation(
@@ -281,9 +281,9 @@ def conj_physical_(input: Tensor) -> Tensor:
 @overloaded()
 def heaviside(input: Tensor, values: Tensor) -> Any:
     """0 below zero, 1 above, `values` at zero."""
-    if input._raw.dtype.kind == "c" or values._raw.dtype.kind == "c":
+    if input._ag_raw.dtype.kind == "c" or values._ag_raw.dtype.kind == "c":
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
-    if input._raw.dtype != values._raw.dtype:
+    if input._ag_raw.dtype != values._ag_raw.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
     return heaviside_op, input, values
 
@@ -302,7 +302,7 @@ def frexp(input: Tensor) -> Any:
 
 def _power_operands(input: Any, exponent: Any) -> tuple[Any, Any]:
     complexes = any(
-        x._raw.dtype.kind == "c" if isinstance(x, Tensor) else isinstance(x, complex) for x in (input, exponent)
+        x._ag_raw.dtype.kind == "c" if isinstance(x, Tensor) else isinstance(x, complex) for x in (input, exponent)
     )
     wide = dtypes.complex128 if complexes else dtypes.float64
     return tuple(
@@ -323,8 +323,8 @@ def float_power_(input: Tensor, exponent: Any) -> Tensor:
     base, power = _power_operands(input, exponent)
     if base is not input:
         raise RuntimeError(
-            f"the base given to float_power_ has dtype {dtypes.cpp_name(input._raw.dtype)} but the operation's result "
-            f"requires dtype {dtypes.cpp_name(base._raw.dtype)}"
+            f"the base given to float_power_ has dtype {dtypes.cpp_name(input._ag_raw.dtype)} but the operation's result "
+            f"requires dtype {dtypes.cpp_name(base._ag_raw.dtype)}"
         )
     made: Tensor = input.pow_(power)
     return made
@@ -340,8 +340,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Any:
     Arguments are broadcast. RuntimeError if their dtypes differ.
     """
     for name, x in (("end", end), ("weight", weight)):
-        if isinstance(x, Tensor) and x._raw.dtype != input._raw.dtype:
-            mine, theirs = (dtypes.c_name(t._raw.dtype) for t in (input, x))
+        if isinstance(x, Tensor) and x._ag_raw.dtype != input._ag_raw.dtype:
+            mine, theirs = (dtypes.c_name(t._ag_raw.dtype) for t in (input, x))
             raise RuntimeError(f"expected dtype {mine} for `{name}` but got dtype {theirs}")
     if isinstance(weight, Tensor):
         return lerp_tensor, input, end, weight

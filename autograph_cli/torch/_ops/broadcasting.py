@@ -37,7 +37,7 @@ def expand(input: Tensor, *size: Any, implicit: bool = False) -> Tensor:
 
 def expanded(input: Tensor, wanted: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that `input` is to be expanded to, with every -1 replaced; RuntimeError where it cannot be."""
-    shape = input._raw.shape
+    shape = input._ag_raw.shape
     if len(wanted) < len(shape):
         raise RuntimeError(
             f"expand({dtypes.type_name(input.dtype)}{{{list(shape)}}}, size={list(wanted)}): the number of sizes "
@@ -87,11 +87,11 @@ def broadcast_to(input: Tensor, *size: Any) -> Tensor:
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors as views of their common shape. RuntimeError if they have none."""
     given = all_tensors(tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors)
-    shapes = [x._raw.shape for x in given]
+    shapes = [x._ag_raw.shape for x in given]
     if shapes and shapes.count(shapes[0]) == len(shapes):
         return tuple(given)
     shape = dims.broadcast(*shapes)
-    return tuple(x if x._raw.shape == shape else expand(x, shape) for x in given)
+    return tuple(x if x._ag_raw.shape == shape else expand(x, shape) for x in given)
 
 
 @composite(method=False)
@@ -104,7 +104,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 @composite(formula=True, function=False)
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """Sum over the dimensions that broadcasting from `size` added or stretched."""
-    shape, have = dims.sizes(size), input._raw.shape
+    shape, have = dims.sizes(size), input._ag_raw.shape
     if not shape:
         return sum_all(input)
     if shape == have:

@@ -68,23 +68,23 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
         if not x.dtype.is_floating_point:
-            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {cpp_name(x._raw.dtype)}")
-    (n, k), (m, other) = x1._raw.shape[-2:], x2._raw.shape[-2:]
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {cpp_name(x._ag_raw.dtype)}")
+    (n, k), (m, other) = x1._ag_raw.shape[-2:], x2._ag_raw.shape[-2:]
     if k != other:
         raise RuntimeError(f"{'X1 and X2'} must have the same number of columns. X1: {k} X2: {other}")
     same_scalar(x1, x2)
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    if x1._raw.dtype != x2._raw.dtype:
-        raise RuntimeError(f"expected scalar type {cpp_name(x1._raw.dtype)} but found {cpp_name(x2._raw.dtype)}")
+    if x1._ag_raw.dtype != x2._ag_raw.dtype:
+        raise RuntimeError(f"expected scalar type {cpp_name(x1._ag_raw.dtype)} but found {cpp_name(x2._ag_raw.dtype)}")
     mode = modes.index(compute_mode)
     by_products = p == 2 and (mode == 1 or (mode == 0 and (n > 25 or m > 25)))
-    if not by_products or 0 in (x1._raw.size, x2._raw.size):
+    if not by_products or 0 in (x1._ag_raw.size, x2._ag_raw.size):
         return cdist_op(x1, x2, float(p))
-    batch = dims.broadcast(x1._raw.shape[:-2], x2._raw.shape[:-2])
+    batch = dims.broadcast(x1._ag_raw.shape[:-2], x2._ag_raw.shape[:-2])
     flat = (math.prod(batch),)
     left, right = (
         views.reshape(broadcasting.expand_op(x, (*batch, *plane)), (*flat, *plane)) if batch else x
-        for x, plane in ((x1, x1._raw.shape[-2:]), (x2, x2._raw.shape[-2:]))
+        for x, plane in ((x1, x1._ag_raw.shape[-2:]), (x2, x2._ag_raw.shape[-2:]))
     )
     return views.view_op(euclidean_dist(left, right), (*batch, n, m))

@@ -72,15 +72,15 @@ def linear_cross_entropy(
     it. RuntimeError for shapes that do not go together.
     """
     _check_layer(input, linear_weight, linear_bias)
-    if ignore_index is not None and target._raw.dtype.kind == "f":
+    if ignore_index is not None and target._ag_raw.dtype.kind == "f":
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    inner, ignored = linear_weight._raw.shape[-1], -100 if ignore_index is None else ignore_index
-    if inner != input._raw.shape[-1]:
+    inner, ignored = linear_weight._ag_raw.shape[-1], -100 if ignore_index is None else ignore_index
+    if inner != input._ag_raw.shape[-1]:
         raise RuntimeError(
-            f"expected equal input and linear_weight last dimensions (in_features), got {input._raw.shape[-1]} and "
+            f"expected equal input and linear_weight last dimensions (in_features), got {input._ag_raw.shape[-1]} and "
             f"{inner}, respectively"
         )
-    features = linear_weight._raw.shape[:-1]
+    features = linear_weight._ag_raw.shape[:-1]
     if options is not None and _can_chunk(target, reduction, label_smoothing, features[1:], linear_bias):
         return _chunked(input, linear_weight, target, linear_bias, weight, reduction, ignored, options)
     rows = linear_weight if len(features) == 1 else linear_weight.flatten(0, -2)
@@ -96,24 +96,24 @@ def _check_layer(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
     if weight.ndim < 2:
         raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {weight.ndim}")
-    features, inner = weight._raw.shape[:-1], weight._raw.shape[-1]
+    features, inner = weight._ag_raw.shape[:-1], weight._ag_raw.shape[-1]
     if len(features) > 1 and input.ndim == 1:
         raise RuntimeError(
-            f"K-dimensional loss defined by linear_weight shape {tuple(weight._raw.shape)} requires batched input, (N, "
-            f"{inner}), got unbatched input with shape {tuple(input._raw.shape)}"
+            f"K-dimensional loss defined by linear_weight shape {tuple(weight._ag_raw.shape)} requires batched input, (N, "
+            f"{inner}), got unbatched input with shape {tuple(input._ag_raw.shape)}"
         )
-    if bias is not None and bias._raw.shape != features:
-        raise RuntimeError(f"expected linear_bias shape {tuple(features)}, got {tuple(bias._raw.shape)}")
+    if bias is not None and bias._ag_raw.shape != features:
+        raise RuntimeError(f"expected linear_bias shape {tuple(features)}, got {tuple(bias._ag_raw.shape)}")
 
 
 def _can_chunk(target: Tensor, reduction: str, smoothing: float, out_features: Any, bias: Tensor | None) -> bool:
-    if reduction in REDUCTIONS and smoothing == 0 and target._raw.dtype.name == "int64" and not out_features:
+    if reduction in REDUCTIONS and smoothing == 0 and target._ag_raw.dtype.name == "int64" and not out_features:
         return True
     warn(
         "linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
         f"label_smoothing == 0, target.dtype == int64, out_features == (). Got reduction={reduction!r}, "
         f"label_smoothing={smoothing}, target.dtype={target.dtype}, out_features={tuple(out_features)}, tracing=False, "
-        f"linear_bias.shape={None if bias is None else tuple(bias._raw.shape)}."
+        f"linear_bias.shape={None if bias is None else tuple(bias._ag_raw.shape)}."
     )
     return False
 
@@ -131,14 +131,14 @@ def _chunked(
     single = input.ndim == 1
     rows = views.unsqueeze_op(input, 0) if single else input
     labels = views.unsqueeze_op(target, 0) if single and target.ndim == 0 else target
-    if labels._raw.shape != rows._raw.shape[:1]:
+    if labels._ag_raw.shape != rows._ag_raw.shape[:1]:
         raise refused(
             ValueError,
-            f"Expected input batch_size ({rows._raw.shape[0]}) to match target batch_size ({labels._raw.shape[0]}).",
+            f"Expected input batch_size ({rows._ag_raw.shape[0]}) to match target batch_size ({labels._ag_raw.shape[0]}).",
         )
     code = reduction_code(reduction)
     tensors = [t for t in (rows, weight, labels, bias, class_weight) if t is not None]
-    chunk = options.batch_chunk_size or max(rows._raw.shape[0], 1)
+    chunk = options.batch_chunk_size or max(rows._ag_raw.shape[0], 1)
     run = unfolded if code == NONE else folded
     found: Tensor = run(tensors, bias is not None, class_weight is not None, code, ignored, chunk)[0]
     return views.squeeze_dim(found, 0) if single else found

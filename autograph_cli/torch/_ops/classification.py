@@ -139,58 +139,60 @@ _LABELS = (np.dtype(np.int64), np.dtype(np.uint8))
 
 
 def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
-    classes = input._raw.shape[0 if input._raw.ndim == 1 else 1]
-    if input._raw.ndim == 1 and target._raw.ndim and target._raw.shape[0] != 1:
+    classes = input._ag_raw.shape[0 if input._ag_raw.ndim == 1 else 1]
+    if input._ag_raw.ndim == 1 and target._ag_raw.ndim and target._ag_raw.shape[0] != 1:
         raise refused(
-            ValueError, f"For 1D input, 1D target must have size 1, but got target size: {target._raw.shape[0]}"
+            ValueError, f"For 1D input, 1D target must have size 1, but got target size: {target._ag_raw.shape[0]}"
         )
-    if input._raw.ndim > 1 and input._raw.shape[0] != target._raw.shape[0]:
+    if input._ag_raw.ndim > 1 and input._ag_raw.shape[0] != target._ag_raw.shape[0]:
         raise refused(
             ValueError,
-            f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size ({target._raw.shape[0]}).",
+            f"Expected input batch_size ({input._ag_raw.shape[0]}) to match target batch_size ({target._ag_raw.shape[0]}).",
         )
-    if target._raw.dtype not in _LABELS:
+    if target._ag_raw.dtype not in _LABELS:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {_kind(target)}")
-    if weight is not None and weight._raw.shape != (classes,):
+    if weight is not None and weight._ag_raw.shape != (classes,):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
-            f"shape: {list(weight._raw.shape)}"
+            f"shape: {list(weight._ag_raw.shape)}"
         )
-    refuse("nll_loss_out_frame", input._raw, "biuc")
+    refuse("nll_loss_out_frame", input._ag_raw, "biuc")
     same_scalar(input, weight)
 
 
 def _nll_any(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     """`nll_loss` for any number of dimensions, through the operation of one or two spatial ones as in PyTorch."""
-    scores, labels = input._raw, target._raw
+    scores, labels = input._ag_raw, target._ag_raw
     plain = weight is None and scores.ndim == 2 and scores.dtype.kind == "f" and labels.dtype is _LABELS[0]
     if plain and labels.ndim == 1 and scores.shape[0] == labels.shape[0]:
         found: Tensor = nll(input, target, None, reduction, ignore_index)[0]
         return found
-    if input._raw.ndim < 1:
+    if input._ag_raw.ndim < 1:
         raise refused(ValueError, f"Expected 1 or more dimensions (got {input.ndim})")
-    if input._raw.ndim != 1 and target._raw.ndim == 0:
-        raise refused(ValueError, f"Expected input batch_size ({input._raw.shape[0]}) to match target batch_size (0).")
+    if input._ag_raw.ndim != 1 and target._ag_raw.ndim == 0:
+        raise refused(
+            ValueError, f"Expected input batch_size ({input._ag_raw.shape[0]}) to match target batch_size (0)."
+        )
     _check_classes(input, target, weight)
-    if input._raw.ndim in (1, 2):
-        if input._raw.ndim == 2 and target._raw.ndim != 1:
+    if input._ag_raw.ndim in (1, 2):
+        if input._ag_raw.ndim == 2 and target._ag_raw.ndim != 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         found = nll(input, target, weight, reduction, ignore_index)[0]
         return found
-    shape, wanted = input._raw.shape, (input._raw.shape[0], *input._raw.shape[2:])
-    if target._raw.shape[1:] != wanted[1:]:
-        if input._raw.ndim == 4:
+    shape, wanted = input._ag_raw.shape, (input._ag_raw.shape[0], *input._ag_raw.shape[2:])
+    if target._ag_raw.shape[1:] != wanted[1:]:
+        if input._ag_raw.ndim == 4:
             raise RuntimeError(
                 f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
-                if target._raw.ndim != 3
-                else f"size mismatch (got input: {list(shape)}, target: {list(target._raw.shape)}"
+                if target._ag_raw.ndim != 3
+                else f"size mismatch (got input: {list(shape)}, target: {list(target._ag_raw.shape)}"
             )
-        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target._raw.shape)}")
-    if input._raw.ndim == 4:
+        raise RuntimeError(f"Expected target size {list(wanted)}, got {list(target._ag_raw.shape)}")
+    if input._ag_raw.ndim == 4:
         found = nll2d(input, target, weight, reduction, ignore_index)[0]
         return found
     rows = math.prod(shape[2:])
-    flat = views.view if input._raw.flags.c_contiguous else views.reshape
+    flat = views.view if input._ag_raw.flags.c_contiguous else views.reshape
     pixels = flat(operations.contiguous(input), (shape[0], shape[1], 1, rows))
     labels = views.reshape(target, (shape[0], 1, rows))
     found = nll2d(pixels, labels, weight, reduction, ignore_index)[0]
@@ -232,15 +234,15 @@ def cross_entropy(
     code = reduction_code(reduction_name(reduction, size_average, reduce))
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    d = 0 if input._raw.ndim == 1 else 1
-    alike = target._raw.shape == input._raw.shape
+    d = 0 if input._ag_raw.ndim == 1 else 1
+    alike = target._ag_raw.shape == input._ag_raw.shape
     if alike and target.dtype.is_floating_point:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_targets(input, target, weight, code, label_smoothing, d)
-    if alike and input._raw.ndim == 1 and input._raw.shape[0] != 1:
+    if alike and input._ag_raw.ndim == 1 and input._ag_raw.shape[0] != 1:
         raise RuntimeError("Expected floating point type for target with class probabilities, got Long")
-    plain = input._raw.ndim > 1 and input._raw.dtype.kind == "f"
+    plain = input._ag_raw.ndim > 1 and input._ag_raw.dtype.kind == "f"
     scores = (activations.log_softmax_op if plain else activations.log_softmax)(input, d)
     if label_smoothing == 0:
         return _nll_any(scores, target, weight, code, ignore_index)
@@ -248,8 +250,8 @@ def cross_entropy(
 
 
 def _weight_beside(weight: Tensor, input: Tensor, d: int) -> Tensor:
-    shape = [1] * input._raw.ndim
-    shape[d] = weight._raw.shape[0]
+    shape = [1] * input._ag_raw.ndim
+    shape[d] = weight._ag_raw.shape[0]
     return views.view(weight, tuple(shape))
 
 
@@ -269,16 +271,16 @@ def _smoothed(
     elif code == MEAN and weight is not None:
         kept = weight.gather(0, target.masked_select(~ignored).flatten())
         even = arithmetic.true_divide(reductions.sum_all(even), reductions.sum_all(kept))
-    classes = scores._raw.shape[d]
+    classes = scores._ag_raw.shape[d]
     return operations.mul_Scalar(sharp, 1 - smoothing) + operations.mul_Scalar(even, smoothing / classes)
 
 
 def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: int, smoothing: float, d: int) -> Tensor:
-    classes = input._raw.shape[d]
-    if weight is not None and weight._raw.shape != (classes,):
+    classes = input._ag_raw.shape[d]
+    if weight is not None and weight._ag_raw.shape != (classes,):
         raise RuntimeError(
             f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got "
-            f"weight tensor of shape: {list(weight._raw.shape)}"
+            f"weight tensor of shape: {list(weight._ag_raw.shape)}"
         )
     scores = activations.log_softmax(input, d)
     if smoothing:
@@ -290,7 +292,9 @@ def _soft_targets(input: Tensor, target: Tensor, weight: Tensor | None, code: in
         found: Tensor = operations.neg(reductions.sum(products, (d,)))
         return found
     total = operations.neg(reductions.sum(products))
-    return total if code == SUM else operations.div_Scalar(total, input._raw.size // classes if classes else math.nan)
+    return (
+        total if code == SUM else operations.div_Scalar(total, input._ag_raw.size // classes if classes else math.nan)
+    )
 
 
 # ---------------------------------------------------------------- margins
@@ -323,23 +327,23 @@ def multi_margin_loss(
     if weight is not None and weight.ndim != 1:
         raise refused(ValueError, "weight must be one-dimensional")
     _check_margin(input, target)
-    if weight is not None and weight._raw.shape != input._raw.shape[-1:]:
+    if weight is not None and weight._ag_raw.shape != input._ag_raw.shape[-1:]:
         raise RuntimeError(
-            f"inconsistent weight size, expected {input._raw.shape[-1]} but got {list(weight._raw.shape)}"
+            f"inconsistent weight size, expected {input._ag_raw.shape[-1]} but got {list(weight._ag_raw.shape)}"
         )
     _check_long(target)
-    dtypes.check_held(margin, input._raw.dtype)
+    dtypes.check_held(margin, input._ag_raw.dtype)
     return multi_margin(input, target, p, margin, weight, code)
 
 
 def _check_margin(input: Tensor, target: Tensor) -> None:
-    shape, size = input._raw.shape, list(target._raw.shape)
+    shape, size = input._ag_raw.shape, list(target._ag_raw.shape)
     if not (len(shape) <= 2 and shape[-1:] != (0,)):
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
         )
     rows = shape[0] if len(shape) == 2 else 1
-    if target._raw.ndim > 1 or target._raw.size != rows:
+    if target._ag_raw.ndim > 1 or target._ag_raw.size != rows:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
             f"size). Expected target size [{rows}], but got {size}. Input has shape {list(shape)}."
@@ -347,11 +351,11 @@ def _check_margin(input: Tensor, target: Tensor) -> None:
 
 
 def _kind(tensor: Tensor) -> str:
-    return cpp_name(tensor._raw.dtype)
+    return cpp_name(tensor._ag_raw.dtype)
 
 
 def _check_long(target: Tensor) -> None:
-    if target._raw.dtype != np.int64:
+    if target._ag_raw.dtype != np.int64:
         raise RuntimeError(f"expected scalar type Long but found {_kind(target)}")
 
 
@@ -361,14 +365,14 @@ def multilabel_margin_loss(
 ) -> Tensor:
     """How far other classes come closer to any target class than 1; targets end at the first -1."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
-    shape = input._raw.shape
+    shape = input._ag_raw.shape
     if not (len(shape) <= 2 and shape[-1:] != (0,)):
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
         )
-    if target._raw.shape != shape and not (input._raw.size == target._raw.size == 1):
-        raise RuntimeError(f"inconsistent target size: {list(target._raw.shape)} for input of size: {list(shape)}")
-    refuse("min_all", target._raw, "c")
+    if target._ag_raw.shape != shape and not (input._ag_raw.size == target._ag_raw.size == 1):
+        raise RuntimeError(f"inconsistent target size: {list(target._ag_raw.shape)} for input of size: {list(shape)}")
+    refuse("min_all", target._ag_raw, "c")
     _check_long(target)
     found: Tensor = multilabel_margin(input, target, code)[0]
     return found
@@ -387,7 +391,7 @@ def multilabel_soft_margin_loss(
     name = reduction_name(reduction, size_average, reduce)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     losses = losses if weight is None else losses * weight
-    each = reductions.sum(losses, (input._raw.ndim - 1,)) / input.size(input._raw.ndim - 1)
+    each = reductions.sum(losses, (input._ag_raw.ndim - 1,)) / input.size(input._ag_raw.ndim - 1)
     return reduced(each, name)
 
 
@@ -395,7 +399,7 @@ def multilabel_soft_margin_loss(
 
 
 def _lengths(x: Any) -> tuple[int, ...]:
-    return tuple(int(n) for n in (x._raw.reshape(-1).tolist() if isinstance(x, Tensor) else x))
+    return tuple(int(n) for n in (x._ag_raw.reshape(-1).tolist() if isinstance(x, Tensor) else x))
 
 
 @composite(method=False)
@@ -428,7 +432,7 @@ def ctc_loss(
 
 
 def _check_ctc(a: Tensor, targets: Tensor, ends: Any, lengths: Any, blank: int) -> None:
-    t, n, c = a._raw.shape
+    t, n, c = a._ag_raw.shape
     if not 0 <= blank < c:
         raise RuntimeError("blank must be in label range")
     if len(ends) != n:
@@ -443,8 +447,10 @@ def _check_ctc(a: Tensor, targets: Tensor, ends: Any, lengths: Any, blank: int) 
             )
     if any(m < 0 for m in lengths):
         raise RuntimeError("target_lengths must be non-negative")
-    if (targets.ndim == 1 and sum(lengths) > targets._raw.size) or (targets.ndim == 2 and targets._raw.shape[0] != n):
+    if (targets.ndim == 1 and sum(lengths) > targets._ag_raw.size) or (
+        targets.ndim == 2 and targets._ag_raw.shape[0] != n
+    ):
         raise RuntimeError(
             f"Expected tensor to have size {sum(lengths) if targets.ndim == 1 else n} at dimension 0, but got size "
-            f"{targets._raw.shape[0]} for argument #2 'targets' (while checking arguments for ctc_loss_cpu)"
+            f"{targets._ag_raw.shape[0]} for argument #2 'targets' (while checking arguments for ctc_loss_cpu)"
         )

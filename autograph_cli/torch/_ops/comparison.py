@@ -88,8 +88,10 @@ isclose_op = operation(
 @composite()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Where |input - other| <= atol + rtol * |other|; RuntimeError for two dtypes or a negative tolerance."""
-    if input._raw.dtype != other._raw.dtype:
-        raise RuntimeError(f"{dtypes.cpp_name(input._raw.dtype)} did not match {dtypes.cpp_name(other._raw.dtype)}")
+    if input._ag_raw.dtype != other._ag_raw.dtype:
+        raise RuntimeError(
+            f"{dtypes.cpp_name(input._ag_raw.dtype)} did not match {dtypes.cpp_name(other._ag_raw.dtype)}"
+        )
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not tolerance >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
@@ -106,7 +108,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     >>> torch.allclose(torch.tensor(1.0), torch.tensor(1.0 + 1e-7))
     True
     """
-    return bool(isclose(input, other, rtol, atol, equal_nan)._raw.all())
+    return bool(isclose(input, other, rtol, atol, equal_nan)._ag_raw.all())
 
 
 @composite()
@@ -120,7 +122,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
                 TypeError,
                 f"equal(): argument '{name}' (position {position + 1}) must be Tensor, not {type(x).__name__}",
             )
-    a, b = input._raw, other._raw
+    a, b = input._ag_raw, other._ag_raw
     if input.is_meta or other.is_meta:
         raise missing("equal")
     return bool(a.shape == b.shape and (a == b).all())
@@ -256,7 +258,7 @@ def result_type(tensor1: Any, tensor2: Any) -> Any:
     >>> torch.result_type(torch.tensor([1, 2]), 1.5)
     torch.float32
     """
-    operands = (x._raw if isinstance(x, Tensor) else x for x in (tensor1, tensor2))
+    operands = (x._ag_raw if isinstance(x, Tensor) else x for x in (tensor1, tensor2))
     return dtypes.FROM_NUMPY[dtypes.result_dtype(*operands)]
 
 

@@ -64,18 +64,18 @@ def view_as_complex(input: Tensor) -> Tensor:
     if input.dtype.category != dtypes.FLOATING:
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-            f"{dtypes.cpp_name(input._raw.dtype)}"
+            f"{dtypes.cpp_name(input._ag_raw.dtype)}"
         )
     if input.ndim == 0:
         raise RuntimeError("Input tensor must have one or more dimensions")
-    if input._raw.shape[-1] != 2:
+    if input._ag_raw.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
-    steps = strides_of(input._raw)
+    steps = strides_of(input._ag_raw)
     if steps[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(step % 2 for step in steps[:-1]):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
-    if offset_in(input._raw) % 2:
+    if offset_in(input._ag_raw) % 2:
         raise RuntimeError("Tensor must have a storage_offset divisible by 2")
     return view_as_complex_op(input)
 
@@ -112,14 +112,14 @@ def angle(input: Tensor) -> Tensor:
 
 
 def is_complex(x: Tensor) -> bool:
-    return bool(x._raw.dtype.kind == "c")
+    return bool(x._ag_raw.dtype.kind == "c")
 
 
 operations.is_complex = is_complex
 
 
 def _check_parts(name: str, a: Any, b: Any) -> None:
-    kinds = [dtypes.cpp_name(t._raw.dtype) for t in (a, b)]
+    kinds = [dtypes.cpp_name(t._ag_raw.dtype) for t in (a, b)]
     if not all(k in ("Half", "Float", "Double") for k in kinds):
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and {kinds[1]}"

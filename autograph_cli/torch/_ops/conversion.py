@@ -94,7 +94,7 @@ def _cast_back(f: Any, grad: Any, dtype: Any) -> Any:
 
 
 def _dtype(x: Any) -> Any:
-    return x._raw.dtype if isinstance(x, Tensor) else x.dtype
+    return x._ag_raw.dtype if isinstance(x, Tensor) else x.dtype
 
 
 clone_in_format = operation(
@@ -110,8 +110,8 @@ clone_in_format = operation(
 
 def as_dtype(input: Tensor, dtype: np.dtype[Any], copy: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor in another dtype, or itself where nothing changes."""
-    have = input._raw.dtype
-    if have == dtype and not copy and _suggests(input._raw, memory_format):
+    have = input._ag_raw.dtype
+    if have == dtype and not copy and _suggests(input._ag_raw, memory_format):
         return input
     category = dtypes.CATEGORY[dtype]
     if dtypes.CATEGORY[have] == dtypes.COMPLEX and category in (dtypes.INTEGRAL, dtypes.FLOATING):
@@ -176,7 +176,7 @@ def to(
             raise _bad_arguments(x)
     if dtype is not None and not isinstance(dtype, (dtypes.dtype, type)):
         raise _bad_arguments(dtype, "dtype=")
-    wanted = target_dtype(dtype, self._raw.dtype)
+    wanted = target_dtype(dtype, self._ag_raw.dtype)
     copies = flags[1] if len(flags) > 1 else copy
     if device is not None and (where := devices.check(device)) != self.device:
         return on_device(self, where, wanted, copies, memory_format)
@@ -193,7 +193,7 @@ def _bad_arguments(x: Any, name: str = "") -> TypeError:
 @composite(function=False)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the dtype and on the device of `other`."""
-    return on_device(self, other.device, other._raw.dtype)
+    return on_device(self, other.device, other._ag_raw.dtype)
 
 
 def _caster(name: str, dtype: dtypes.dtype) -> Callable[..., Tensor]:
@@ -212,7 +212,7 @@ methods.update({name: _caster(name, dtype) for name, dtype in _CASTS.items()})
 @composite(function=False)
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """This tensor on the CPU; NotImplementedError for one on the device `meta`, which has no elements."""
-    return on_device(self, devices.CPU, self._raw.dtype, memory_format=memory_format)
+    return on_device(self, devices.CPU, self._ag_raw.dtype, memory_format=memory_format)
 
 
 @composite(function=False)
@@ -221,13 +221,13 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     where = devices.check(
         "cuda" if device is None else devices.device("cuda", device) if isinstance(device, int) else device
     )
-    return on_device(self, where, self._raw.dtype, memory_format=memory_format)
+    return on_device(self, where, self._ag_raw.dtype, memory_format=memory_format)
 
 
 @composite(function=False, formula=True)
 def contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> Tensor:
     """This tensor with its elements in row-major order; itself where they are."""
-    raw = self._raw
+    raw = self._ag_raw
     if raw.flags.c_contiguous if memory_format is layouts.contiguous_format else has_format(raw, memory_format):
         return self
     made: Tensor = clone_in_format(self, memory_format)
@@ -265,11 +265,11 @@ _fact("is_complex", lambda t: t.dtype.is_complex, "Whether the elements are comp
 _fact("is_signed", lambda t: t.dtype.is_signed, "Whether the dtype has negative numbers.", function=True)
 _fact("is_conj", unary.is_conj, "Whether this tensor conjugates what it reads from its memory.", function=True)
 _fact("is_neg", unary.is_neg, "Whether this tensor negates what it reads from its memory.", function=True)
-_fact("numel", lambda t: int(t._raw.size), "The number of elements.", function=True)
-_fact("nelement", lambda t: int(t._raw.size), "The number of elements.")
-_fact("dim", lambda t: int(t._raw.ndim), "The number of dimensions.")
-_fact("ndimension", lambda t: int(t._raw.ndim), "The number of dimensions.")
-_fact("element_size", lambda t: int(t._raw.itemsize), "The bytes of one element.")
+_fact("numel", lambda t: int(t._ag_raw.size), "The number of elements.", function=True)
+_fact("nelement", lambda t: int(t._ag_raw.size), "The number of elements.")
+_fact("dim", lambda t: int(t._ag_raw.ndim), "The number of dimensions.")
+_fact("ndimension", lambda t: int(t._ag_raw.ndim), "The number of dimensions.")
+_fact("element_size", lambda t: int(t._ag_raw.itemsize), "The bytes of one element.")
 _fact("get_device", _number, "The number of the GPU that holds the tensor; -1 on the CPU.", function=True)
 functions["is_inference"] = Tensor.is_inference
 
@@ -277,7 +277,7 @@ functions["is_inference"] = Tensor.is_inference
 @composite(function=False)
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The lengths of all dimensions, or of one; IndexError where there is no such dimension."""
-    shape = self._raw.shape
+    shape = self._ag_raw.shape
     if dim is None:
         return of_shape(shape)
     _need_dimensions(self, dim)
@@ -287,7 +287,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 @composite(function=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """How far apart neighbours are laid out in memory along each dimension, or along one, in elements."""
-    found = strides_of(self._raw)
+    found = strides_of(self._ag_raw)
     if dim is None:
         return found
     _need_dimensions(self, dim)
@@ -295,17 +295,17 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 
 
 def _need_dimensions(tensor: Tensor, dim: int) -> None:
-    if not tensor._raw.ndim:
+    if not tensor._ag_raw.ndim:
         raise refused(IndexError, f"Dimension specified as {dim} but tensor has no dimensions")
 
 
 @composite(function=False)
 def is_contiguous(self: Tensor, memory_format: Any = layouts.contiguous_format) -> bool:
     """Whether the elements are stored in row-major order, without gaps."""
-    return has_format(self._raw, memory_format)
+    return has_format(self._ag_raw, memory_format)
 
 
 @composite()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether both have the same shape."""
-    return bool(input._raw.shape == other._raw.shape)
+    return bool(input._ag_raw.shape == other._ag_raw.shape)

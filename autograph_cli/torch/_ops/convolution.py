@@ -162,7 +162,7 @@ def sizes_of(x: Any, dim: int, what: str) -> Sizes:
 
 def in_c(tensor: Tensor) -> str:
     """The element type as C++ calls it, as PyTorch's message does."""
-    return c_name(tensor._raw.dtype)
+    return c_name(tensor._ag_raw.dtype)
 
 
 Kinds = tuple[Any, Any, Any]
@@ -171,8 +171,8 @@ Given = tuple[Any, ...]
 
 def _fitted(geometry: Any, dim: int, input: Tensor, weight: Tensor, bias: Tensor | None, *given: Any) -> Any:
     """`geometry` of a convolution, which follows from shapes and dtypes alone; RuntimeError for what does not fit."""
-    shapes = input._raw.shape, weight._raw.shape, None if bias is None else bias._raw.shape
-    kinds = input._raw.dtype, weight._raw.dtype, None if bias is None else bias._raw.dtype
+    shapes = input._ag_raw.shape, weight._ag_raw.shape, None if bias is None else bias._ag_raw.shape
+    kinds = input._ag_raw.dtype, weight._ag_raw.dtype, None if bias is None else bias._ag_raw.dtype
     return geometry(dim, *shapes, kinds, *given)
 
 
@@ -252,7 +252,7 @@ def _check_signs(stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
 
 def _of_numbers(input: Tensor, weight: Tensor, bias: Tensor | None, geometry: Any) -> Tensor:
     """The convolution; of complex numbers by three of real ones (Gauss)."""
-    if input._raw.dtype.kind != "c":
+    if input._ag_raw.dtype.kind != "c":
         found: Tensor = convolution(input, weight, bias, *geometry)
         return found
     (x, xi), (w, wi) = _parts(input), _parts(weight)
@@ -311,7 +311,7 @@ def _convolve(
     dim: int, input: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> Tensor:
     given, extra = _fitted(_geometry, dim, input, weight, bias, stride, padding, dilation, groups)
-    if input._raw.ndim != dim + 2:
+    if input._ag_raw.ndim != dim + 2:
         image = views.unsqueeze_op(input, 0)
         return views.squeeze_dim(_of_numbers(_widened(image, extra) if extra else image, weight, bias, given), 0)
     return _of_numbers(_widened(input, extra) if extra else input, weight, bias, given)
@@ -371,7 +371,7 @@ def _convolve_back(
     dilation: Any,
 ) -> Tensor:
     given = _fitted(_geometry_back, dim, input, weight, bias, stride, padding, dilation, output_padding, groups)
-    if input._raw.ndim != dim + 2:
+    if input._ag_raw.ndim != dim + 2:
         return views.squeeze_dim(_of_numbers(views.unsqueeze_op(input, 0), weight, bias, given), 0)
     return _of_numbers(input, weight, bias, given)
 
@@ -475,7 +475,7 @@ def conv_transpose3d(
 
 
 def _windowed(run: Any, input: Tensor, batched: int, *args: Any) -> Tensor:
-    if input._raw.ndim == batched:
+    if input._ag_raw.ndim == batched:
         found: Tensor = run(input, *args)
         return found
     return views.squeeze_dim(run(views.unsqueeze_op(input, 0), *args), 0)
@@ -512,10 +512,10 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     if min(padding) < 0:
         raise RuntimeError(f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: {padding[1]}")
     _check_positive("stride", "stride", stride)
-    size = output_size(input._raw.shape[-2:], kernel, stride, padding, dilation)
+    size = output_size(input._ag_raw.shape[-2:], kernel, stride, padding, dilation)
     if min(size) < 1:
         raise RuntimeError(
-            f"Given input with spatial size {input._raw.shape[-2:]}, kernel_size={kernel}, dilation={dilation}, "
+            f"Given input with spatial size {input._ag_raw.shape[-2:]}, kernel_size={kernel}, dilation={dilation}, "
             f"padding={padding}, calculated shape of the array of sliding blocks as {size}, but its components must be "
             "at least one."
         )

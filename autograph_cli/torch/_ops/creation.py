@@ -64,14 +64,14 @@ def placed(
             "on this system."
         )
     try:
-        found = target_dtype(dtype, out._raw.dtype if out is not None and dtype is None else otherwise)
+        found = target_dtype(dtype, out._ag_raw.dtype if out is not None and dtype is None else otherwise)
     except TypeError:
         raise refused(
             TypeError, f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}"
         ) from None
-    if out is not None and found != out._raw.dtype:
+    if out is not None and found != out._ag_raw.dtype:
         raise RuntimeError(
-            f"dtype {dtypes.cpp_name(found)} does not match dtype of out parameter ({dtypes.cpp_name(out._raw.dtype)})"
+            f"dtype {dtypes.cpp_name(found)} does not match dtype of out parameter ({dtypes.cpp_name(out._ag_raw.dtype)})"
         )
     return found
 
@@ -102,7 +102,7 @@ def lengths(name: str, given: tuple[Any, ...], size: Any = None) -> tuple[int, .
 
 def _is_length(n: Any) -> bool:
     if isinstance(n, Tensor):
-        return n._raw.size == 1 and n._raw.dtype.kind in "iu"
+        return n._ag_raw.size == 1 and n._ag_raw.dtype.kind in "iu"
     return not isinstance(n, bool) and hasattr(n, "__index__")
 
 
@@ -126,8 +126,8 @@ def number(name: str, argument: str, position: int, x: Any) -> Any:
         return x
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         return x
-    if isinstance(x, np.generic) or (isinstance(x, Tensor) and not x._raw.ndim):
-        return (x._raw if isinstance(x, Tensor) else x).item()
+    if isinstance(x, np.generic) or (isinstance(x, Tensor) and not x._ag_raw.ndim):
+        return (x._ag_raw if isinstance(x, Tensor) else x).item()
     raise refused(
         TypeError, f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(x).__name__}"
     )
@@ -177,12 +177,12 @@ def tensor(
 
 
 def _of_data(data: Any) -> Any:
-    return data._raw.dtype if isinstance(data, Tensor) else None
+    return data._ag_raw.dtype if isinstance(data, Tensor) else None
 
 
 def _copied(data: Any, dtype: Any) -> Any:
     if isinstance(data, Tensor):
-        return cast(kernels(data._raw).clone(data._raw), dtype or data._raw.dtype)
+        return cast(kernels(data._ag_raw).clone(data._ag_raw), dtype or data._ag_raw.dtype)
     raw = cuda.of_other_library(data)
     return array_of(data, dtype) if raw is None else _here(raw.copy(), dtype)
 
@@ -205,7 +205,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing memory and history where nothing has to be changed."""
     wanted = placed("as_tensor", dtype, None, device, False, _of_data(data))
     if isinstance(data, Tensor):
-        return data if dtype is None or wanted == data._raw.dtype else data.to(dtype)
+        return data if dtype is None or wanted == data._ag_raw.dtype else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or wanted == data.dtype):
         return from_numpy(data)
     raw = cuda.of_other_library(data)
@@ -220,11 +220,11 @@ def asarray(
 ) -> Tensor:
     """`obj` as a tensor; `copy` asks for (True) or forbids (False) new memory, ValueError if that cannot be."""
     found = as_tensor(obj, dtype, device)
-    shares = found is obj or (isinstance(obj, np.ndarray) and np.shares_memory(found._raw, obj))
+    shares = found is obj or (isinstance(obj, np.ndarray) and np.shares_memory(found._ag_raw, obj))
     if copy is False and not shares:
-        have = obj._raw if isinstance(obj, Tensor) else obj
+        have = obj._ag_raw if isinstance(obj, Tensor) else obj
         if isinstance(have, (np.ndarray, np.generic)):
-            kinds = [dtypes.cpp_name(x.dtype) for x in (have, found._raw)]
+            kinds = [dtypes.cpp_name(x.dtype) for x in (have, found._ag_raw)]
             raise refused(ValueError, f"can't alias tensor with dtype '{kinds[0]}' into dtype '{kinds[1]}'.")
         raise refused(ValueError, "can't alias arbitrary sequence into a tensor.")
     if copy and shares:
@@ -320,7 +320,7 @@ def _factory(name: str, fill: Callable[[tuple[int, ...], Any], Any], content: st
         if isinstance(input, Wrapped):
             options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format}
             return beside(input, lambda x: make_like(x, **options))
-        raw = _tensor(f"{name}_like", input)._raw
+        raw = _tensor(f"{name}_like", input)._ag_raw
         if isinstance(raw, Sparse) and layout is None:
             if name == "ones":
                 raise NotImplementedError("torch.ones_like of a sparse tensor would be dense: use torch.ones")
@@ -390,8 +390,8 @@ def full_like(
     if isinstance(input, Wrapped):
         return beside(input, lambda x: full_like(x, fill_value, dtype=dtype, **placement))
     new = functions["empty_like"](input, dtype=dtype, **placement)
-    value = fitting(number("full_like", "fill_value", 2, fill_value), new._raw.dtype)
-    return finish("full_like", _filled(new._raw, value), requires_grad)
+    value = fitting(number("full_like", "fill_value", 2, fill_value), new._ag_raw.dtype)
+    return finish("full_like", _filled(new._ag_raw, value), requires_grad)
 
 
 def _filled(raw: Any, value: Any) -> Any:
@@ -422,7 +422,7 @@ def new_tensor(
     """`tensor(data)` of the dtype of this tensor."""
     if isinstance(data, Tensor):
         _warn_copy("tensor.new_tensor(sourceTensor)")
-    wanted = placed("new_tensor", dtype, None, device, False, self._raw.dtype)
+    wanted = placed("new_tensor", dtype, None, device, False, self._ag_raw.dtype)
     return finish("new_tensor", _copied(data, wanted), requires_grad)
 
 
@@ -476,7 +476,7 @@ def _formula(name: str, fill: Callable[..., Any]) -> None:
     def run(*args: Any) -> Tensor:
         if isinstance(args[0], Wrapped):
             return beside(args[0], lambda x: run(x, *args[1:]))
-        raw = fill(*(x._raw if isinstance(x, Tensor) else x for x in args))
+        raw = fill(*(x._ag_raw if isinstance(x, Tensor) else x for x in args))
         return make(raw[()] if raw.ndim == 0 else raw)
 
     setattr(operations, name, run)

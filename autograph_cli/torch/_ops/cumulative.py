@@ -28,13 +28,13 @@ cumprod_op = operation(
 @overloaded(out="partial")
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The sum of the elements up to each one, along `dim`."""
-    return cumsum_op, input, dims.wrap(dim, input._raw.ndim), raw_dtype(dtype)
+    return cumsum_op, input, dims.wrap(dim, input._ag_raw.ndim), raw_dtype(dtype)
 
 
 @overloaded(out="partial")
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
     """The product of the elements up to each one, along `dim`."""
-    return cumprod_op, input, dims.wrap(dim, input._raw.ndim), raw_dtype(dtype)
+    return cumprod_op, input, dims.wrap(dim, input._ag_raw.ndim), raw_dtype(dtype)
 
 
 def cumprod_gradient(f: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
@@ -66,7 +66,7 @@ def laid_side_by_side(parts: list[Tensor], dim: int) -> Tensor:
     """Slices written one by one into new memory, as PyTorch records it."""
     if parts[0].is_meta:
         return operations.stack(parts, dim)
-    shape = parts[0]._raw.shape
+    shape = parts[0]._ag_raw.shape
     made: Tensor = operations.zeros_of((*shape[:dim], len(parts), *shape[dim:]), parts[0])
     for k, part in enumerate(parts):
         operations.select(made, dim, k).copy_(part)

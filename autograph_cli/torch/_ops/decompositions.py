@@ -191,7 +191,7 @@ def _between(f: Any, by_u: Any, by_v: Any, S: Any) -> Any:
 
 
 def _check_phase(f: Any, x: Any) -> None:
-    raw = getattr(x, "_raw", x)
+    raw = getattr(x, "_ag_raw", x)
     turning = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
     if readable(turning) and (turning > 1e-2).any():
         raise RuntimeError(
@@ -229,7 +229,7 @@ def eig_gradient(f: Any, grads: Any, L: Any, V: Any, hermitian: bool) -> Any:
 
 
 def _check_eigenvectors(f: Any, turned: Any, hermitian: bool) -> None:
-    raw = getattr(turned, "_raw", turned)
+    raw = getattr(turned, "_ag_raw", turned)
     if raw.dtype.kind != "c":
         return
     phase = abs(kernels(raw).diagonal(raw, 0, raw.ndim - 2, raw.ndim - 1).imag)
@@ -271,7 +271,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     check_matrix("linalg.cholesky", A)
     factor, info = cholesky_ex_op(A, upper)
     if check_errors:
-        check_info("linalg.cholesky_ex", info._raw, NOT_POSITIVE)
+        check_info("linalg.cholesky_ex", info._ag_raw, NOT_POSITIVE)
     return cholesky_ex_result(factor, info)
 
 
@@ -286,7 +286,7 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """
     check_matrix("linalg.cholesky", A)
     factor, info = cholesky_ex_op(A, upper)
-    check_info("linalg.cholesky", info._raw, NOT_POSITIVE)
+    check_info("linalg.cholesky", info._ag_raw, NOT_POSITIVE)
     return factor
 
 
@@ -304,7 +304,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     )
     check_matrix("cholesky", input)
 
-    raw = whole(input._raw)
+    raw = whole(input._ag_raw)
     check_info("cholesky", kernels(raw).linalg_cholesky_ex(raw, upper)[1], NOT_POSITIVE)
     return cholesky_op(input, upper)
 
@@ -316,19 +316,21 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     for x, shown in ((B, "b"), (L, "u")):
         if x.ndim < 2:
             raise RuntimeError(f"{shown} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
-    if L._raw.shape[-1] != L._raw.shape[-2]:
+    if L._ag_raw.shape[-1] != L._ag_raw.shape[-2]:
         raise RuntimeError(
-            f"A must be batches of square matrices, but they are {L._raw.shape[-2]} by {L._raw.shape[-1]} matrices"
+            f"A must be batches of square matrices, but they are {L._ag_raw.shape[-2]} by {L._ag_raw.shape[-1]} matrices"
         )
-    if B._raw.shape[-2] != L._raw.shape[-2]:
+    if B._ag_raw.shape[-2] != L._ag_raw.shape[-2]:
         raise RuntimeError(
-            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._raw.shape[-1]} by {L._raw.shape[-1]} "
-            f"but each b matrix is {B._raw.shape[-2]} by {B._raw.shape[-1]}"
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L._ag_raw.shape[-1]} by {L._ag_raw.shape[-1]} "
+            f"but each b matrix is {B._ag_raw.shape[-2]} by {B._ag_raw.shape[-1]}"
         )
     same_dtype(B, L)
 
-    batch = dims.broadcast(B._raw.shape[:-2], L._raw.shape[:-2])
-    B, L = (x if x._raw.shape[:-2] == batch else broadcasting.expand(x, (*batch, *x._raw.shape[-2:])) for x in (B, L))
+    batch = dims.broadcast(B._ag_raw.shape[:-2], L._ag_raw.shape[:-2])
+    B, L = (
+        x if x._ag_raw.shape[:-2] == batch else broadcasting.expand(x, (*batch, *x._ag_raw.shape[-2:])) for x in (B, L)
+    )
     return cholesky_solve_op(B, L, upper)
 
 
@@ -389,9 +391,9 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """The older form of `torch.linalg.svd`, with V instead of its conjugate transpose."""
     check_matrix("linalg.svd", input, square=False)
-    m, n = input._raw.shape[-2:]
+    m, n = input._ag_raw.shape[-2:]
     if not compute_uv:
-        batch = input._raw.shape[:-2]
+        batch = input._ag_raw.shape[:-2]
         return legacy_svd_result(
             operations.zeros_of((*batch, m, m), input), svdvals(input), operations.zeros_of((*batch, n, n), input)
         )
@@ -437,7 +439,7 @@ def eigvals(A: Tensor) -> Tensor:
 
 
 def _check_finite(A: Tensor) -> None:
-    raw = whole(A._raw)
+    raw = whole(A._ag_raw)
     if readable(raw) and not kernels(raw).xp.isfinite(raw).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 

@@ -82,7 +82,7 @@ def placed_like_first(make_new: Maker) -> Maker:
     @functools.wraps(make_new)
     def run(*args: Any, **named: Any) -> Any:
         first: Any = args[0] if args else named.get("input")
-        kind = first._raw.__class__ if isinstance(first, Tensor) else None
+        kind = first._ag_raw.__class__ if isinstance(first, Tensor) else None
         if thread_state.watcher is not None or kind is dispatched.Dispatched:
             found = dispatched.made_like(make_new.__name__, run, args, named)
             if found is not None:
@@ -105,21 +105,21 @@ def _empty_on(place: devices.device, like: Tensor) -> Tensor:
     """New memory on a device, laid out as a tensor."""
     known: dict[str, Backend] = {"cpu": NUMPY, "meta": WITHOUT_MEMORY}
     backend = known.get(place.type) or cuda.opened()
-    return make(backend.empty_strided(like._raw.shape, strides_of(like._raw), like._raw.dtype))
+    return make(backend.empty_strided(like._ag_raw.shape, strides_of(like._ag_raw), like._ag_raw.dtype))
 
 
 def _made_on(place: devices.device, make_new: Maker, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
     if place == devices.META:
         with on_meta():
             made = make_new(*args, **named)
-        return made if made.is_meta else to_meta(made, made._raw.dtype)
+        return made if made.is_meta else to_meta(made, made._ag_raw.dtype)
     with cuda.on_gpu(place):
         made = make_new(*args, **named)
     if made.device == place:
         return made
     if made is args[0] or made.grad_fn is not None:
-        return on_device(made, place, made._raw.dtype)
-    made._raw = cuda.moved(made._raw, place)
+        return on_device(made, place, made._ag_raw.dtype)
+    made._ag_raw = cuda.moved(made._ag_raw, place)
     return made
 
 

@@ -74,7 +74,7 @@ def slogdet_gradient(f: Any, grads: Any, A: Any, sign: Any) -> Any:
 
 
 def is_singular(det: Tensor) -> bool:
-    raw = whole(det._raw)
+    raw = whole(det._ag_raw)
     return bool(kernels(raw).is_singular(raw))
 
 

@@ -65,14 +65,14 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     if not eps >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
-    alike = x1._raw.dtype is x2._raw.dtype
-    common = x1._raw.dtype if alike else dtypes.result_dtype(x1._raw, x2._raw)
+    alike = x1._ag_raw.dtype is x2._ag_raw.dtype
+    common = x1._ag_raw.dtype if alike else dtypes.result_dtype(x1._ag_raw, x2._ag_raw)
     if dtypes.CATEGORY[common] != dtypes.FLOATING:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.cpp_name(common)}")
     if not alike:
-        x1, x2 = (x if x._raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2))
-    if x1._raw.shape != x2._raw.shape:
-        shape = dims.broadcast(x1._raw.shape, x2._raw.shape)
+        x1, x2 = (x if x._ag_raw.dtype == common else operations._to_copy(x, common) for x in (x1, x2))
+    if x1._ag_raw.shape != x2._ag_raw.shape:
+        shape = dims.broadcast(x1._ag_raw.shape, x2._ag_raw.shape)
         x2, x1 = broadcasting.expand(x2, shape), broadcasting.expand(x1, shape)
     d = dims.wrap_all(dim, x1.ndim)
     length1, length2 = _lengths((x1, x2), d, eps)
@@ -97,7 +97,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distance of every pair of rows, as one vector."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
-    if input._raw.dtype.kind != "f":
+    if input._ag_raw.dtype.kind != "f":
         raise RuntimeError("pdist only supports floating-point dtypes")
     if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
@@ -119,8 +119,8 @@ def hinge_embedding_loss(
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     name = reduction_name(reduction, size_average, reduce)
     zeros = operations.zeros_like(input.detach())
-    dtypes.check_held(margin := float(margin), input._raw.dtype)
-    whole = input._raw.dtype.kind in "iu"
+    dtypes.check_held(margin := float(margin), input._ag_raw.dtype)
+    whole = input._ag_raw.dtype.kind in "iu"
     far = operations.clamp_min(number_minus(int(margin) if whole else margin, input), 0)
     losses = operations.where(target != 1, far, zeros) + operations.where(target != -1, input, zeros)
     return reduced(losses, name)

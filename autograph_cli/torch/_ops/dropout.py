@@ -66,7 +66,7 @@ def _times(input: Tensor, noise: Tensor, inplace: bool) -> Tensor:
 
 def _noise_shape(input: Tensor, feature: bool) -> Any:
     """Where the noise is drawn: for every element, or for every channel."""
-    raw = input._raw
+    raw = input._ag_raw
     if not feature:
         return raw
     if raw.ndim < 2:
@@ -75,29 +75,29 @@ def _noise_shape(input: Tensor, feature: bool) -> Any:
 
 
 def _check_dtype(input: Tensor) -> None:
-    if dtypes.CATEGORY[input._raw.dtype] < dtypes.FLOATING:
+    if dtypes.CATEGORY[input._ag_raw.dtype] < dtypes.FLOATING:
         raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {dtypes.cpp_name(input._raw.dtype)}"
+            f"result type Float can't be cast to the desired output type {dtypes.cpp_name(input._ag_raw.dtype)}"
         )
 
 
 def _drop(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:
-    if p == 0 or not train or input._raw.size == 0:
+    if p == 0 or not train or input._ag_raw.size == 0:
         return input
     _check_dtype(input)
     shape = _noise_shape(input, feature)
     if p == 1:
-        return _times(input, make(np.zeros((), input._raw.dtype)[()]), inplace)
+        return _times(input, make(np.zeros((), input._ag_raw.dtype)[()]), inplace)
     if not (feature or inplace) and input.is_cuda:
         return native_dropout(input, p, True)[0]
-    draw = lambda size: generator.dropout_noise(stream_of(None), size, input._raw.dtype, p)  # noqa: E731
+    draw = lambda size: generator.dropout_noise(stream_of(None), size, input._ag_raw.dtype, p)  # noqa: E731
     return _times(input, _noise(draw, shape, input), inplace)
 
 
 def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
     """A tensor of random numbers of the shape of an array; under vmap as its randomness says."""
     if thread_state.levels:
-        nothing = lambda size: Meta(size, input._raw.dtype)  # noqa: E731
+        nothing = lambda size: Meta(size, input._ag_raw.dtype)  # noqa: E731
         return randomness.drawn(like.shape, nothing if input.is_meta else draw)
     where = input.device
     if where is CPU:
@@ -111,17 +111,17 @@ def _noise(draw: Any, like: Any, input: Tensor) -> Tensor:
 
 
 def _drop_alpha(input: Tensor, p: float, train: bool, inplace: bool, feature: bool = False) -> Tensor:
-    if p == 0 or not train or input._raw.size == 0:
+    if p == 0 or not train or input._ag_raw.size == 0:
         return input
-    shape, kind = _noise_shape(input, feature), input._raw.dtype
+    shape, kind = _noise_shape(input, feature), input._ag_raw.dtype
     if p == 1:
         return _times(input, make(np.zeros((), kind)[()]), inplace)
     draw = lambda size: generator.bernoulli(stream_of(None), size, kind, 1 - p)  # noqa: E731
     kept = _noise(draw, shape, input)
     a = 1 / math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
-    scale = beside(kept, lambda t: make((t._raw * kind.type(a))[()]))
+    scale = beside(kept, lambda t: make((t._ag_raw * kind.type(a))[()]))
     shift = beside(
-        kept, lambda t: make(((t._raw - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p))[()])
+        kept, lambda t: make(((t._ag_raw - kind.type(1)) * kind.type(ALPHA * a) + kind.type(ALPHA * a * p))[()])
     )
     product = _times(input, scale, inplace)
     return product.add_(shift) if inplace else arithmetic.add(product, shift)
@@ -213,14 +213,14 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 @composite(method=False)
 def native_dropout(input: Tensor, p: float, train: Any) -> tuple[Tensor, Tensor]:
     """The input after dropout, and which elements were kept."""
-    if input._raw.size == 0 or train is False:
-        return input, make(kernels(input._raw).xp.ones(input._raw.shape, bool)[()])
+    if input._ag_raw.size == 0 or train is False:
+        return input, make(kernels(input._ag_raw).xp.ones(input._ag_raw.shape, bool)[()])
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
     draw = lambda size: moved(  # noqa: E731
         generator.dropout_mask(stream_of(None), size, 1 - p)[()], input.device
     )
     with drawing_for(input.device):
-        kept = make(Meta(input._raw.shape, bool)) if input.is_meta else randomness.drawn(input._raw.shape, draw)
+        kept = make(Meta(input._ag_raw.shape, bool)) if input.is_meta else randomness.drawn(input._ag_raw.shape, draw)
     result, mask = native_dropout_op(input, kept, scale)
     return result, mask
 

@@ -93,9 +93,9 @@ def _implied(inputs: tuple[Labels, ...]) -> Labels:
 
 
 def _contract(inputs: tuple[Labels, ...], output: Labels, operands: list[Tensor]) -> Tensor:
-    positions, hidden, kept, total = _planned(inputs, output, tuple([x._raw.ndim for x in operands]))
+    positions, hidden, kept, total = _planned(inputs, output, tuple([x._ag_raw.ndim for x in operands]))
     laid = [_laid_out(x, labels, positions, hidden, total) for labels, x in zip(inputs, operands, strict=True)]
-    shapes = tuple([x._raw.shape for x in laid])
+    shapes = tuple([x._ag_raw.shape for x in laid])
     _check_sizes(positions, shapes)
     result = laid[0]
     for other, step in zip(laid[1:], _steps(shapes, kept, total), strict=True):
@@ -103,7 +103,7 @@ def _contract(inputs: tuple[Labels, ...], output: Labels, operands: list[Tensor]
     if total == kept:
         return result
     if len(laid) > 1:
-        return views.view_op(result, result._raw.shape[:kept])
+        return views.view_op(result, result._ag_raw.shape[:kept])
     return sum_dim(result, tuple(range(kept, total)))
 
 
@@ -154,15 +154,15 @@ def _positions(inputs: tuple[Labels, ...], output: Labels, hidden: int) -> dict[
 
 def _laid_out(x: Tensor, labels: Labels, positions: Positions, hidden: int, total: int) -> Tensor:
     """The operand with a dimension for every label, in the common order."""
-    repeated, order = _order(labels, positions, hidden, total, x._raw.ndim)
+    repeated, order = _order(labels, positions, hidden, total, x._ag_raw.ndim)
     for label, first, second in repeated:
-        n, m = x._raw.shape[first], x._raw.shape[second]
+        n, m = x._ag_raw.shape[first], x._ag_raw.shape[second]
         if n != m:
             raise RuntimeError(
                 f"einsum(): subscript {label} is repeated for operand 0 but the sizes don't match, {m} != {n}"
             )
         x = views.movedim(views.diagonal(x, 0, first, second), -1, first)
-    for d in range(x._raw.ndim, total):
+    for d in range(x._ag_raw.ndim, total):
         x = views.unsqueeze_op(x, d)
     return views.permute_op(x, order)
 
@@ -238,7 +238,7 @@ def _pair(a: Tensor, b: Tensor, first: Shape, second: Shape, summed: Shape) -> T
     b = sum_dim(b, second, True) if second else b
     if not summed:
         return arithmetic.mul(a, b)
-    left, right, size, order = _pairing(a._raw.shape, b._raw.shape, summed)
+    left, right, size, order = _pairing(a._ag_raw.shape, b._ag_raw.shape, summed)
     rows = views.reshaped(views.permute_op(a, left[0]), left[1])
     columns = views.reshaped(views.permute_op(b, right[0]), right[1])
     return views.permute_op(views.view_op(linear.bmm_(rows, columns), size), order)

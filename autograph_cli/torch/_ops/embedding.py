@@ -137,12 +137,12 @@ def _dense(sparse: bool, name: str) -> None:
 
 def renorm(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale the rows that are looked up, and longer than `max_norm`, down to it, in place."""
-    xp = kernels(weight._raw).xp
-    rows = xp.unique(indices._raw)
-    sizes = xp.linalg.norm(weight._raw[rows], norm_type, axis=1)
+    xp = kernels(weight._ag_raw).xp
+    rows = xp.unique(indices._ag_raw)
+    sizes = xp.linalg.norm(weight._ag_raw[rows], norm_type, axis=1)
     long = sizes > max_norm
     changes(weight)
-    weight._raw[rows[long]] *= (max_norm / (sizes[long] + 1e-7))[:, None].astype(weight._raw.dtype)
+    weight._ag_raw[rows[long]] *= (max_norm / (sizes[long] + 1e-7))[:, None].astype(weight._ag_raw.dtype)
     bump(weight)
 
 
@@ -165,7 +165,7 @@ def embedding(
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     _check_indices("embedding", input)
-    padding = _padding(padding_idx, weight._raw.shape[0])
+    padding = _padding(padding_idx, weight._ag_raw.shape[0])
     if max_norm is not None:
         renorm(weight, input, max_norm, norm_type)
     return embedding_op(weight, input, padding, scale_grad_by_freq, sparse)
@@ -175,8 +175,8 @@ _INDICES = frozenset((dtypes.int64.numpy, dtypes.int32.numpy))
 
 
 def _check_indices(name: str, indices: Tensor, shown: str = "argument #1 'indices'") -> None:
-    if indices._raw.dtype not in _INDICES:
-        kind = cpp_name(indices._raw.dtype)
+    if indices._ag_raw.dtype not in _INDICES:
+        kind = cpp_name(indices._ag_raw.dtype)
         kind = {"float": "Float", "double": "Double", "bool": "Bool"}.get(kind, kind)
         raise RuntimeError(
             f"Expected tensor for {shown} to have one of the following scalar types: Long, Int; but got "
@@ -229,7 +229,7 @@ def embedding_bag(
 ) -> Tensor:
     """The sum, mean or maximum of bags of rows: the rows of a 2-D `input`, or parts of a 1-D one that start at
     `offsets`."""
-    if weight._raw.dtype == np.int64 and input._raw.dtype.kind in "fc":
+    if weight._ag_raw.dtype == np.int64 and input._ag_raw.dtype.kind in "fc":
         warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
             "deprecated, and should now be `embedding_bag(input, weight, ...)`."
@@ -247,14 +247,14 @@ def embedding_bag(
     starts = _checked_offsets(input, offsets, include_last_offset)
     if max_norm is not None:
         renorm(weight, input, max_norm, norm_type)
-    if per_sample_weights is not None and per_sample_weights._raw.dtype != weight._raw.dtype:
+    if per_sample_weights is not None and per_sample_weights._ag_raw.dtype != weight._ag_raw.dtype:
         kinds = [dtypes.type_name(x.dtype) for x in (weight, per_sample_weights)]
         raise RuntimeError(
             "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
             f"'per_sample_weights'; but type {kinds[0]} does not equal {kinds[1]} (while checking arguments for "
             "embedding_bag)"
         )
-    padding = -1 if padding_idx is None else _padding(padding_idx, weight._raw.shape[0])
+    padding = -1 if padding_idx is None else _padding(padding_idx, weight._ag_raw.shape[0])
     found: Tensor = bag_op(
         weight,
         input,
@@ -270,7 +270,7 @@ def embedding_bag(
 
 
 def _check_sample_weights(input: Tensor, weights: Tensor, mode: str) -> None:
-    if weights._raw.shape != input._raw.shape:
+    if weights._ag_raw.shape != input._ag_raw.shape:
         raise refused(
             ValueError,
             f"embedding_bag: If per_sample_weights ({weights.shape}) is not None, then it must have the "
@@ -291,8 +291,8 @@ def _bags_of_rows(input: Tensor, offsets: Any, weights: Tensor | None) -> tuple[
             "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
             f"sequences. However, found offsets of type {type(offsets)}",
         )
-    bags, length = input._raw.shape
-    starts = arange(0, bags * length, length) if length else make(input._raw[:, :0].sum(1))
+    bags, length = input._ag_raw.shape
+    starts = arange(0, bags * length, length) if length else make(input._ag_raw[:, :0].sum(1))
     starts = index_beside(starts, input)
     flat = (bags * length,)
     return views.reshape(input, flat), starts, None if weights is None else views.reshape(weights, flat)
@@ -305,12 +305,12 @@ def _checked_offsets(input: Tensor, offsets: Tensor | None, include_last_offset:
         raise refused(ValueError, "offsets has to be a 1D Tensor but got None")
     if offsets.ndim != 1:
         raise refused(ValueError, "offsets has to be a 1D Tensor")
-    if include_last_offset and offsets._raw.size == 0:
+    if include_last_offset and offsets._ag_raw.size == 0:
         raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    if readable(offsets._raw) and offsets._raw[0] != 0:
+    if readable(offsets._ag_raw) and offsets._ag_raw[0] != 0:
         raise RuntimeError(
             f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-            f"However, got {offsets._raw[0]}"
+            f"However, got {offsets._ag_raw[0]}"
         )
     return offsets
 
@@ -330,7 +330,7 @@ def _classes(raw: Any, numbers: Any, given: int) -> int:
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """A 1 at each index along a new last dimension, 0 elsewhere; as many classes as the largest index asks for, or
     given."""
-    raw = input._raw
+    raw = input._ag_raw
     if raw.dtype != dtypes.int64.numpy:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if raw.size == 0 and num_classes <= 0:

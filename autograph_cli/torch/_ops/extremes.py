@@ -78,7 +78,7 @@ def share_evenly(f: Any, grad: Any, self: Any, result: Any) -> Any:
 
 def _check_extreme(name: str, input: Tensor, dim: Any) -> None:
     """Raise PyTorch's errors where there is nothing to choose from."""
-    raw = input._raw
+    raw = input._ag_raw
     if raw.dtype.kind == "c":
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
     if raw.size:
@@ -113,13 +113,13 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, whole: Any, along: Any, pai
     if isinstance(dim, Tensor):
         return pairwise(input, dim)
     if dim is None:
-        if input._raw.size == 0:
+        if input._ag_raw.size == 0:
             raise RuntimeError(
                 f"{along.op.name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                 "reduction dim with the 'dim' argument."
             )
         return whole(input)
-    dim = dims.wrap(dim, input._raw.ndim)
+    dim = dims.wrap(dim, input._ag_raw.ndim)
     check_elements(along.op.name, input, dim)
     return named(*along(input, dim, keepdim))
 
@@ -138,20 +138,20 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 def check_elements(name: str, input: Tensor, dim: int) -> None:
     """What chooses an element along a dimension needs one."""
-    if input._raw.ndim and input._raw.shape[dim] == 0:
+    if input._ag_raw.ndim and input._ag_raw.shape[dim] == 0:
         raise refused(IndexError, f"{name}(): Expected reduction dim {dim} to have non-zero size.")
 
 
 def _check_order(name: str, input: Tensor) -> None:
-    if input._raw.dtype.kind in "bc":
-        kind = "bool" if input._raw.dtype.kind == "b" else "complex"
+    if input._ag_raw.dtype.kind in "bc":
+        kind = "bool" if input._ag_raw.dtype.kind == "b" else "complex"
         raise RuntimeError(f"{name}(): does not support {kind} input")
 
 
 def _extreme_index(name: str, op: Any, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     _check_order(name, input)
-    d = None if dim is None else dims.wrap(dim, input._raw.ndim)
-    if d is None and not input._raw.size:
+    d = None if dim is None else dims.wrap(dim, input._ag_raw.ndim)
+    if d is None and not input._ag_raw.size:
         raise refused(IndexError, f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     if d is not None:
         check_elements(name, input, d)

@@ -49,9 +49,9 @@ c2r = operation(
 
 def r2c_backward(grad: Tensor, dim: Any, normalization: int, onesided: bool, last: int) -> Tensor:
     """The real part of the transform back, of all frequencies (those left out are 0)."""
-    have = grad._raw.shape[dim[-1]]
+    have = grad._ag_raw.shape[dim[-1]]
     if onesided and last > have:
-        size = (*grad._raw.shape[: dim[-1]], last, *grad._raw.shape[dim[-1] + 1 :])
+        size = (*grad._ag_raw.shape[: dim[-1]], last, *grad._ag_raw.shape[dim[-1] + 1 :])
         full = operations.zeros_of(size, grad)
         views.slice_op(full, dim[-1], 0, have, 1).copy_(grad)
         grad = full
@@ -61,7 +61,7 @@ def r2c_backward(grad: Tensor, dim: Any, normalization: int, onesided: bool, las
 def c2r_backward(grad: Tensor, dim: Any, normalization: int) -> Tensor:
     """The transform of the gradient, twice where a frequency stands for two."""
     out = r2c(grad, dim, normalization, True)
-    twice = grad._raw.shape[dim[-1]] - out._raw.shape[dim[-1]]
+    twice = grad._ag_raw.shape[dim[-1]] - out._ag_raw.shape[dim[-1]]
     if twice > 0:
         run_inplace(arithmetic.mul_scalar.op, (views.slice_op(out, dim[-1], 1, 1 + twice, 1), 2))
     return out
@@ -95,7 +95,7 @@ def _promoted(x: Tensor, complex_wanted: bool = False) -> Tensor:
 
 def _real_only(name: str, x: Tensor) -> None:
     if x.dtype.is_complex:
-        raise RuntimeError(f"{name} expects a real input tensor, but got {dtypes.cpp_name(x._raw.dtype)}")
+        raise RuntimeError(f"{name} expects a real input tensor, but got {dtypes.cpp_name(x._ag_raw.dtype)}")
 
 
 def _one(x: Tensor, dim: int) -> int:
@@ -128,7 +128,7 @@ def _many(x: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...], tuple[int, ...]
         axes = tuple(range(x.ndim))
     sizes = (-1,) * len(axes) if s is None else tuple(s)
     for n, d in zip(sizes, axes, strict=True):
-        _positive(x._raw.shape[d] if n == -1 else n)
+        _positive(x._ag_raw.shape[d] if n == -1 else n)
     return sizes, axes
 
 
@@ -136,7 +136,7 @@ def _resized(x: Tensor, sizes: Any, axes: Any) -> Tensor:
     """`x` cut or filled with zeros at the end of each axis."""
     pad, must_pad = [0] * (2 * x.ndim), False
     for n, d in zip(sizes, axes, strict=True):
-        have = x._raw.shape[d]
+        have = x._ag_raw.shape[d]
         if n == -1 or n == have:
             continue
         if n > have:
@@ -185,7 +185,7 @@ def _forward_or_back(name: str, forward: bool) -> Callable[..., Tensor]:
         x = _promoted(input)
         if n is not None:
             x = _resized(x, (_positive(n),), (d,))
-        _positive(x._raw.shape[d])
+        _positive(x._ag_raw.shape[d])
         how = _normalization(norm, forward)
         if x.dtype.is_complex:
             return c2c(x, (d,), how, forward)
@@ -213,7 +213,7 @@ def _to_half(name: str, forward: bool) -> Callable[..., Tensor]:
         x = _promoted(input)
         if n is not None:
             x = _resized(x, (_positive(n),), (d,))
-        _positive(x._raw.shape[d])
+        _positive(x._ag_raw.shape[d])
         half = r2c(x, (d,), _normalization(norm, forward), True)
         return half if forward else unary.conj(half)
 
@@ -226,7 +226,7 @@ def _from_half(name: str, forward: bool) -> Callable[..., Tensor]:
     def run(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
         d = _one(input, dim)
         x = _promoted(input, complex_wanted=True)
-        last = _positive(2 * (x._raw.shape[d] - 1) if n is None else n)
+        last = _positive(2 * (x._ag_raw.shape[d] - 1) if n is None else n)
         if n is not None:
             x = _resized(x, (last // 2 + 1,), (d,))
         return c2r(unary.conj(x) if forward else x, (d,), _normalization(norm, forward), last)
@@ -250,7 +250,7 @@ def _half_sizes(name: str, x: Tensor, s: Any, dim: Any) -> tuple[tuple[int, ...]
     sizes, axes = _many(x, s, dim)
     if not axes:
         raise RuntimeError(f"{name} must transform at least one axis")
-    last = 2 * (x._raw.shape[axes[-1]] - 1) if sizes[-1] == -1 else sizes[-1]
+    last = 2 * (x._ag_raw.shape[axes[-1]] - 1) if sizes[-1] == -1 else sizes[-1]
     return (*sizes[:-1], _positive(last) // 2 + 1), axes, last
 
 
@@ -296,7 +296,7 @@ def _named(run: Callable[..., Tensor], name: str, autocast: str = "fp32") -> Cal
 def _shift(name: str, extra: int) -> Callable[..., Tensor]:
     def run(input: Tensor, dim: Any = None) -> Tensor:
         axes = tuple(range(input.ndim)) if dim is None else tuple(map(int, dims.wrap_all(dim, input.ndim)))
-        return roll_op(input, tuple((input._raw.shape[d] + extra) // 2 for d in axes), axes)
+        return roll_op(input, tuple((input._ag_raw.shape[d] + extra) // 2 for d in axes), axes)
 
     return _named(run, name, autocast="")
 

@@ -16,7 +16,7 @@ from .statistics import diff
 
 
 def _part(x: Tensor, dim: int, start: int | None, end: int | None) -> Any:
-    return views.slice_op(x, dim, *views.window(start, end, 1, x._raw.shape[dim]))
+    return views.slice_op(x, dim, *views.window(start, end, 1, x._ag_raw.shape[dim]))
 
 
 def _even_gradient(x: Tensor, dim: int, dx: Any, edge_order: int) -> Tensor:
@@ -95,7 +95,7 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: Any = None, edge_order:
 
 def _check_gradient(input: Tensor, given: list[Any], where: tuple[int, ...], edge_order: int) -> None:
     kinds = (np.dtype(k) for k in ("uint8",))
-    if input._raw.dtype in kinds:
+    if input._ag_raw.dtype in kinds:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if len(given) != len(where):
         raise RuntimeError(
@@ -106,16 +106,16 @@ def _check_gradient(input: Tensor, given: list[Any], where: tuple[int, ...], edg
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     for s, d in zip(given, where, strict=True):
-        n = input._raw.shape[d]
+        n = input._ag_raw.shape[d]
         if isinstance(s, Tensor) and s.ndim != 1:
             raise RuntimeError(
                 "torch.gradient expected each element of spacing to have one dimension, but got an element with "
                 f"{s.ndim} dimensions!"
             )
-        if isinstance(s, Tensor) and s._raw.size != n:
+        if isinstance(s, Tensor) and s._ag_raw.size != n:
             raise RuntimeError(
                 f"torch.gradient expected the coordinates to have the length of the dimension, {n}, but got "
-                f"{s._raw.size}"
+                f"{s._ag_raw.size}"
             )
         if n < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")

@@ -62,7 +62,7 @@ index_copy_op = operation(
 
 def distinct(index: Tensor) -> Tensor:
     """The different numbers of an index."""
-    return index if index.is_meta else make(kernels(index._raw).xp.unique(index._raw))
+    return index if index.is_meta else make(kernels(index._ag_raw).xp.unique(index._ag_raw))
 
 
 operations.distinct = distinct
@@ -71,9 +71,9 @@ operations.distinct = distinct
 @overloaded()
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     """One number in the slices that `index` names."""
-    d = dims.wrap(dim, input._raw.ndim)
+    d = dims.wrap(dim, input._ag_raw.ndim)
     check_index("index_fill_()", index)
-    if index._raw.dtype != np.int64:
+    if index._ag_raw.dtype != np.int64:
         raise refused(IndexError, "index_fill_(): Expected dtype int64 for index.")
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
@@ -90,35 +90,36 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
 @overloaded(autocast="promote")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Any:
     """Slices of `source` in the positions that `index` names."""
-    d = dims.wrap(dim, input._raw.ndim)
-    if index._raw.ndim >= 2:
+    d = dims.wrap(dim, input._ag_raw.ndim)
+    if index._ag_raw.ndim >= 2:
         raise refused(IndexError, f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
-    if index._raw.dtype != np.int64:
+    if index._ag_raw.dtype != np.int64:
         raise RuntimeError(
-            "index_copy_(): Expected a long tensor for index, but got " + dtypes.cpp_name(index._raw.dtype)
+            "index_copy_(): Expected a long tensor for index, but got " + dtypes.cpp_name(index._ag_raw.dtype)
         )
-    n = source._raw.shape[d] if source.ndim else 1
-    if source.ndim == 0 and index._raw.size != 1:
+    n = source._ag_raw.shape[d] if source.ndim else 1
+    if source.ndim == 0 and index._ag_raw.size != 1:
         raise refused(
-            IndexError, f"index_copy_(): When source is scalar, index should have one element (got {index._raw.size})"
+            IndexError,
+            f"index_copy_(): When source is scalar, index should have one element (got {index._ag_raw.size})",
         )
-    if source.ndim and input._raw.ndim and source.ndim != input._raw.ndim:
+    if source.ndim and input._ag_raw.ndim and source.ndim != input._ag_raw.ndim:
         raise refused(
             IndexError,
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
             f"dimensionality ({source.ndim}), destination dimensionality ({input.ndim})",
         )
-    if index._raw.size != n:
+    if index._ag_raw.size != n:
         raise refused(
             IndexError,
-            f"index_copy_(): Number of indices ({index._raw.size}) should be equal to source.size(dim) ({n})",
+            f"index_copy_(): Number of indices ({index._ag_raw.size}) should be equal to source.size(dim) ({n})",
         )
-    if input._raw.dtype != source._raw.dtype:
+    if input._ag_raw.dtype != source._ag_raw.dtype:
         raise RuntimeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
-            f"{dtypes.cpp_name(input._raw.dtype)} and (source) {dtypes.cpp_name(source._raw.dtype)}"
+            f"{dtypes.cpp_name(input._ag_raw.dtype)} and (source) {dtypes.cpp_name(source._ag_raw.dtype)}"
         )
-    slices = [x._raw.shape[:d] + x._raw.shape[d + 1 :] for x in (input, source)]
+    slices = [x._ag_raw.shape[:d] + x._ag_raw.shape[d + 1 :] for x in (input, source)]
     if slices[0] != slices[1]:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
@@ -146,12 +147,14 @@ put_op = operation(
 
 
 def _check_flat(name: str, input: Tensor, index: Tensor) -> None:
-    if index._raw.dtype != np.int64:
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {dtypes.cpp_name(index._raw.dtype)}")
-    n = input._raw.size
-    if not readable(index._raw):
+    if index._ag_raw.dtype != np.int64:
+        raise RuntimeError(
+            f"{name}(): Expected a long tensor for index, but got {dtypes.cpp_name(index._ag_raw.dtype)}"
+        )
+    n = input._ag_raw.size
+    if not readable(index._ag_raw):
         return
-    wrong = index._raw[(index._raw < -n) | (index._raw >= n)]
+    wrong = index._ag_raw[(index._ag_raw < -n) | (index._ag_raw >= n)]
     if wrong.size and (n or name == "put_"):
         raise refused(IndexError, f"out of range: tried to access index {wrong.flat[0]} on a tensor of {n} elements.")
     if wrong.size:
@@ -168,16 +171,16 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @overloaded(out=False)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
     """`source` written (or added) at positions counted as if `input` were one row."""
-    if input._raw.dtype != source._raw.dtype:
+    if input._ag_raw.dtype != source._ag_raw.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
-            f"{dtypes.cpp_name(input._raw.dtype)} and source.dtype = {dtypes.cpp_name(source._raw.dtype)}"
+            f"{dtypes.cpp_name(input._ag_raw.dtype)} and source.dtype = {dtypes.cpp_name(source._ag_raw.dtype)}"
         )
-    if source._raw.size != index._raw.size:
+    if source._ag_raw.size != index._ag_raw.size:
         raise refused(
             IndexError,
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source._raw.size}, index.numel() = {index._raw.size}",
+            f"{source._ag_raw.size}, index.numel() = {index._ag_raw.size}",
         )
     _check_flat("put_", input, index)
     return put_op, input, index, source, accumulate
@@ -186,24 +189,24 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 @composite(out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """`gather`, with `input` and `indices` broadcast in the other dimensions."""
-    if indices._raw.dtype != np.int64:
+    if indices._ag_raw.dtype != np.int64:
         raise RuntimeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.cpp_name(indices._raw.dtype)}"
+            f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.cpp_name(indices._ag_raw.dtype)}"
         )
     if dim is None:
         return indexing.gather_op(views.view(input, -1), 0, views.view(indices, -1))
-    if input._raw.ndim != indices.ndim:
+    if input._ag_raw.ndim != indices.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-    d = dims.wrap(dim, input._raw.ndim)
-    ours, theirs, n = _without(input, d), _without(indices, d), input._raw.shape[d]
+    d = dims.wrap(dim, input._ag_raw.ndim)
+    ours, theirs, n = _without(input, d), _without(indices, d), input._ag_raw.shape[d]
     rest = ours if ours == theirs else dims.broadcast(ours, theirs)
-    if readable(indices._raw) and not _counts_up(indices._raw):
-        indices = make(kernels(indices._raw).xp.where(indices._raw < 0, indices._raw + n, indices._raw))
+    if readable(indices._ag_raw) and not _counts_up(indices._ag_raw):
+        indices = make(kernels(indices._ag_raw).xp.where(indices._ag_raw < 0, indices._ag_raw + n, indices._ag_raw))
     before, behind = rest[:d], rest[d + 1 :]
-    ours, theirs = (*before, n, *behind), (*before, indices._raw.shape[d], *behind)
+    ours, theirs = (*before, n, *behind), (*before, indices._ag_raw.shape[d], *behind)
     return indexing.gather_op(broadcasting.expand_op(input, ours), d, broadcasting.expand_op(indices, theirs))
 
 
@@ -213,7 +216,7 @@ def _counts_up(raw: Any) -> bool:
 
 
 def _without(x: Tensor, dim: int) -> tuple[int, ...]:
-    return (*x._raw.shape[:dim], 1, *x._raw.shape[dim + 1 :])
+    return (*x._ag_raw.shape[:dim], 1, *x._ag_raw.shape[dim + 1 :])
 
 
 # ---------------------------------------------------------------- reductions by index
@@ -308,7 +311,7 @@ def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Any:
     """`src` reduced into the positions that `index` names: by sum, prod, mean, amax or amin."""
-    d = dims.wrap(dim, input._raw.ndim)
+    d = dims.wrap(dim, input._ag_raw.ndim)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got " + reduce)
     along("scatter", input, d, index, src)
@@ -322,7 +325,7 @@ def index_reduce(
     """Slices of `source` reduced into those that `index` names: by prod, mean, amax or amin."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    d = dims.wrap(dim, input._raw.ndim)
+    d = dims.wrap(dim, input._ag_raw.ndim)
     slices("index_reduce_()", input, d, index, source)
     return index_reduce_op, input, d, index, source, reduce, include_self
 
@@ -361,8 +364,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     if input.is_meta:
-        return make(Meta((size, input._raw.ndim), np.int64))
-    found = indexing.nonzero(input)._raw[:size]
+        return make(Meta((size, input._ag_raw.ndim), np.int64))
+    found = indexing.nonzero(input)._ag_raw[:size]
     out = kernels(found).full((size, found.shape[1]), fill_value, np.int64)
     out[: len(found)] = found
     return make(out)
@@ -372,7 +375,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 @per_sample
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Places in a row as indices of a shape."""
-    if indices._raw.dtype.kind not in "iu":
+    if indices._ag_raw.dtype.kind not in "iu":
         raise refused(TypeError, f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if not isinstance(shape, (int, tuple, list)):
         given = "torch.Tensor" if isinstance(shape, Tensor) else type(shape).__name__
@@ -383,7 +386,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise refused(TypeError, f"expected 'shape' sequence to only contain ints, but got {type(other)}")
     if any(n < 0 for n in sizes):
         raise refused(ValueError, f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    rest, found = indices._raw.astype(np.int64), []
+    rest, found = indices._ag_raw.astype(np.int64), []
     for i, n in enumerate(sizes):
         below = math.prod(sizes[i + 1 :])
         found.append(make((rest // max(below, 1) % max(n, 1))[()]))
@@ -395,7 +398,9 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Where elements are among others."""
     like = next(x for x in (elements, test_elements) if isinstance(x, Tensor))
-    a, b = (x._raw if isinstance(x, Tensor) else kernels(like._raw).xp.asarray(x) for x in (elements, test_elements))
+    a, b = (
+        x._ag_raw if isinstance(x, Tensor) else kernels(like._ag_raw).xp.asarray(x) for x in (elements, test_elements)
+    )
     for raw in (a, b):
         if raw.dtype.kind in "bc":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {dtypes.cpp_name(raw.dtype)}")
@@ -413,21 +418,21 @@ def repeat_interleave(
     if repeats is None:
         return _numbers(input, output_size)
     x = views.flatten(input) if dim is None else input
-    d = 0 if dim is None else dims.wrap(dim, input._raw.ndim)
+    d = 0 if dim is None else dims.wrap(dim, input._ag_raw.ndim)
     if not isinstance(repeats, Tensor):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
-        shape = list(x._raw.shape)
+        shape = list(x._ag_raw.shape)
         wide = broadcasting.expand(views.unsqueeze_op(x, d + 1), [*shape[: d + 1], repeats, *shape[d + 1 :]])
         return views.flatten(wide.clone(memory_format=contiguous_format), d, d + 1)
-    n = x._raw.shape[d] if x.ndim else 1
-    if repeats.ndim == 0 or repeats._raw.size == 1:
+    n = x._ag_raw.shape[d] if x.ndim else 1
+    if repeats.ndim == 0 or repeats._ag_raw.size == 1:
         repeats = repeats.reshape(1).expand(n)
     elif repeats.ndim != 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    elif repeats._raw.size != n:
+    elif repeats._ag_raw.size != n:
         raise RuntimeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._raw.size} and "
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._ag_raw.size} and "
             f"input.size({d}) = {n}"
         )
     conjugated, negated = unary.is_conj(x), unary.is_neg(x)
@@ -439,7 +444,7 @@ def repeat_interleave(
 
 
 def _numbers(repeats: Tensor, output_size: int | None) -> Tensor:
-    raw = repeats._raw
+    raw = repeats._ag_raw
     if raw.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if raw.dtype not in (np.dtype("int32"), np.dtype("int64")):

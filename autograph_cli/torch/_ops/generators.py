@@ -53,7 +53,7 @@ class Generator(metaclass=Named):
         """Go on from the state that `get_state` returned; TypeError or RuntimeError for anything else."""
         if not isinstance(new_state, Tensor):
             raise refused(TypeError, f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
-        self.stream.set_state(new_state._raw)
+        self.stream.set_state(new_state._ag_raw)
         return self
 
     def clone_state(self) -> Generator:

@@ -32,7 +32,7 @@ from .indexing import fitted, mask_positions, rows
 @composite(function=False, name="__getitem__")
 def getitem(input: Tensor, index: Any) -> Tensor:
     """`x[index]`: numbers select, slices slice, None adds a dimension, tensors and lists pick."""
-    if index.__class__ is Tensor and input.__class__ is Tensor and (alone := _alone(input._raw, index)) is not None:
+    if index.__class__ is Tensor and input.__class__ is Tensor and (alone := _alone(input._ag_raw, index)) is not None:
         return indexing.index_op(input, alone)
     simple = _simple(input, index)
     if simple is not None:
@@ -60,7 +60,7 @@ def _simple(input: Tensor, index: Any) -> Tensor | None:
 
 def _alone(raw: Any, index: Tensor) -> Any:
     """What picks from an array, where that is one tensor of positions, or one mask over all of it; None otherwise."""
-    at = index._raw
+    at = index._ag_raw
     if at.__class__ is not np.ndarray or not at.ndim or raw.__class__ is not np.ndarray:
         return None
     if at.dtype.kind == "i":
@@ -73,7 +73,7 @@ def _alone(raw: Any, index: Tensor) -> Any:
 
 
 def _select(input: Tensor, dim: int, index: int, where: int) -> Tensor:
-    shape = input._raw.shape
+    shape = input._ag_raw.shape
     if dim >= len(shape):
         if where == 0 and not shape:
             raise refused(
@@ -92,7 +92,7 @@ def _is_whole(index: Any, input: Tensor) -> bool:
     """Whether an index is a slice that takes the whole first dimension."""
     if not isinstance(index, slice) or not input.ndim:
         return False
-    return index.indices(n := input._raw.shape[0]) == (0, n, 1) and not _is_from_end(index)
+    return index.indices(n := input._ag_raw.shape[0]) == (0, n, 1) and not _is_from_end(index)
 
 
 def _is_from_end(window: slice) -> bool:
@@ -101,7 +101,7 @@ def _is_from_end(window: slice) -> bool:
 
 
 def _slice(input: Tensor, dim: int, window: slice) -> Tensor:
-    return views.slice_op(input, dim, *_window(window, input._raw.shape[dim]))
+    return views.slice_op(input, dim, *_window(window, input._ag_raw.shape[dim]))
 
 
 def _window(window: slice, n: int) -> tuple[int, int, int]:
@@ -168,7 +168,7 @@ def _consumes(item: Any) -> int:
         return 1
     if item is None or isinstance(item, bool) or item is Ellipsis:
         return 0
-    if isinstance(item, Tensor) and item._raw.dtype.kind == "b":
+    if isinstance(item, Tensor) and item._ag_raw.dtype.kind == "b":
         return item.ndim
     if isinstance(item, np.ndarray) and item.dtype == bool:
         return item.ndim
@@ -180,14 +180,14 @@ def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tens
 
     `writes`: how many rows are to be written where a mask without memory holds (0: they are to be read).
     """
-    ndim = input._raw.ndim
+    ndim = input._ag_raw.ndim
     taken = len(items) if _ONE_EACH.issuperset(map(type, items)) else sum(map(_consumes, items))
     if taken > ndim:
         raise refused(IndexError, f"too many indices for tensor of dimension {ndim}")
     result, dim, picks = input, 0, []
     for where, item in enumerate(items):
         if item.__class__ is slice:
-            n = result._raw.shape[dim]
+            n = result._ag_raw.shape[dim]
             if (window := _window(item, n)) != (0, n, 1) or _is_from_end(item):
                 result = views.slice_op(result, dim, *window)
             dim += 1
@@ -203,31 +203,31 @@ def _apply(input: Tensor, items: tuple[Any, ...], writes: int = 0) -> tuple[Tens
             result = _select(result, dim, int(item), where)
         else:
             result, dim = _tensor_index(result, dim, item, where, picks, writes)
-    if picks and result._raw.__class__ in ELSEWHERE:
+    if picks and result._ag_raw.__class__ in ELSEWHERE:
         picks = [(d, indexing.index_beside(index, result), mask) for d, index, mask in picks]
     return result, _by_dimension(picks)
 
 
 def _tensor_index(result: Tensor, dim: int, item: Any, where: int, picks: list[Any], writes: int) -> tuple[Tensor, int]:
     tensor, mask = _index_tensor(item)
-    kind = tensor._raw.dtype.kind
+    kind = tensor._ag_raw.dtype.kind
     if tensor.ndim == 0 and kind in "iu" and not isinstance(tensor, Wrapped):
-        return _select(result, dim, int(tensor._raw), where), dim
+        return _select(result, dim, int(tensor._ag_raw), where), dim
     if kind == "b":
         if tensor.ndim == 0:
             result = views.unsqueeze_op(result, dim)
-            picks.append((dim, make(np.array([0] if tensor._raw else [], np.int64)), None))
+            picks.append((dim, make(np.array([0] if tensor._ag_raw else [], np.int64)), None))
             return result, dim + 1
-        for offset, (n, m) in enumerate(zip(tensor._raw.shape, result._raw.shape[dim:], strict=False)):
+        for offset, (n, m) in enumerate(zip(tensor._ag_raw.shape, result._ag_raw.shape[dim:], strict=False)):
             if n != m:
                 raise refused(
                     IndexError,
-                    f"The shape of the mask {list(tensor._raw.shape)} at index {offset} does not match the shape of "
-                    f"the indexed tensor {list(result._raw.shape)} at index {dim + offset}",
+                    f"The shape of the mask {list(tensor._ag_raw.shape)} at index {offset} does not match the shape of "
+                    f"the indexed tensor {list(result._ag_raw.shape)} at index {dim + offset}",
                 )
         picks += [
             (dim + i, make(positions.astype(np.int64)), mask)
-            for i, positions in enumerate(mask_positions(tensor._raw, writes))
+            for i, positions in enumerate(mask_positions(tensor._ag_raw, writes))
         ]
         return result, dim + tensor.ndim
     picks.append((dim, tensor, None))
@@ -242,13 +242,13 @@ def _index_tensor(item: Any) -> tuple[Tensor, Tensor]:
     """An index as a tensor of positions or booleans; and as it was given."""
     if not isinstance(item, Tensor):
         item = make(_index_array(item))
-    kind = item._raw.dtype
-    if kind.kind not in "biu" or (item._raw.ndim and kind.char not in _POSITIONS):
+    kind = item._ag_raw.dtype
+    if kind.kind not in "biu" or (item._ag_raw.ndim and kind.char not in _POSITIONS):
         raise refused(IndexError, "tensors used as indices must be long, int, byte or bool tensors")
     given: Tensor = item
     if kind.char == "B":
         warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
-        item = make(item._raw.astype(bool))
+        item = make(item._ag_raw.astype(bool))
     index: Tensor = item
     return index, given
 
@@ -299,12 +299,12 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     items = _items(index)
     picked, indices = _apply(input, items, rows(value))
     if indices:
-        if value._raw.size == 1:
+        if value._ag_raw.size == 1:
             _refuse_bytes(items)
         if thread_state.levels:
             refuse_captured(picked, "index_put_")
         check_inplace(picked, value)
-        shape = value._raw.shape
+        shape = value._ag_raw.shape
         if shape and shape[0] == 1:
             value = views.view_op(value, _without_ones(shape))
         value = fitted(value, picked, getattr(indices, "given", indices))
@@ -324,7 +324,7 @@ def _refuse_bytes(items: tuple[Any, ...]) -> None:
 def _picks(item: Any) -> bool:
     """Whether an item of an index is a tensor of positions, or becomes one."""
     if isinstance(item, Tensor):
-        return item.ndim > 0 or item._raw.dtype.kind == "b"
+        return item.ndim > 0 or item._ag_raw.dtype.kind == "b"
     return not (item is None or item is Ellipsis or isinstance(item, (int, slice, np.integer)))
 
 
@@ -334,9 +334,9 @@ def _value(input: Tensor, value: Any) -> Tensor:
     if isinstance(value, (np.integer, np.bool_)):
         value = value.item()
     if isinstance(value, (bool, int, float, complex)):
-        dtypes.check_held(value, input._raw.dtype)
-        made = make(dtypes.cast_number(value, input._raw.dtype))
-        made._number = value
+        dtypes.check_held(value, input._ag_raw.dtype)
+        made = make(dtypes.cast_number(value, input._ag_raw.dtype))
+        made._ag_number = value
         return made
     raise refused(TypeError, f"can't assign a {type_name(value)} to a {input.type()}")
 
@@ -347,13 +347,13 @@ def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _copy_to(target: Tensor, value: Tensor) -> None:
-    if value._raw.shape == target._raw.shape:
+    if value._ag_raw.shape == target._ag_raw.shape:
         indexing.copy_(target, value)
     elif value.ndim == 0:
         indexing.fill_(target, value)
     else:
-        shape = _without_ones(value._raw.shape)
+        shape = _without_ones(value._ag_raw.shape)
         value = views.view_op(value, shape)
-        if shape != target._raw.shape:
-            value = broadcasting.expand(value, target._raw.shape)
+        if shape != target._ag_raw.shape:
+            value = broadcasting.expand(value, target._ag_raw.shape)
         indexing.copy_(target, value)

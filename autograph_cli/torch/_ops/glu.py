@@ -51,7 +51,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError("glu does not support scalars because halving size must be even")
 
     d = dims.wrap(dim, input.ndim)
-    n = input._raw.shape[d]
+    n = input._ag_raw.shape[d]
     if n % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {d} is size {n}")
     return glu_op(input, d)

@@ -115,7 +115,11 @@ def _group_norm_image(
 @hands_on(group_norm_of)
 def group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
     """Mean 0 and variance 1 for each group of channels of each sample."""
-    shapes = input._raw.shape, None if weight is None else weight._raw.shape, None if bias is None else bias._raw.shape
+    shapes = (
+        input._ag_raw.shape,
+        None if weight is None else weight._ag_raw.shape,
+        None if bias is None else bias._ag_raw.shape,
+    )
     _check_groups(*shapes, num_groups)
     parameters_fit(input, weight, bias)
     found: Tensor = group_norm_op(input, weight, bias, num_groups, eps)[0]
@@ -145,7 +149,7 @@ def _check_groups(size: Sizes, weight: Sizes | None, bias: Sizes | None, num_gro
 
 
 def _cast(t: Tensor, kind: np.dtype[Any]) -> Tensor:
-    return t if t._raw.dtype == kind else operations._to_copy(t, kind)
+    return t if t._ag_raw.dtype == kind else operations._to_copy(t, kind)
 
 
 @hands_on(instance_norm_of)
@@ -161,19 +165,19 @@ def instance_norm(
 ) -> Tensor:
     """`batch_norm` of each sample by itself."""
     if use_input_stats:
-        if math.prod(input._raw.shape[2:]) == 1:
+        if math.prod(input._ag_raw.shape[2:]) == 1:
             check_spatial(input.size())
     elif running_mean is None or running_var is None:
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     _both_or_none(running_mean, running_var)
-    n, c = input._raw.shape[:2]
+    n, c = input._ag_raw.shape[:2]
     many: Callable[[Any], Any] = lambda t: None if t is None else t.repeat(n)  # noqa: E731
     mean: Any
     var: Any
-    kind = (input if weight is None else weight)._raw.dtype
+    kind = (input if weight is None else weight)._ag_raw.dtype
     mean, var = [None if t is None else many(_cast(t, kind)) for t in (running_mean, running_var)]
     weight, bias = many(weight), many(bias)
-    rows = views.reshaped(operations.contiguous(input), (1, n * c, *input._raw.shape[2:]))
+    rows = views.reshaped(operations.contiguous(input), (1, n * c, *input._ag_raw.shape[2:]))
     out = _batch_norm_any(rows, mean, var, weight, bias, use_input_stats, momentum, eps)
     for running, moved in ((running_mean, mean), (running_var, var)):
         if use_input_stats and running is not None:
@@ -183,7 +187,7 @@ def instance_norm(
                 thread_state.grad = with_grad
                 continue
             changes(running)
-            each = moved._raw.reshape(n, c)
-            running._raw[...] = each.mean(0, np.result_type(each.dtype, np.float32)).astype(kind)
+            each = moved._ag_raw.reshape(n, c)
+            running._ag_raw[...] = each.mean(0, np.result_type(each.dtype, np.float32)).astype(kind)
             bump(running)
-    return views.view_op(out, input._raw.shape)
+    return views.view_op(out, input._ag_raw.shape)

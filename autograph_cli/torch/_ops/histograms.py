@@ -97,7 +97,7 @@ def unique(
 
 
 def _check_slices(input: Tensor, dim: int) -> None:
-    shape = input._raw.shape
+    shape = input._ag_raw.shape
     zeros = [i for i, n in enumerate(shape) if n == 0]
     if shape and shape[dim] == 0 and len(zeros) != 1:
         raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
@@ -125,14 +125,14 @@ bincount_op = operation("bincount(Tensor self, Tensor? weights=None, int minleng
 @per_sample
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each number from 0 up to the largest one occurs; with `weights`, their sums."""
-    raw = input._raw
+    raw = input._ag_raw
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if raw.ndim != 1 or raw.dtype.kind not in "iu" or (readable(raw) and raw.min() < 0):
         if raw.dtype.kind not in "biu":
             raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{dtypes.cpp_name(raw.dtype)}'")
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is not None and weights._raw.shape != raw.shape:
+    if weights is not None and weights._ag_raw.shape != raw.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     return bincount_op(input, weights, minlength)
 
@@ -143,8 +143,8 @@ histc_op = operation("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=
 @composite(out=True)
 def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
     """How many elements fall into each of `bins` equal parts from `min` to `max`."""
-    if input._raw.dtype.kind not in "fV":
-        raise NotImplementedError(f"\"histc\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
+    if input._ag_raw.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"histc\" not implemented for '{dtypes.cpp_name(input._ag_raw.dtype)}'")
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     return histc_op(input, bins, float(min), float(max))
@@ -153,7 +153,7 @@ def histc(input: Tensor, bins: int = 100, min: Any = 0, max: Any = 0) -> Tensor:
 def _edges(a: Any, bins: Any, limits: Any) -> Any:
     """The bounds of the bins of one column."""
     if not isinstance(bins, int):
-        return bins._raw
+        return bins._ag_raw
     low, high = ((float(a.min()), float(a.max())) if a.size else (0.0, 1.0)) if limits is None else limits
     if low > high:
         raise RuntimeError("torch.histogramdd: dimension 0's rightmost edge is less than its leftmost edge")
@@ -191,9 +191,9 @@ def _histogram(rows: Any, bins: Any, limits: Any, weight: Any, density: bool) ->
 def _check_rows(name: str, input: Tensor, weight: Tensor | None) -> None:
     if input.is_cuda:
         raise NotImplementedError(f"Could not run 'aten::{name}' with arguments from the 'CUDA' backend.")
-    if input._raw.dtype.kind not in "fV":
-        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
-    if weight is not None and weight._raw.dtype != input._raw.dtype:
+    if input._ag_raw.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.cpp_name(input._ag_raw.dtype)}'")
+    if weight is not None and weight._ag_raw.dtype != input._ag_raw.dtype:
         raise RuntimeError(
             f"torch.{name}: if weight tensor is provided, input tensor and weight tensor should have the same dtype"
         )
@@ -210,10 +210,10 @@ def histogram(
 ) -> Any:
     """How many elements fall into each bin, and the edges of the bins."""
     _check_rows("histogram", input, weight)
-    if isinstance(bins, Tensor) and bins._raw.dtype != input._raw.dtype:
+    if isinstance(bins, Tensor) and bins._ag_raw.dtype != input._ag_raw.dtype:
         raise RuntimeError("torch.histogramdd(): input tensor and bins tensors should have the same dtype")
-    rows = input._raw.reshape(-1, 1)
-    hist, edges = _histogram(rows, [bins], range, None if weight is None else weight._raw.reshape(-1), density)
+    rows = input._ag_raw.reshape(-1, 1)
+    hist, edges = _histogram(rows, [bins], range, None if weight is None else weight._ag_raw.reshape(-1), density)
     return _histogram_result(make(hist), make(np.array(edges[0])))
 
 
@@ -224,12 +224,12 @@ def histogramdd(
 ) -> Any:
     """`histogram` of the rows of a matrix, with bins in each column."""
     _check_rows("histogramdd", input, weight)
-    raw = input._raw
+    raw = input._ag_raw
     if raw.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     rows = raw.reshape(-1, raw.shape[-1])
     each = [bins] * rows.shape[1] if isinstance(bins, int) else list(bins)
     if len(each) != rows.shape[1]:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
-    hist, edges = _histogram(rows, each, range, None if weight is None else weight._raw.reshape(-1), density)
+    hist, edges = _histogram(rows, each, range, None if weight is None else weight._ag_raw.reshape(-1), density)
     return _histogramdd_result(make(hist), tuple(make(np.array(e)) for e in edges))

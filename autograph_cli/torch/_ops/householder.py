@@ -96,7 +96,7 @@ def ormqr_gradients(
 
 
 def unit_matrix(m: int, n: int, like: Tensor) -> Tensor:
-    return make(kernels(like._raw).unit_matrix(m, n, like._raw))
+    return make(kernels(like._ag_raw).unit_matrix(m, n, like._ag_raw))
 
 
 operations.unit_matrix = unit_matrix
@@ -112,18 +112,18 @@ def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     name = "torch.linalg.householder_product"
     if input.ndim < 2:
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
-    if input._raw.shape[-2] < input._raw.shape[-1]:
+    if input._ag_raw.shape[-2] < input._ag_raw.shape[-1]:
         raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
-    if input._raw.shape[-1] < tau._raw.shape[-1]:
+    if input._ag_raw.shape[-1] < tau._ag_raw.shape[-1]:
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     if input.ndim - tau.ndim != 1:
         raise RuntimeError(
             f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
             f"input.ndim is equal to {input.ndim}"
         )
-    if tau._raw.dtype != input._raw.dtype:
+    if tau._ag_raw.dtype != input._ag_raw.dtype:
         raise RuntimeError(
-            f"{name}: tau dtype {cpp_name(tau._raw.dtype)} does not match input dtype {cpp_name(input._raw.dtype)}"
+            f"{name}: tau dtype {cpp_name(tau._ag_raw.dtype)} does not match input dtype {cpp_name(input._ag_raw.dtype)}"
         )
     return householder_product_op(input, tau)
 
@@ -134,13 +134,13 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     """`other` multiplied by the product of the reflectors that `geqrf` gave, or by its conjugate transpose."""
     if input.ndim < 2 or other.ndim < 2:
         raise RuntimeError(f"torch.ormqr: {'input' if input.ndim < 2 else 'other'} must have at least 2 dimensions.")
-    size = other._raw.shape[-2 if left else -1]
+    size = other._ag_raw.shape[-2 if left else -1]
     side = f"other.shape[{-2 if left else -1}]"
-    if size < tau._raw.shape[-1]:
+    if size < tau._ag_raw.shape[-1]:
         raise RuntimeError(f"torch.ormqr: {side} must be greater than or equal to tau.shape[-1]")
-    if size != input._raw.shape[-2]:
+    if size != input._ag_raw.shape[-2]:
         raise RuntimeError(f"torch.ormqr: {side} must be equal to input.shape[-2]")
-    if tau._raw.shape[-1] > input._raw.shape[-1]:
+    if tau._ag_raw.shape[-1] > input._ag_raw.shape[-1]:
         raise RuntimeError("torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1])")
     for shown, x, fewer in (("tau", tau, 1), ("other", other, 0)):
         if x.ndim != input.ndim - fewer:
@@ -150,8 +150,8 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
                 f"input.ndim is equal to {input.ndim}"
             )
     for name, x in (("tau", tau), ("other", other)):
-        if x._raw.dtype != input._raw.dtype:
-            kinds = f"input has dtype{cpp_name(input._raw.dtype)} and {name} has dtype {cpp_name(x._raw.dtype)}"
+        if x._ag_raw.dtype != input._ag_raw.dtype:
+            kinds = f"input has dtype{cpp_name(input._ag_raw.dtype)} and {name} has dtype {cpp_name(x._ag_raw.dtype)}"
             raise RuntimeError(f"torch.ormqr: Expected input and {name} to have the same dtype, but {kinds}")
     check_floating("torch.ormqr", input)
     return ormqr_op(input, tau, other, left, transpose)
@@ -168,7 +168,7 @@ def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | 
     """Orthonormal columns whose span approximates that of A - M (Halko and others, 2009, algorithm 4.4)."""
     f = operations
     Q: Tensor
-    R = functions["randn"](A._raw.shape[-1], q, dtype=A.dtype, device=A.device)
+    R = functions["randn"](A._ag_raw.shape[-1], q, dtype=A.dtype, device=A.device)
     Q = linalg_qr(_difference(A, M, lambda x: f.matmul(x, R))).Q
     for _ in range(2 if niter is None else niter):
         Q = linalg_qr(_difference(A, M, lambda x, Q=Q: f.matmul(x.mH, Q))).Q
@@ -183,8 +183,8 @@ def svd_lowrank(
     """U, S and V of about the `q` largest singular values of A - M, by random projection."""
     f = operations
     q = 6 if q is None else q
-    m, n = A._raw.shape[-2:]
-    M = None if M is None else functions["broadcast_to"](M, A._raw.shape)
+    m, n = A._ag_raw.shape[-2:]
+    M = None if M is None else functions["broadcast_to"](M, A._ag_raw.shape)
     turned = m < n
     if turned:
         A, M = A.mH, None if M is None else M.mH
@@ -197,7 +197,7 @@ def svd_lowrank(
 @composite(method=False)
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """U, S and V of about the `q` principal components, from columns that are centered first."""
-    m, n = A._raw.shape[-2:]
+    m, n = A._ag_raw.shape[-2:]
     if q is None:
         q = min(6, m, n)
     elif not 0 <= q <= min(m, n):

@@ -204,7 +204,7 @@ def read_slices(f: Any, grad: Any, dim: int, index: Any, source_sizes: Any) -> A
 
 def zeros_of(size: Any, like: Tensor) -> Tensor:
     """Zeros of a shape, in the dtype of `like`."""
-    return beside(like, lambda x, size: make(kernels(x._raw).zeros_of(size, x._raw)[()]), tuple(size))
+    return beside(like, lambda x, size: make(kernels(x._ag_raw).zeros_of(size, x._ag_raw)[()]), tuple(size))
 
 
 def copied(grad: Tensor, sizes: Any, dtype: Any) -> Tensor:
@@ -228,18 +228,18 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if thread_state.levels:
         refuse_captured(input, "copy_")
     check_inplace(input, src)
-    if src._counter is not None and src._counter is input._counter:
-        check_overlap(input._raw, src._raw)
-    shape = input._raw.shape
-    if shape != src._raw.shape and dims.broadcast(shape, src._raw.shape) != shape:
+    if src._ag_counter is not None and src._ag_counter is input._ag_counter:
+        check_overlap(input._ag_raw, src._ag_raw)
+    shape = input._ag_raw.shape
+    if shape != src._ag_raw.shape and dims.broadcast(shape, src._ag_raw.shape) != shape:
         raise RuntimeError(
             f"output with shape {list(shape)} doesn't match the broadcast shape "
-            f"{list(dims.broadcast(shape, src._raw.shape))}"
+            f"{list(dims.broadcast(shape, src._ag_raw.shape))}"
         )
     if input.is_meta is not src.is_meta:
         if src.is_meta:
             raise NotImplementedError(NO_DATA)
-        src = make(without_memory(src._raw))
+        src = make(without_memory(src._ag_raw))
     return run_inplace(copy_op.op, (input, src))
 
 
@@ -277,7 +277,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     RuntimeError if the dtypes differ, IndexError for more indices than dimensions or one out of range.
     """
     values = fitted(values, input, indices, accumulate)
-    if values._raw.size == 1 and values.ndim:
+    if values._ag_raw.size == 1 and values.ndim:
         _check_rank(input, indices, values)
     indices = [index_beside(x, input) for x in _expanded_masks(input, indices, rows(values))]
     return index_put_op, input, indices, values, accumulate
@@ -286,11 +286,11 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def _check_rank(input: Tensor, indices: list[Any], values: Tensor) -> None:
     """PyTorch's error for a single value of more dimensions than what it is to be written to; masks take any."""
     given = [x for x in indices if x is not None]
-    kept = (n for d, n in enumerate(input._raw.shape) if d >= len(indices) or indices[d] is None)
-    shape = (*dims.broadcast(*(x._raw.shape for x in given)), *kept)
-    if values.ndim > len(shape) and not any(x._raw.dtype.kind == "b" for x in given):
+    kept = (n for d, n in enumerate(input._ag_raw.shape) if d >= len(indices) or indices[d] is None)
+    shape = (*dims.broadcast(*(x._ag_raw.shape for x in given)), *kept)
+    if values.ndim > len(shape) and not any(x._ag_raw.dtype.kind == "b" for x in given):
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._raw.shape)} cannot be broadcast to indexing result "
+            f"shape mismatch: value tensor of shape {list(values._ag_raw.shape)} cannot be broadcast to indexing result "
             f"of shape {list(shape)}"
         )
 
@@ -308,11 +308,11 @@ def index_beside(index: Any, input: Tensor) -> Any:
     """An index on the GPU of what it picks from; as in PyTorch it may come from the CPU."""
     if index is None or not input.is_cuda or not index.is_cpu:
         return index
-    return make(cuda.moved(index._raw, input.device))
+    return make(cuda.moved(index._ag_raw, input.device))
 
 
 def rows(value: Tensor) -> int:
-    return value._raw.shape[0] if value.ndim else 1
+    return value._ag_raw.shape[0] if value.ndim else 1
 
 
 def fitted(value: Tensor, target: Tensor, indices: Iterable[Any], accumulate: bool = False) -> Tensor:
@@ -320,18 +320,18 @@ def fitted(value: Tensor, target: Tensor, indices: Iterable[Any], accumulate: bo
 
     RuntimeError where the dtypes differ, or the one value cannot be held.
     """
-    if value._raw.dtype == target._raw.dtype:
+    if value._ag_raw.dtype == target._ag_raw.dtype:
         return value
     given = [x for x in indices if x is not None]
-    if accumulate or value._raw.size != 1 or [x._raw.dtype.kind for x in given] != ["b"]:
+    if accumulate or value._ag_raw.size != 1 or [x._ag_raw.dtype.kind for x in given] != ["b"]:
         raise _other_dtype(value, target)
-    if readable(value._raw):
-        dtypes.check_held(value._raw.item(), target._raw.dtype)
-    return views.view_op(operations._to_copy(value, target._raw.dtype), ())
+    if readable(value._ag_raw):
+        dtypes.check_held(value._ag_raw.item(), target._ag_raw.dtype)
+    return views.view_op(operations._to_copy(value, target._ag_raw.dtype), ())
 
 
 def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:
-    mine, theirs = (dtypes.cpp_name(x._raw.dtype) for x in (target, value))
+    mine, theirs = (dtypes.cpp_name(x._ag_raw.dtype) for x in (target, value))
     return RuntimeError(
         f"Index put requires the source and destination dtypes match, got {mine} for the destination and {theirs} for "
         "the source."
@@ -340,12 +340,12 @@ def _other_dtype(value: Tensor, target: Tensor) -> RuntimeError:
 
 def _expanded_masks(input: Tensor, indices: Any, writes: int) -> list[Any]:
     """The indices, with masks on `meta`, whose positions nobody knows, as so many positions as are written."""
-    if len(indices) > input._raw.ndim:
+    if len(indices) > input._ag_raw.ndim:
         raise refused(IndexError, f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     found: list[Any] = []
     for item in indices:
-        if item is not None and item._raw.dtype.kind == "b" and not readable(item._raw):
-            found += [make(positions.astype(np.int64)) for positions in mask_positions(item._raw, writes)]
+        if item is not None and item._ag_raw.dtype.kind == "b" and not readable(item._ag_raw):
+            found += [make(positions.astype(np.int64)) for positions in mask_positions(item._ag_raw, writes)]
         else:
             found.append(item)
     return found
@@ -363,7 +363,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         raise NotImplementedError(
             "gather: sparse_grad=True is not available in autograph's engine, whose gradients are dense"
         )
-    d = dims.wrap(dim, input._raw.ndim)
+    d = dims.wrap(dim, input._ag_raw.ndim)
     along("gather", input, d, index)
     return gather_op(input, d, index)
 
@@ -379,7 +379,7 @@ def scatter(
     `index` has as many dimensions as `input` and `src`, and is no longer than `src`; RuntimeError otherwise, or
     for an index out of range.
     """
-    d = dims.wrap(dim, input._raw.ndim)
+    d = dims.wrap(dim, input._ag_raw.ndim)
     along("scatter", input, d, index, src if isinstance(src, Tensor) else None)
     given = value if src is None else src
     if reduce is not None and isinstance(given, Wrapped):
@@ -396,7 +396,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Any:
 
     Shapes and errors are those of `scatter`.
     """
-    d = dims.wrap(dim, input._raw.ndim)
+    d = dims.wrap(dim, input._ag_raw.ndim)
     along("scatter", input, d, index, src)
     return scatter_add_op, input, d, index, src
 
@@ -408,12 +408,12 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     RuntimeError for an index that is no int32 or int64; IndexError for one out of range.
     """
     check_index("index_select()", index)
-    if not input._raw.ndim and index._raw.size != 1:
-        count = index._raw.size
+    if not input._ag_raw.ndim and index._ag_raw.size != 1:
+        count = index._ag_raw.size
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
-    if index._raw.dtype not in (np.int64, np.int32):
+    if index._ag_raw.dtype not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
-    return index_select_op(input, dims.wrap(dim, input._raw.ndim), index)
+    return index_select_op(input, dims.wrap(dim, input._ag_raw.ndim), index)
 
 
 @overloaded()
@@ -423,7 +423,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     `source` has the shape of `input` except along `dim`, where it is as long as the vector `index`. IndexError or
     RuntimeError otherwise.
     """
-    d = dims.wrap(dim, input._raw.ndim)
+    d = dims.wrap(dim, input._ag_raw.ndim)
     slices("index_add_()", input, d, index, source)
     return _index_add, input, d, index, source, alpha
 
@@ -439,9 +439,9 @@ vars(_index_add)["op"] = index_add_op.op
 @cannot_batch(dynamic_shape("nonzero"))
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0."""
-    if as_tuple and input._raw.ndim == 0:
+    if as_tuple and input._ag_raw.ndim == 0:
         input = views.unsqueeze_op(input, 0)
-    positions = kernels(input._raw).nonzero(input._raw)
+    positions = kernels(input._ag_raw).nonzero(input._ag_raw)
     if not as_tuple:
         return inference_result(make(positions))
     return tuple(inference_result(make(kernels(column).contiguous(column))) for column in positions.T)
@@ -450,7 +450,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 @composite(out="apart")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` holds, in a row; both are broadcast."""
-    if mask._raw.dtype != bool:
+    if mask._ag_raw.dtype != bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     return masked_select_op(input, mask)
 
@@ -462,13 +462,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
     `mask` is broadcast to `input`. RuntimeError if it is not boolean, if the dtypes differ, or if `source` has
     too few elements.
     """
-    if mask._raw.dtype != bool:
+    if mask._ag_raw.dtype != bool:
         raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.cpp_name(mask._raw.dtype)}"
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.cpp_name(mask._ag_raw.dtype)}"
         )
-    if input._raw.dtype != source._raw.dtype:
+    if input._ag_raw.dtype != source._ag_raw.dtype:
         raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got{dtypes.cpp_name(input._raw.dtype)} "
-            f"and {dtypes.cpp_name(source._raw.dtype)}"
+            f"masked_scatter: expected self and source to have same dtypes but got{dtypes.cpp_name(input._ag_raw.dtype)} "
+            f"and {dtypes.cpp_name(source._ag_raw.dtype)}"
         )
     return masked_scatter_op, input, mask, source

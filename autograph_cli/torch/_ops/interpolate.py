@@ -173,7 +173,7 @@ def interpolate(
     >>> torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2), scale_factor=2, mode="bilinear").shape
     torch.Size([1, 1, 4, 4])
     """
-    dims, shape = input._raw.ndim - 2, input._raw.shape
+    dims, shape = input._ag_raw.ndim - 2, input._ag_raw.shape
     listed = size.__class__ in _LISTS or scale_factor.__class__ in _LISTS
     fitting = _fitting if listed else _kept_fitting
     kind, given, scales, output = fitting(
@@ -187,7 +187,7 @@ def interpolate(
         assert compiled is not None
         compiled.check((input, given, *corners, scales), {})
         output = _output(shape, given and [int(n) for n in given], scales)
-    number = input._raw.dtype
+    number = input._ag_raw.dtype
     if not input.is_floating_point() and (number != "uint8" or mode in ("linear", "trilinear")):
         kernel = _REFUSING.get((mode, dims), f"upsample_{mode}{dims}d")
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{cpp_name(number)}'")
@@ -354,7 +354,7 @@ def affine_grid_gradient(f: Any, grad: Any, size: Sizes, align_corners: bool) ->
 
 
 def affine_base(grad: Tensor, size: Sizes, align_corners: bool) -> Tensor:
-    return make(kernels(grad._raw).affine_base(grad._raw, size, align_corners))
+    return make(kernels(grad._ag_raw).affine_base(grad._ag_raw, size, align_corners))
 
 
 operations.affine_base = affine_base
@@ -365,25 +365,25 @@ def check_grid(input: Tensor, grid: Tensor) -> None:
     if input.size(0) != grid.size(0):
         raise RuntimeError(
             f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
-            f"{list(input._raw.shape)} and grid with sizes {list(grid._raw.shape)}"
+            f"{list(input._ag_raw.shape)} and grid with sizes {list(grid._ag_raw.shape)}"
         )
-    if grid._raw.shape[-1] != input.ndim - 2:
+    if grid._ag_raw.shape[-1] != input.ndim - 2:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes "
-            f"{list(grid._raw.shape)}"
+            f"{list(grid._ag_raw.shape)}"
         )
     if input.ndim not in (4, 5) or input.ndim != grid.ndim:
         raise RuntimeError(
             "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
-            f"{list(input._raw.shape)} and grid with sizes {list(grid._raw.shape)}"
+            f"{list(input._ag_raw.shape)} and grid with sizes {list(grid._ag_raw.shape)}"
         )
-    for i, n in enumerate(input._raw.shape[2:], 2):
+    for i, n in enumerate(input._ag_raw.shape[2:], 2):
         if n <= 0:
             raise RuntimeError(
                 "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
-                f"{list(input._raw.shape)} with dimension {i} being empty"
+                f"{list(input._ag_raw.shape)} with dimension {i} being empty"
             )
-    refuse("grid_sampler_2d_cpu_kernel_impl" if input.ndim == 4 else "grid_sampler3d_cpu", input._raw, "biuc")
+    refuse("grid_sampler_2d_cpu_kernel_impl" if input.ndim == 4 else "grid_sampler3d_cpu", input._ag_raw, "biuc")
     same_scalar(input, grid)
 
 
@@ -439,7 +439,7 @@ def _sampled(input: Tensor, grid: Tensor, mode: str, padding_mode: str, corners:
 
 def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
     """The grid for `grid_sample` that transforms images of `size` by matrices `theta` (N, 2, 3) or (N, 3, 4)."""
-    if theta._raw.dtype.kind != "f":
+    if theta._ag_raw.dtype.kind != "f":
         raise refused(ValueError, f"Expected theta to have floating point type, but got {theta.dtype}")
     shape = tuple(int(n) for n in size)
     wanted_theta = {4: (2, 3), 5: (3, 4)}.get(len(shape))
@@ -447,7 +447,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: Any = None) -> Tensor:
         raise NotImplementedError(
             f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}"
         )
-    if theta.ndim != 3 or theta._raw.shape[1:] != wanted_theta:
+    if theta.ndim != 3 or theta._ag_raw.shape[1:] != wanted_theta:
         raise refused(
             ValueError,
             f"Expected a batch of {wanted_theta[0]}D affine matrices of shape Nx{wanted_theta[0]}x{wanted_theta[1]} "

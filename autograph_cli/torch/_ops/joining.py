@@ -116,7 +116,7 @@ def _same_kind(tensors: Any, name: str) -> list[Tensor]:
 
 def _shapes(given: list[Tensor]) -> tuple[tuple[int, ...], ...]:
     try:
-        return tuple([x._raw.shape for x in given])
+        return tuple([x._ag_raw.shape for x in given])
     except AttributeError:
         all_tensors(given)
         raise
@@ -182,7 +182,7 @@ def _stacked_along(dim: int, shapes: tuple[tuple[int, ...], ...]) -> int:
 
 def _split_of(input: Tensor, split_size_or_sections: Any, dim: Any = 0) -> Handed:
     size = split_size_or_sections
-    if isinstance(size, Tensor) and size._raw.size == 1:
+    if isinstance(size, Tensor) and size._ag_raw.size == 1:
         size = int(size)
     return "inner", "split" if isinstance(size, int) else "split_with_sizes", (input, size, dim), {}
 
@@ -191,9 +191,9 @@ def check_split(input: Tensor, size: int, dim: int) -> int:
     """The length of parts, if a dimension can be split into such; a RuntimeError otherwise."""
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
-    if size == 0 and input._raw.shape[dim]:
+    if size == 0 and input._ag_raw.shape[dim]:
         raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._raw.shape[dim]}"
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {input._ag_raw.shape[dim]}"
         )
     return size
 
@@ -204,9 +204,9 @@ def check_sections(input: Tensor, sizes: Any, dim: int, given: int) -> tuple[int
         raise RuntimeError(
             f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(sizes)}"
         )
-    if builtin_sum(sizes) != input._raw.shape[dim]:
+    if builtin_sum(sizes) != input._ag_raw.shape[dim]:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {input._raw.shape[dim]} (input tensor's size at "
+            f"split_with_sizes expects split_sizes to sum exactly to {input._ag_raw.shape[dim]} (input tensor's size at "
             f"dimension {given}), but got split_sizes={list(sizes)}"
         )
     return tuple(sizes)
@@ -216,9 +216,9 @@ def check_sections(input: Tensor, sizes: Any, dim: int, given: int) -> tuple[int
 @hands_on(_split_of)
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `input`, each `split_size` long, or as long as a list says."""
-    if not input._raw.ndim:
+    if not input._ag_raw.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    d = dims.wrap(dim, input._raw.ndim)
+    d = dims.wrap(dim, input._ag_raw.ndim)
     if isinstance(split_size_or_sections, int):
         check_split(input, split_size_or_sections, d)
         found: tuple[Tensor, ...] = split_op(input, split_size_or_sections, d)  # type: ignore[assignment]
@@ -237,11 +237,11 @@ builtin_sum = sum
 @composite()
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `input` in at most `chunks` parts."""
-    if input._raw.ndim == 0:
+    if input._ag_raw.ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    n = input._raw.shape[dims.wrap(dim, input._raw.ndim)]
+    n = input._ag_raw.shape[dims.wrap(dim, input._ag_raw.ndim)]
     return split(input, max(int(-(-n // chunks)), 1) if n else [0] * chunks, dim)
 
 
@@ -254,6 +254,6 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 def unbind_dim(input: Tensor, dim: int) -> int:
     """The dimension to unbind, counted from the front."""
-    if input._raw.ndim == 0:
+    if input._ag_raw.ndim == 0:
         raise refused(IndexError, f"Dimension specified as {dims.wrap(dim, 0)} but tensor has no dimensions")
-    return dims.wrap(dim, input._raw.ndim)
+    return dims.wrap(dim, input._ag_raw.ndim)

@@ -34,7 +34,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
     check_matrix("torch.linalg.ldl_factor_ex", A)
     LD, pivots, info = ldl_factor_ex_op(A, hermitian)
     if check_errors:
-        check_info("torch.linalg.ldl_factor_ex", info._raw, SINGULAR)
+        check_info("torch.linalg.ldl_factor_ex", info._ag_raw, SINGULAR)
     return factor_ex_result(LD, pivots, info)
 
 
@@ -47,7 +47,7 @@ SINGULAR = (
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     """L and D of A = L D L**T in one matrix, and the pivots; D has blocks of one or two rows."""
     LD, pivots, info = ldl_factor_ex(A, hermitian=hermitian)
-    check_info("torch.linalg.ldl_factor", info._raw, SINGULAR)
+    check_info("torch.linalg.ldl_factor", info._ag_raw, SINGULAR)
     return factor_result(LD, pivots)
 
 
@@ -58,12 +58,14 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         raise RuntimeError(
             f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim} dimensions instead"
         )
-    if pivots._raw.shape != LD._raw.shape[:-1]:
+    if pivots._ag_raw.shape != LD._ag_raw.shape[:-1]:
         raise RuntimeError(
             "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
-            f"{list(pivots._raw.shape)} instead"
+            f"{list(pivots._ag_raw.shape)} instead"
         )
-    if pivots._raw.dtype.kind not in "iu":
-        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {cpp_name(pivots._raw.dtype)}")
+    if pivots._ag_raw.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {cpp_name(pivots._ag_raw.dtype)}"
+        )
     same_dtype(B, LD)
     return ldl_solve_op(LD, pivots, B, hermitian)

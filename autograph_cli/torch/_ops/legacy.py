@@ -41,8 +41,8 @@ def instance(cls: Any, raw: Any) -> Any:
         raw = _held(raw, cls)
         if raw.__class__ is Dispatched:
             made.__dict__ = raw.attributes
-    made._raw = raw
-    made._edge = made._counter = made._meta = None
+    made._ag_raw = raw
+    made._ag_edge = made._ag_counter = made._ag_meta = None
     return made
 
 
@@ -63,13 +63,13 @@ def legacy_raw(args: tuple[Any, ...], dtype: np.dtype[Any], keep: bool = False) 
     """What the arguments of a legacy constructor mean; `keep`: a tensor may be of another dtype."""
     first = args[0] if args else 0
     if len(args) == 1 and isinstance(first, Tensor):
-        if first._raw.dtype != dtype and not keep:
+        if first._ag_raw.dtype != dtype and not keep:
             raise refused(
                 TypeError,
                 f"expected TensorOptions(dtype={_option(dtype)}) "
-                f"(got TensorOptions(dtype={_option(first._raw.dtype)}))",
+                f"(got TensorOptions(dtype={_option(first._ag_raw.dtype)}))",
             )
-        return first.detach()._raw
+        return first.detach()._ag_raw
     if len(args) == 1 and not isinstance(first, Size):
         if isinstance(first, str):
             raise refused(TypeError, "new(): invalid data type 'str'")
@@ -91,7 +91,7 @@ class tensortype(type):
     is_cuda: bool
 
     def __instancecheck__(cls, x: Any) -> bool:
-        fits = isinstance(x, Tensor) and x._raw.dtype == cls.dtype.numpy and not x.is_sparse
+        fits = isinstance(x, Tensor) and x._ag_raw.dtype == cls.dtype.numpy and not x.is_sparse
         return fits and x.is_cuda == cls.is_cuda
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
@@ -154,7 +154,7 @@ def new_(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of this one's dtype from sizes or data, as `torch.Tensor(...)` reads them."""
     if device is not None:
         devices.check(device)
-    made: Tensor = instance(Tensor, legacy_raw(args, self._raw.dtype))
+    made: Tensor = instance(Tensor, legacy_raw(args, self._ag_raw.dtype))
     return made
 
 
@@ -168,16 +168,16 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
         shared = alias(self)
     finally:
         thread_state.watcher = watcher
-    made = instance(cls, shared._raw)
-    made._edge, made._counter, made._meta = shared._edge, shared._counter, shared._meta
+    made = instance(cls, shared._ag_raw)
+    made._ag_edge, made._ag_counter, made._ag_meta = shared._ag_edge, shared._ag_counter, shared._ag_meta
     return made
 
 
 def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     """`Tensor._make_subclass`: a leaf of class `cls` over the memory of `data`."""
     source = data.detach()
-    made = instance(cls, source._raw)
-    made._counter = source._counter
+    made = instance(cls, source._ag_raw)
+    made._ag_counter = source._ag_counter
     if require_grad:
         made.requires_grad = True
     return made

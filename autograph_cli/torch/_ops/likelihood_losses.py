@@ -46,14 +46,14 @@ def kl_div(
             "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
             "same as 'batchmean' in the next major release."
         )
-    kinds = dtypes.CATEGORY[input._raw.dtype], dtypes.CATEGORY[target._raw.dtype]
+    kinds = dtypes.CATEGORY[input._ag_raw.dtype], dtypes.CATEGORY[target._ag_raw.dtype]
     if kinds != (dtypes.FLOATING, dtypes.FLOATING):
         what = "Integral" if min(kinds) < dtypes.FLOATING else "Complex"
         raise RuntimeError(f"kl_div: {what} inputs not supported.")
     losses = _divergences(input, target, log_target)
     if reduction == "batchmean":
         total = reductions.sum(losses)
-        return total / input._raw.shape[0] if input.ndim else total
+        return total / input._ag_raw.shape[0] if input.ndim else total
     return reduced(losses, reduction)
 
 
@@ -93,11 +93,15 @@ def gaussian_nll_loss(
     ValueError for a negative variance, or one of a shape that does not fit.
     """
     negative = var < 0
-    if negative if isinstance(var, float) else readable(whole(negative._raw)) and bool(whole(negative._raw).any()):
+    if (
+        negative
+        if isinstance(var, float)
+        else readable(whole(negative._ag_raw)) and bool(whole(negative._ag_raw).any())
+    ):
         raise refused(ValueError, "var has negative entry/entries")
     if isinstance(var, float):
         var = operations.mul_Scalar(operations.ones_like(input), var)
-    size, given = input._raw.shape, var._raw.shape
+    size, given = input._ag_raw.shape, var._ag_raw.shape
     if given != size:
         if given == size[:-1]:
             var = views.unsqueeze(var, -1)

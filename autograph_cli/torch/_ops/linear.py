@@ -94,9 +94,9 @@ def _column_major(sizes: Any, strides: Any) -> bool:
 @autocasts("lower_precision_fp")
 def mm_(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
-    if input._raw.ndim != 2:
+    if input._ag_raw.ndim != 2:
         raise RuntimeError("self must be a matrix")
-    if mat2._raw.ndim != 2:
+    if mat2._ag_raw.ndim != 2:
         raise RuntimeError("mat2 must be a matrix")
     _fits(input, mat2)
     same_for_product(input, mat2)
@@ -104,8 +104,8 @@ def mm_(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def _fits(a: Tensor, b: Tensor) -> None:
-    if a._raw.shape[-1] != b._raw.shape[0]:
-        (n, m), (k, p) = a._raw.shape, b._raw.shape
+    if a._ag_raw.shape[-1] != b._ag_raw.shape[0]:
+        (n, m), (k, p) = a._ag_raw.shape, b._ag_raw.shape
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{m} and {k}x{p})")
 
 
@@ -125,12 +125,12 @@ def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
 @composite(name="mv", out=True)
 def mv_(input: Tensor, vec: Tensor) -> Tensor:
     """A matrix times a vector."""
-    if input._raw.ndim != 2 or vec._raw.ndim != 1:
+    if input._ag_raw.ndim != 2 or vec._ag_raw.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {1}, {input.ndim}, {vec.ndim}")
-    if input._raw.shape[1] != vec._raw.shape[0]:
+    if input._ag_raw.shape[1] != vec._ag_raw.shape[0]:
         raise RuntimeError(
-            f"size mismatch, got input ({input._raw.shape[0]}), mat ({input._raw.shape[0]}x{input._raw.shape[1]}), vec "
-            f"({vec._raw.shape[0]})"
+            f"size mismatch, got input ({input._ag_raw.shape[0]}), mat ({input._ag_raw.shape[0]}x{input._ag_raw.shape[1]}), vec "
+            f"({vec._ag_raw.shape[0]})"
         )
     same_for_addmv(vec, input, vec)
     return mv(input, vec)
@@ -146,17 +146,17 @@ def dot_(input: Tensor, tensor: Tensor) -> Tensor:
 
 def check_dot(input: Tensor, tensor: Tensor) -> None:
     """Raise PyTorch's error for what has no inner product."""
-    if input._raw.ndim != 1 or tensor._raw.ndim != 1:
+    if input._ag_raw.ndim != 1 or tensor._ag_raw.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
-    if input._raw.dtype != tensor._raw.dtype:
+    if input._ag_raw.dtype != tensor._ag_raw.dtype:
         raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {cpp_name(input._raw.dtype)} and "
-            f"{cpp_name(tensor._raw.dtype)}"
+            f"dot : expected both vectors to have same dtype, but found {cpp_name(input._ag_raw.dtype)} and "
+            f"{cpp_name(tensor._ag_raw.dtype)}"
         )
-    if input._raw.shape != tensor._raw.shape:
+    if input._ag_raw.shape != tensor._ag_raw.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor {list(input._raw.shape)} and src {list(tensor._raw.shape)} to "
-            f"have the same number of elements, but got {input._raw.size} and {tensor._raw.size} elements respectively"
+            f"inconsistent tensor size, expected tensor {list(input._ag_raw.shape)} and src {list(tensor._ag_raw.shape)} to "
+            f"have the same number of elements, but got {input._ag_raw.size} and {tensor._ag_raw.size} elements respectively"
         )
 
 
@@ -164,9 +164,9 @@ def check_dot(input: Tensor, tensor: Tensor) -> None:
 @autocasts("lower_precision_fp")
 def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of matrices, batch by batch."""
-    if input._raw.ndim != 3 or mat2._raw.ndim != 3:
-        raise RuntimeError("batch1 must be a 3D tensor" if input._raw.ndim != 3 else "batch2 must be a 3D tensor")
-    (b, _n, m), (c, k, _p) = input._raw.shape, mat2._raw.shape
+    if input._ag_raw.ndim != 3 or mat2._ag_raw.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if input._ag_raw.ndim != 3 else "batch2 must be a 3D tensor")
+    (b, _n, m), (c, k, _p) = input._ag_raw.shape, mat2._ag_raw.shape
     if b != c or m != k:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {m}] but got: [{c}, {k}]."
@@ -178,12 +178,12 @@ def bmm_(input: Tensor, mat2: Tensor) -> Tensor:
 @composite(out=True, aliases=("ger",))
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Every product of an element of one vector with one of the other."""
-    if input._raw.ndim != 1 or vec2._raw.ndim != 1:
+    if input._ag_raw.ndim != 1 or vec2._ag_raw.ndim != 1:
         raise RuntimeError(
             f"outer: Expected 1-D argument {'self' if input.ndim != 1 else 'vec2'}, but got "
             f"{max(input.ndim, vec2.ndim)}-D"
         )
-    return arithmetic.mul(views.reshape(input, (input._raw.size, 1)), vec2)
+    return arithmetic.mul(views.reshape(input, (input._ag_raw.size, 1)), vec2)
 
 
 @composite(out=True)
@@ -195,7 +195,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.matmul(torch.eye(2), torch.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
-    n, m = input._raw.ndim, other._raw.ndim
+    n, m = input._ag_raw.ndim, other._ag_raw.ndim
     if n == 2 == m:
         return _mm(input, other)
     if n == 0 or m == 0:
@@ -208,7 +208,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         return views.squeeze_in_place(_mm(views.unsqueeze_op(input, 0), other), 0)
     if n == m == 3:
         input, other = _without_single_batch(input, other)
-        n, m = input._raw.ndim, other._raw.ndim
+        n, m = input._ag_raw.ndim, other._ag_raw.ndim
     if (n > 2) != (m > 2) and _should_fold(input, other):
         return _folded(input, other)
     return _batched(input, other)
@@ -216,7 +216,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 def _without_single_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Of two batches of matrices, one of a single matrix that needs a gradient is taken as that matrix."""
-    left, right = a._raw.shape, b._raw.shape
+    left, right = a._ag_raw.shape, b._ag_raw.shape
     if (left[0] == 1) != (right[0] == 1):
         if right[0] == 1 and b.requires_grad:
             return a, views.squeeze_dim(b, 0)
@@ -228,15 +228,15 @@ def _without_single_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 def _should_fold(a: Tensor, b: Tensor) -> bool:
     """Whether a batch can be folded into the rows of one product with a matrix or a vector without a copy (or must, for
     a gradient)."""
-    n, m = a._raw.ndim, b._raw.ndim
+    n, m = a._ag_raw.ndim, b._ag_raw.ndim
     big, small = (a, b) if n > m else (b, a)
     if small.requires_grad:
         return True
     if n == 2:
         return False
-    if big._raw.size == 0:
+    if big._ag_raw.size == 0:
         return True
-    shape, strides = big._raw.shape, big._raw.strides
+    shape, strides = big._ag_raw.shape, big._ag_raw.strides
     return all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(big.ndim - 2))
 
 
@@ -247,16 +247,16 @@ def _folded(a: Tensor, b: Tensor) -> Tensor:
         small = views.t_op(a) if a.ndim == 2 else a
     else:
         big, small = a, b
-    shape = big._raw.shape
+    shape = big._ag_raw.shape
     rows = views.reshape(big, (math.prod(shape[:-1]), shape[-1]))
     if small.ndim == 1:
         return views.unsafe_view(mv_(rows, small), shape[:-1])
-    out = views.unsafe_view(_mm(rows, small), (*shape[:-1], small._raw.shape[1]))
+    out = views.unsafe_view(_mm(rows, small), (*shape[:-1], small._ag_raw.shape[1]))
     return operations.contiguous(views.transpose(out, -2, -1)) if swapped else out
 
 
 def _batched(a: Tensor, b: Tensor) -> Tensor:
-    left, right = a._raw.shape, b._raw.shape
+    left, right = a._ag_raw.shape, b._ag_raw.shape
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
     batch = left[:-2] if left[:-2] == right[:-2] else dims.broadcast(left[:-2], right[:-2])
     count = math.prod(batch)
@@ -272,8 +272,8 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
 @autocasts("lower_precision_fp")
 def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
-    left, right = mat1._raw, mat2._raw
-    alike = input._raw.dtype is left.dtype is right.dtype
+    left, right = mat1._ag_raw, mat2._ag_raw
+    alike = input._ag_raw.dtype is left.dtype is right.dtype
     if not alike or left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[0]:
         check_addmm(input, mat1, mat2)
     return addmm(input, mat1, mat2, beta=beta, alpha=alpha)
@@ -281,7 +281,7 @@ def addmm_(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: A
 
 def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
     """RuntimeError for shapes and dtypes that `addmm` does not take."""
-    left, right = mat1._raw, mat2._raw
+    left, right = mat1._ag_raw, mat2._ag_raw
     if left.ndim != 2 or right.ndim != 2:
         raise RuntimeError(
             f"{'mat1' if mat1.ndim != 2 else 'mat2'} must be a matrix, got "
@@ -289,7 +289,7 @@ def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
         )
     if left.shape[1] != right.shape[0]:
         _fits(mat1, mat2)
-    if not input._raw.dtype is left.dtype is right.dtype:
+    if not input._ag_raw.dtype is left.dtype is right.dtype:
         same_for_addmm(input, mat1, mat2)
 
 
@@ -298,16 +298,16 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias, composed as PyTorch composes it: one `addmm` where the rows are one after the other."""
     if bias is None:
         return matmul(input, views.t(weight))
-    if input._raw.ndim == 2:
+    if input._ag_raw.ndim == 2:
         return _addmm(bias, input, views.t(weight))
-    if input._raw.ndim == 0:
+    if input._ag_raw.ndim == 0:
         raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
-    if not input._raw.flags.c_contiguous:
+    if not input._ag_raw.flags.c_contiguous:
         product = matmul(input, views.t(weight))
         return arithmetic.add(product, bias) if isinstance(bias, Wrapped) else product.add_(bias)
-    shape = input._raw.shape
+    shape = input._ag_raw.shape
     rows = views.view_op(input, (math.prod(shape[:-1]), shape[-1]))
-    return views.view_op(_addmm(bias, rows, views.t(weight)), (*shape[:-1], weight._raw.shape[0]))
+    return views.view_op(_addmm(bias, rows, views.t(weight)), (*shape[:-1], weight._ag_raw.shape[0]))
 
 
 _mm: Callable[..., Tensor]

@@ -265,7 +265,7 @@ def number_minus(number: float, x: Tensor) -> Tensor:
 
 def _paired(input: Tensor, target: Tensor) -> Any:
     """Both tensors in one shape; a warning where they were not."""
-    if target._raw.shape != input._raw.shape:
+    if target._ag_raw.shape != input._ag_raw.shape:
         warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
@@ -297,9 +297,9 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """The binary cross entropy of sigmoid(input) and target, computed without overflow."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
-    if target._raw.shape != input._raw.shape:
+    if target._ag_raw.shape != input._ag_raw.shape:
         raise refused(ValueError, f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    if target._raw.dtype.kind == "b":
+    if target._ag_raw.dtype.kind == "b":
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
@@ -319,17 +319,17 @@ def binary_cross_entropy(
 ) -> Tensor:
     """-(t log x + (1 - t) log(1 - x)); RuntimeError for an x outside [0, 1], ValueError for shapes that differ."""
     code = reduction_code(reduction_name(reduction, size_average, reduce))
-    if target._raw.shape != input._raw.shape:
+    if target._ag_raw.shape != input._ag_raw.shape:
         raise refused(
             ValueError,
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size.",
         )
-    if target._raw.dtype != input._raw.dtype:
-        raise RuntimeError(f"Found dtype {cpp_name(target._raw.dtype)} but expected {cpp_name(input._raw.dtype)}")
+    if target._ag_raw.dtype != input._ag_raw.dtype:
+        raise RuntimeError(f"Found dtype {cpp_name(target._ag_raw.dtype)} but expected {cpp_name(input._ag_raw.dtype)}")
     if weight is not None:
-        weight = broadcasting.expand(weight, broadcasting.broadcast_shapes(target._raw.shape, weight._raw.shape))
-        check_written(input, weight._raw.shape, weight._raw.dtype)
+        weight = broadcasting.expand(weight, broadcasting.broadcast_shapes(target._ag_raw.shape, weight._ag_raw.shape))
+        check_written(input, weight._ag_raw.shape, weight._ag_raw.dtype)
     return bce(input, target, weight, code)
 
 
@@ -344,7 +344,7 @@ def mse_loss(
     """The mean of the squared differences."""
     reduction = reduction_name(reduction, size_average, reduce)
     pair = _paired(input, target)
-    if input._raw.dtype.kind in "iub" and target._raw.dtype.kind in "iub":
+    if input._ag_raw.dtype.kind in "iub" and target._ag_raw.dtype.kind in "iub":
         no_integers("mse_cpu", input)
     if weight is not None:
         return _weighted(mse(*pair, NONE), weight, reduction)
@@ -397,8 +397,8 @@ def huber_loss(
     pair = _paired(input, target)
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    kind = dtypes.promote(input._raw.dtype, target._raw.dtype)
-    check_cast(kind, input._raw.dtype)
+    kind = dtypes.promote(input._ag_raw.dtype, target._ag_raw.dtype)
+    check_cast(kind, input._ag_raw.dtype)
     if weight is not None:
         return reduced(arithmetic.mul(huber(*pair, NONE, float(delta)), weight), reduction)
     return huber(*pair, reduction_code(reduction), float(delta))

@@ -174,7 +174,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 def _check_lu(name: str, info: Tensor) -> None:
     check_info(
         name,
-        info._raw,
+        info._ag_raw,
         "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform "
         "the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
         RuntimeError,
@@ -205,7 +205,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 @composite(method=False, out=True)
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U of what `lu_factor` gave."""
-    if unpack_pivots and LU_pivots._raw.dtype != "int32":
+    if unpack_pivots and LU_pivots._ag_raw.dtype != "int32":
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this "
             "function is intended to be used with the output produced by torch.linalg.lu_factor"
@@ -216,23 +216,23 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
 def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """X with A X = B (X A = B if not `left`, A**H if `adjoint`), from A's `lu_factor`."""
-    if LU._raw.dtype != B._raw.dtype:
-        kinds = f"LU of type {cpp_name(LU._raw.dtype)} and B of type {cpp_name(B._raw.dtype)}"
+    if LU._ag_raw.dtype != B._ag_raw.dtype:
+        kinds = f"LU of type {cpp_name(LU._ag_raw.dtype)} and B of type {cpp_name(B._ag_raw.dtype)}"
         raise RuntimeError(f"linalg.lu_solve: Expected LU and B to have the same dtype, but found {kinds} instead")
-    if pivots._raw.dtype != "int32":
+    if pivots._ag_raw.dtype != "int32":
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     check_matrix("torch.linalg.lu_solve", LU)
     check_square("linalg.lu_solve", B, "B", square=False)
-    n, side = LU._raw.shape[-1], B._raw.shape[-2 if left else -1]
+    n, side = LU._ag_raw.shape[-1], B._ag_raw.shape[-2 if left else -1]
     if n != side:
         raise RuntimeError(
             f"linalg.lu_solve: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B ({n}x{n} "
-            f"and {B._raw.shape[-2]}x{B._raw.shape[-1]})"
+            f"and {B._ag_raw.shape[-2]}x{B._ag_raw.shape[-1]})"
         )
-    if LU._raw.shape[:-1] != pivots._raw.shape:
+    if LU._ag_raw.shape[:-1] != pivots._ag_raw.shape:
         raise RuntimeError(
             "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
-            f"{list(pivots._raw.shape)} instead"
+            f"{list(pivots._ag_raw.shape)} instead"
         )
     return lu_solve_op(LU, pivots, B, left, adjoint)
 

@@ -56,14 +56,14 @@ def hash_tensor(input: Tensor, dim: Any = (), keepdim: bool = False, *, mode: in
     """All elements' bits, combined by exclusive or."""
     if mode != 0:
         raise RuntimeError(f"hash_tensor: unknown mode {mode}")
-    refuse("xor_sum_cpu", input._raw, "c")
-    if not input._raw.size and not dim and dim != 0:
+    refuse("xor_sum_cpu", input._ag_raw, "c")
+    if not input._ag_raw.size and not dim and dim != 0:
         raise RuntimeError(
             "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
             "with the 'dim' argument."
         )
     for d in dims.wrap_all(dim, input.ndim):
-        if input.ndim and not input._raw.shape[d]:
+        if input.ndim and not input._ag_raw.shape[d]:
             raise refused(IndexError, f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
     return hash_op(input, wrapped_dims(dim, input), keepdim)
 
@@ -100,5 +100,7 @@ def empty_permuted(
     if len(set(order)) < len(order):
         raise RuntimeError("Duplicate dim not allowed")
     made = public["empty"]([size[d] for d in order], dtype=dtype, **placement)
-    found = make(made._raw.transpose(sorted(range(len(order)), key=order.__getitem__)) if made.ndim else made._raw)
+    found = make(
+        made._ag_raw.transpose(sorted(range(len(order)), key=order.__getitem__)) if made.ndim else made._ag_raw
+    )
     return found.requires_grad_() if requires_grad else found

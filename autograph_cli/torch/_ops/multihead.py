@@ -22,18 +22,18 @@ def _canonical(mask: Any, name: str, kind: Any, other: Any = None, other_name: s
     """A mask as numbers that are added to the scores: minus infinity where a mask of booleans is True."""
     if mask is None:
         return None
-    if mask._raw.dtype.kind not in "bf":
+    if mask._ag_raw.dtype.kind not in "bf":
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and other.dtype is not mask.dtype:
         warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
-    if mask._raw.dtype.kind == "b":
+    if mask._ag_raw.dtype.kind == "b":
         return operations.zeros_like(mask.to(kind)).masked_fill_(mask, -math.inf)
     return mask
 
 
 def _three(projected: Tensor, parts: int, size: int) -> Any:
     """One projection of `parts` things, taken apart along a new first dimension."""
-    shape = projected._raw.shape
+    shape = projected._ag_raw.shape
     rows = views.view_op(projected, (*shape[:-1], parts, size))
     first = views.transpose(views.unsqueeze_op(rows, 0), 0, -2)
     apart = operations.contiguous(views.squeeze(first, -2))
@@ -42,7 +42,7 @@ def _three(projected: Tensor, parts: int, size: int) -> Any:
 
 def _project(q: Tensor, k: Tensor, v: Tensor, weight: Any, bias: Any) -> Any:
     """Queries, keys and values through the rows of one weight; what is equal is projected at once."""
-    size = q._raw.shape[-1]
+    size = q._ag_raw.shape[-1]
     if k is v and q is k:
         return _three(linear(q, weight, bias), 3, size)
     if k is v:
@@ -87,19 +87,19 @@ def _shaped_mask(mask: Any, targets: int, sources: int, rows: int) -> Any:
     wanted = {2: (targets, sources), 3: (rows, targets, sources)}.get(mask.ndim)
     if wanted is None:
         raise RuntimeError(f"attn_mask's dimension {mask.ndim} is not supported")
-    if mask._raw.shape != wanted:
+    if mask._ag_raw.shape != wanted:
         raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}.")
     return mask.unsqueeze(0) if mask.ndim == 2 else mask
 
 
 def _heads(x: Tensor, rows: int, size: int) -> Any:
     """(length, N, E) as (N * heads, length, E / heads)."""
-    return views.transpose_op(views.view_op(x, (x._raw.shape[0], rows, size)), 0, 1)
+    return views.transpose_op(views.view_op(x, (x._ag_raw.shape[0], rows, size)), 0, 1)
 
 
 def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float) -> Any:
     """Attention with its weights: (rows, targets, features) and (rows, targets, sources)."""
-    scaled = q * math.sqrt(1.0 / float(q._raw.shape[-1]))
+    scaled = q * math.sqrt(1.0 / float(q._ag_raw.shape[-1]))
     keys = views.transpose(k, -2, -1)
     scores = bmm(scaled, keys) if mask is None else _namespace("baddbmm")(mask, scaled, keys)
     weights = softmax(scores, -1)
@@ -148,8 +148,8 @@ def multi_head_attention_forward(
     if not batched:
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    targets, batch, size = query._raw.shape
-    sources = key._raw.shape[0]
+    targets, batch, size = query._ag_raw.shape
+    sources = key._ag_raw.shape[0]
     key_padding_mask = _canonical(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
@@ -183,7 +183,7 @@ def multi_head_attention_forward(
         nothing = _namespace("zeros")((rows, 1, width), dtype=k.dtype, device=k.device)
         k, v = (_namespace("cat")([x, nothing], dim=1) for x in (k, v))
         attn_mask, key_padding_mask = _one_wider(attn_mask), _one_wider(key_padding_mask)
-    sources = k._raw.shape[1]
+    sources = k._ag_raw.shape[1]
     if key_padding_mask is not None:
         spread = key_padding_mask.view(batch, 1, 1, sources).expand(-1, num_heads, -1, -1).reshape(rows, 1, sources)
         attn_mask = spread if attn_mask is None else attn_mask + spread
@@ -195,7 +195,7 @@ def multi_head_attention_forward(
         mixed, shares = _unweighted(q, k, v, attn_mask, dropout_p, is_causal, (batch, num_heads)), None
         flat = mixed.permute(2, 0, 1, 3).reshape(batch * targets, size)
     out = linear(flat, out_proj_weight, out_proj_bias)
-    out = views.view_op(out, (targets, batch, out._raw.shape[1]))
+    out = views.view_op(out, (targets, batch, out._ag_raw.shape[1]))
     if shares is not None:
         shares = views.view_op(shares, (batch, num_heads, targets, sources))
         shares = shares.mean(dim=1) if average_attn_weights else shares
@@ -219,7 +219,7 @@ def _unweighted(
 ) -> Tensor:
     """Attention of (batch * heads, length, width) where nobody asks for the weights: (batch, heads, length, width)."""
     if mask is not None:
-        whole = mask._raw.shape[0] == 1 and mask.ndim == 3
-        mask = mask.unsqueeze(0) if whole else mask.view(*lead, -1, k._raw.shape[1])
-    q, k, v = (x.view(*lead, -1, q._raw.shape[2]) for x in (q, k, v))
+        whole = mask._ag_raw.shape[0] == 1 and mask.ndim == 3
+        mask = mask.unsqueeze(0) if whole else mask.view(*lead, -1, k._ag_raw.shape[1])
+    q, k, v = (x.view(*lead, -1, q._ag_raw.shape[2]) for x in (q, k, v))
     return scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)

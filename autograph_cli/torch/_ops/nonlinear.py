@@ -121,7 +121,7 @@ def _rrelu_backward(f: Any, grad: Any, result: Any, noise: Any, lower: Any, uppe
 
 def _one_minus(x: Tensor) -> Tensor:
     """1 - x as PyTorch's C++ has it: a tensor of ones comes first."""
-    ones = beside(x, lambda like, size: make(kernels(like._raw).ones(size, like._raw.dtype)[()]), tuple(x.shape))
+    ones = beside(x, lambda like, size: make(kernels(like._ag_raw).ones(size, like._ag_raw.dtype)[()]), tuple(x.shape))
     return operations.sub(ones, x)
 
 
@@ -383,7 +383,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
-    if input._raw.dtype.kind == "c" and input.requires_grad and thread_state.grad:
+    if input._ag_raw.dtype.kind == "c" and input.requires_grad and thread_state.grad:
         raise RuntimeError("silu does not support automatic differentiation for outputs with complex dtype.")
     return _apply(silu_op, silu_op, input, inplace=inplace)
 
@@ -426,9 +426,9 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """x kept between min_val and max_val."""
     if min_val > max_val:
         raise refused(ValueError, "min_val cannot be greater than max_val")
-    if input._raw.dtype.kind == "b":
+    if input._ag_raw.dtype.kind == "b":
         raise RuntimeError("Bool inputs not supported for hardtanh")
-    if input._raw.dtype.kind == "u":
+    if input._ag_raw.dtype.kind == "u":
         min_val, max_val = int(min_val), int(max_val)
         if min_val < 0 or max_val < 0:
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
@@ -453,7 +453,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, 0 within it."""
     if input.dtype.is_floating_point and not 0 <= lambd <= finfo(input.dtype).max:
-        kind = cpp_name(input._raw.dtype)
+        kind = cpp_name(input._ag_raw.dtype)
         raise RuntimeError(
             f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {kind[:1].upper()}{kind[1:]}, "
             f"but found {lambd:g}"
@@ -486,16 +486,16 @@ def logsigmoid(input: Tensor) -> Tensor:
 @autocasts("lower_precision_fp")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where it is positive, weight * x elsewhere; one weight for all, or one for each channel (dimension 1)."""
-    if input._raw.dtype != weight._raw.dtype:
-        names = [cpp_name(t._raw.dtype) for t in (input, weight)]
+    if input._ag_raw.dtype != weight._ag_raw.dtype:
+        names = [cpp_name(t._ag_raw.dtype) for t in (input, weight)]
         raise RuntimeError(f"prelu: Type promoting not supported. Got {names[0]} and {names[1]}")
-    if weight._raw.size != 1:
+    if weight._ag_raw.size != 1:
         if input.ndim == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")
-        channels = input._raw.shape[1] if input.ndim > 1 else 1
-        if channels != weight._raw.size:
+        channels = input._ag_raw.shape[1] if input.ndim > 1 else 1
+        if channels != weight._ag_raw.size:
             raise RuntimeError(
-                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight._raw.size} "
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight._ag_raw.size} "
                 f"and channel size = {channels}."
             )
     if weight.ndim > 1:
@@ -503,7 +503,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if weight.ndim != input.ndim:
         shape = [1] * input.ndim
         if input.ndim > 1:
-            shape[1] = weight._raw.size
+            shape[1] = weight._ag_raw.size
         weight = views.reshape(weight, tuple(shape))
     return prelu_op(input, weight)
 
@@ -514,15 +514,15 @@ def rrelu(
 ) -> Tensor:
     """`leaky_relu` with a random slope for each element while training, the mean slope otherwise."""
     if training:
-        refuse("rrelu_with_noise_out_cpu", input._raw, "biuce")
+        refuse("rrelu_with_noise_out_cpu", input._ag_raw, "biuce")
     lower, upper = float(lower), float(upper)
     for name, bound in (("lower", lower), ("upper", upper)):
         if not math.isfinite(bound):
             raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound:g}")
-    dtypes.check_held(upper, input._raw.dtype)
+    dtypes.check_held(upper, input._ag_raw.dtype)
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    noise = make(_negative_slopes(input._raw, lower, upper) if training else input._raw * 0)
+    noise = make(_negative_slopes(input._ag_raw, lower, upper) if training else input._ag_raw * 0)
     return _apply(rrelu_op, rrelu_in_place, input, noise, lower, upper, training, inplace=inplace)
 
 

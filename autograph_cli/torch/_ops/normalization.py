@@ -253,8 +253,8 @@ def _shown(shape: Any) -> str:
 
 def _normalized_sizes(input: Tensor, shape: Any, weight: Any, bias: Any, comma: str = ", ") -> tuple[int, ...]:
     """`shape` in whole numbers; RuntimeError where a tensor does not have it."""
-    parts = None if weight is None else weight._raw.shape, None if bias is None else bias._raw.shape
-    return _check_normalized(input._raw.shape, shape, *parts, comma)
+    parts = None if weight is None else weight._ag_raw.shape, None if bias is None else bias._ag_raw.shape
+    return _check_normalized(input._ag_raw.shape, shape, *parts, comma)
 
 
 @kept
@@ -307,13 +307,13 @@ def layer_norm(
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Tensor:
     """`input` over the root of the mean of its squares, as PyTorch composes it."""
     sizes = _normalized_sizes(input, normalized_shape, weight, None, comma="")
-    axes = tuple(reversed(range(input._raw.ndim - len(sizes), input._raw.ndim)))
+    axes = tuple(reversed(range(input._ag_raw.ndim - len(sizes), input._ag_raw.ndim)))
     if input.dtype.category < dtypes.FLOATING:
-        raise NotImplementedError(f"\"rms_norm\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
-    kind = input._raw.dtype
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{dtypes.cpp_name(input._ag_raw.dtype)}'")
+    kind = input._ag_raw.dtype
     # Halves are computed in single precision.
     input = operations._to_copy(input, np.dtype(np.float32)) if kind.itemsize == 2 else input
-    tiny = _smallest(input._raw.dtype) if eps is None else eps
+    tiny = _smallest(input._ag_raw.dtype) if eps is None else eps
     mean = reductions.mean(operations.pow_Tensor_Scalar(input, 2), axes, True)
     result = input * operations.rsqrt(operations.add_Scalar(mean, tiny))
     result = result if weight is None else result * weight
@@ -331,12 +331,12 @@ def _update(running: Any, value: Any, momentum: float) -> None:
     if running is None:
         return
     changes(running)
-    raw, keep = running._raw, 1 - momentum
+    raw, keep = running._ag_raw, 1 - momentum
     if raw.dtype == dtypes.bfloat16.numpy:
         keep, momentum = raw.dtype.type(keep), raw.dtype.type(momentum)
     else:
         raw = raw.astype(value.dtype, copy=False)
-    running._raw[...] = keep * raw + momentum * value
+    running._ag_raw[...] = keep * raw + momentum * value
 
 
 def _update_samples(results: Any, running: tuple[Any, Any], momentum: float, eps: float, count: float) -> None:
@@ -410,7 +410,7 @@ def _moved_on(
     read = (None, None) if training and in_samples else (running_mean, running_var)
     if not training:
         return run(input, weight, bias, *read, training, momentum, eps)
-    count = input._raw.size / max(input._raw.shape[1] if input._raw.ndim > 1 else 1, 1)
+    count = input._ag_raw.size / max(input._ag_raw.shape[1] if input._ag_raw.ndim > 1 else 1, 1)
     try:
         results = run(input, weight, bias, *read, training, momentum, eps)
     except Exception:
@@ -431,9 +431,9 @@ def _update_both(
 ) -> None:
     """The statistics moved on, by what a batch normalization gives; where that is of 16 bits, by what was rounded,
     but for a mean in bfloat16."""
-    mean, rstd = results[1]._raw, results[2]._raw
+    mean, rstd = results[1]._ag_raw, results[2]._ag_raw
     if mean.dtype in NARROW:
-        wide, axes = input._raw.astype(np.float32), (0, *range(2, input._raw.ndim))
+        wide, axes = input._ag_raw.astype(np.float32), (0, *range(2, input._ag_raw.ndim))
         mean, variance = mean if mean.dtype == dtypes.bfloat16.numpy else wide.mean(axes), wide.var(axes)
     else:
         variance = rstd**-2.0 - eps
@@ -464,7 +464,7 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Mean 0 and variance 1 for each channel: of the batch while training, by the running statistics otherwise."""
-    if training and _few(input._raw.shape):
+    if training and _few(input._ag_raw.shape):
         check_values(input.size())
     check_eps(training, eps)
     return _batch_norm_any(input, running_mean, running_var, weight, bias, training, momentum, eps)
@@ -484,16 +484,16 @@ def _batch_norm_any(
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     _both_or_none(running_mean, running_var)
-    raw = input._raw
+    raw = input._ag_raw
     channels = raw.shape[1] if raw.ndim > 1 else 0
     parts = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     for name, part in parts.items():
-        if part is not None and part._raw.size != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {part._raw.size}")
+        if part is not None and part._ag_raw.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {part._ag_raw.size}")
     refuse("batch_norm", raw, "biuc")
     parameters_fit(input, weight, bias, running_mean, running_var)
     for t in (running_mean, running_var):
-        if t is not None and t._raw.ndim != 1:
+        if t is not None and t._ag_raw.ndim != 1:
             raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {t.ndim}")
     if not raw.size:
         return _empty_batch(input, weight, bias)
@@ -518,19 +518,19 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
 @hands_on(padded_channels)
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """`input` over a power of the mean of the squares of `size` neighbouring channels."""
-    if input._raw.ndim < 3:
+    if input._ag_raw.ndim < 3:
         raise refused(
             ValueError,
             f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)",
         )
-    if input._raw.size == 0:
+    if input._ag_raw.size == 0:
         return input
     squares = input * input
-    if input._raw.ndim == 3:
+    if input._ag_raw.ndim == 3:
         squares = pad(views.unsqueeze_op(squares, 1), (0, 0, size // 2, (size - 1) // 2))
         mean = views.squeeze(avg_pool2d(squares, (size, 1), 1), 1)
     else:
-        shape = input._raw.shape
+        shape = input._ag_raw.shape
         squares = views.view(squares, (shape[0], 1, shape[1], shape[2], -1))
         squares = pad(squares, (0, 0, 0, 0, size // 2, (size - 1) // 2))
         mean = views.view(views.squeeze(avg_pool3d(squares, (size, 1, 1), 1), 1), shape)

@@ -40,7 +40,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     """
     check_floating_or_low("linalg.vector_norm", x)
     folded = None if dim is None else dims.wrap_all(dim, x.ndim)
-    shape = x._raw.shape
+    shape = x._ag_raw.shape
     if ord < 0 or math.isinf(ord):
         for d in folded or range(x.ndim):
             if shape and shape[d] == 0:
@@ -57,9 +57,9 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
 
 def check_floating_or_low(name: str, x: Tensor) -> None:
-    if dtypes.CATEGORY[x._raw.dtype] < dtypes.FLOATING:
+    if dtypes.CATEGORY[x._ag_raw.dtype] < dtypes.FLOATING:
         raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._raw.dtype)}"
+            f"{name}: Expected a floating point or complex tensor as input. Got {dtypes.cpp_name(x._ag_raw.dtype)}"
         )
 
 
@@ -154,7 +154,7 @@ def _norm_of(input: Any, p: Any = "fro", dim: Any = None, keepdim: Any = False, 
         return (
             "linalg",
             "matrix_norm",
-            (input, p, list(range(input._raw.ndim)) if folded is None else folded, keepdim),
+            (input, p, list(range(input._ag_raw.ndim)) if folded is None else folded, keepdim),
             named,
         )
     return "linalg", "vector_norm", (input, 2 if p == "fro" else 2.0 if p is None else p, folded, keepdim), named
@@ -168,7 +168,7 @@ def legacy_norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = 
     if p == "fro" and (dim is None or len(folded) <= 2):
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
     if isinstance(p, str):
-        return matrix_norm(input, p, tuple(range(input._raw.ndim)) if dim is None else folded, keepdim, dtype=dtype)
+        return matrix_norm(input, p, tuple(range(input._ag_raw.ndim)) if dim is None else folded, keepdim, dtype=dtype)
     return vector_norm(input, 2.0 if p is None else p, dim, keepdim, dtype=dtype)
 
 
@@ -190,7 +190,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     check_floating("linalg.cond", A)
     if p in (None, 2, -2):
         values = svdvals(A)
-        n, last = values._raw.shape[-1], dims.wrap(-1, values.ndim)
+        n, last = values._ag_raw.shape[-1], dims.wrap(-1, values.ndim)
         largest, smallest = (views.slice_op(values, last, i, i + 1, 1) for i in (0, n - 1))
         ratio = arithmetic.true_divide(smallest, largest) if p == -2 else arithmetic.true_divide(largest, smallest)
         return views.squeeze_dim(ratio, last)
@@ -213,8 +213,8 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """How many singular values exceed the tolerances."""
     check_matrix("linalg.eigh" if hermitian and A.ndim > 1 else "linalg.matrix_rank", A, square=hermitian)
-    f, raw = kernels(A._raw), A._raw
-    low, relative = (getattr(tol, "_raw", tol), 0.0) if tol is not None else tolerances(A, atol, rtol)
+    f, raw = kernels(A._ag_raw), A._ag_raw
+    low, relative = (getattr(tol, "_ag_raw", tol), 0.0) if tol is not None else tolerances(A, atol, rtol)
     if not raw.size:
         return make(f.xp.zeros(raw.shape[:-2], "int64")[()])
     values = abs(f.linalg_eigh(raw, "L", False)[0]) if hermitian else f.linalg_svd(raw, False, False)[1]

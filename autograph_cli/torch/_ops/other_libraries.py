@@ -56,7 +56,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
     if _is_pinned(self):
         return self
-    raw = importlib.import_module("cupyx").empty_pinned(self._raw.shape, self._raw.dtype)
+    raw = importlib.import_module("cupyx").empty_pinned(self._ag_raw.shape, self._ag_raw.dtype)
     raw[...] = materialize(self)
     return make(raw)
 
@@ -74,14 +74,14 @@ def record_stream(self: Tensor, s: Any) -> None:
             NotImplementedError,
             "Could not run 'aten::record_stream' with arguments from the 'CPU' backend: streams use tensors on a GPU",
         )
-    cuda.opened().record_stream(self._raw, s._stream)
+    cuda.opened().record_stream(self._ag_raw, s._stream)
 
 
 def _is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the memory is pinned for a GPU."""
     if not (self.is_cpu and cuda.is_available()):
         return False
-    owner = self._raw
+    owner = self._ag_raw
     while isinstance(owner, np.ndarray):
         owner = owner.base
     owner = owner.obj if isinstance(owner, memoryview) else owner

@@ -40,8 +40,8 @@ def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> 
         kind = f"{lengths.ndim}D {lengths.device} {lengths.dtype.legacy.removesuffix('Tensor')}"
         raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {kind} tensor")
     given = lengths.tolist()
-    batch = input._raw.shape[0 if batch_first else 1]
-    if not input._raw.size:
+    batch = input._ag_raw.shape[0 if batch_first else 1]
+    if not input._ag_raw.size:
         raise RuntimeError("Cannot pack empty tensors.")
     if len(given) != batch:
         raise RuntimeError(
@@ -74,7 +74,7 @@ def _pad_packed_sequence(
             "Expected total_length to be at least the length of the longest sequence in input, but got "
             f"total_length={total_length} and max sequence length being {len(sizes)}",
         )
-    features = data._raw.shape[1:]
+    features = data._ag_raw.shape[1:]
     output = data.new_full((steps, sizes[0], *features), padding_value)
     start = since = 0
     lengths = []
@@ -101,11 +101,11 @@ def pad_sequence(
     given = list(sequences)
     if not given:
         raise RuntimeError("received an empty list of sequences")
-    longest = max(x._raw.shape[0] for x in given)
+    longest = max(x._ag_raw.shape[0] for x in given)
     lead = (len(given), longest) if batch_first else (longest, len(given))
-    output = given[0].new_full((*lead, *given[0]._raw.shape[1:]), padding_value)
+    output = given[0].new_full((*lead, *given[0]._ag_raw.shape[1:]), padding_value)
     for i, sequence in enumerate(given):
-        length = sequence._raw.shape[0]
+        length = sequence._ag_raw.shape[0]
         row = output.select(0 if batch_first else 1, i)
         row.narrow(0, longest - length if padding_side == "left" else 0, length).copy_(sequence)
     return output

@@ -66,7 +66,7 @@ replication = {dim: _edge_padding("replication", dim) for dim in (1, 2, 3)}
 def _circular(input: Tensor, padding: Pad) -> Tensor:
     """The image repeated in every direction; each edge is copied from the other side, as PyTorch records it."""
     dims = len(padding) // 2
-    shape = list(input._raw.shape)
+    shape = list(input._ag_raw.shape)
     for i in range(dims):
         d = input.ndim - 1 - i
         left, right = padding[2 * i : 2 * i + 2]
@@ -75,13 +75,13 @@ def _circular(input: Tensor, padding: Pad) -> Tensor:
         shape[d] += left + right
         if shape[d] < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
-    out = beside(input, lambda x, size: make(kernels(x._raw).xp.empty(size, x._raw.dtype)), tuple(shape))
+    out = beside(input, lambda x, size: make(kernels(x._ag_raw).xp.empty(size, x._ag_raw.dtype)), tuple(shape))
     inside, source = out, input
     for i in range(dims):
         d = input.ndim - 1 - i
         left, right = padding[2 * i : 2 * i + 2]
         inside = views.slice_op(inside, d, max(left, 0), shape[d] - max(right, 0), 1)
-        source = views.slice_op(source, d, max(-left, 0), input._raw.shape[d] - max(-right, 0), 1)
+        source = views.slice_op(source, d, max(-left, 0), input._ag_raw.shape[d] - max(-right, 0), 1)
     inside.copy_(source)
     for i in range(dims):
         _wrap(out, input.ndim - 1 - i, *padding[2 * i : 2 * i + 2])
@@ -89,7 +89,7 @@ def _circular(input: Tensor, padding: Pad) -> Tensor:
 
 
 def _wrap(out: Tensor, d: int, left: int, right: int) -> None:
-    n, start, end = out._raw.shape[d], max(left, 0), max(right, 0)
+    n, start, end = out._ag_raw.shape[d], max(left, 0), max(right, 0)
     if left > 0:
         views.slice_op(out, d, 0, left, 1).copy_(views.slice_op(out, d, n - left - end, n - end, 1))
     if right > 0:
@@ -108,7 +108,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> T
     tensor([0., 1., 1.])
     """
     valued = mode != "constant" and value is not None and value != 0
-    padding = _widths(input._raw.shape, pad, mode, valued)
+    padding = _widths(input._ag_raw.shape, pad, mode, valued)
     if mode == "constant":
         return constant_pad(input, padding, 0 if value is None else value)
     if mode == "circular":

@@ -39,10 +39,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         )
     if upscale_factor <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
-    if input._raw.shape[-3] % (upscale_factor * upscale_factor):
+    if input._ag_raw.shape[-3] % (upscale_factor * upscale_factor):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
-            f"but input.size(-3)={input._raw.shape[-3]} is not divisible by {upscale_factor * upscale_factor}"
+            f"but input.size(-3)={input._ag_raw.shape[-3]} is not divisible by {upscale_factor * upscale_factor}"
         )
     return pixel_shuffle_op(input, upscale_factor)
 
@@ -57,10 +57,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     if downscale_factor <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}")
     for i, name in ((-2, "height"), (-1, "width")):
-        if input._raw.shape[i] % downscale_factor:
+        if input._ag_raw.shape[i] % downscale_factor:
             raise RuntimeError(
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-                f"input.size({i})={input._raw.shape[i]} is not divisible by {downscale_factor}"
+                f"input.size({i})={input._ag_raw.shape[i]} is not divisible by {downscale_factor}"
             )
     return pixel_unshuffle_op(input, downscale_factor)
 
@@ -70,12 +70,12 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of `groups` groups, dealt out in turn."""
     if input.ndim <= 2:
         raise RuntimeError(
-            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input._raw.shape)}"
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input._ag_raw.shape)}"
         )
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
-    if input._raw.shape[1] % groups:
+    if input._ag_raw.shape[1] % groups:
         raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {input._raw.shape[1]} channels and {groups} groups."
+            f"Number of channels must be divisible by groups. Got {input._ag_raw.shape[1]} channels and {groups} groups."
         )
     return channel_shuffle_op(input, groups)

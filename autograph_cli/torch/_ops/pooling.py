@@ -38,7 +38,7 @@ def picked_again(f: Any, grad: Any, indices: Any, dims: int) -> Any:
 def contiguous_as(grad: Tensor, like: Tensor) -> Tensor:
     """`grad` with its channels last in memory where those of `like` are, row by row otherwise."""
     wanted = {4: channels_last, 5: channels_last_3d}.get(like.ndim, contiguous_format)
-    plain = like._raw.flags.c_contiguous or not has_format(like._raw, wanted)
+    plain = like._ag_raw.flags.c_contiguous or not has_format(like._ag_raw, wanted)
     return contiguous(grad, contiguous_format if plain else wanted)
 
 
@@ -140,7 +140,7 @@ def windows(
 ) -> Windows:
     """Kernel, stride, padding and dilation of windows over `input`, a number of each for each dimension; RuntimeError
     for what does not fit."""
-    return _windows(input._raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
+    return _windows(input._ag_raw.shape, dims, name, kernel, stride, padding, dilation, ceil)
 
 
 @kept
@@ -235,8 +235,8 @@ def _max_pool(dims: int, input: Tensor, kernel: Any, stride: Any, padding: Any, 
 
 
 def _check_length(input: Tensor) -> None:
-    shape = input._raw.shape
-    if input._raw.ndim not in (2, 3) or 0 in shape[-2:]:
+    shape = input._ag_raw.shape
+    if input._ag_raw.ndim not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
             f"{list(shape)}"
@@ -260,7 +260,7 @@ def _check_line(input: Tensor, kernel: Any, stride: Any, padding: Any, dilation:
             f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and "
             f"kernel_size={kernel}"
         )
-    out = pooled_size(input._raw.shape[-1:], (kernel,), (stride,), (padding,), (dilation,), ceil)[0]
+    out = pooled_size(input._ag_raw.shape[-1:], (kernel,), (stride,), (padding,), (dilation,), ceil)[0]
     if out <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
 
@@ -289,14 +289,14 @@ def max_pool1d(
     """The largest element of each window of a line."""
     if not return_indices:
         _check_line(input, kernel_size, stride, padding, dilation, ceil_mode)
-        refuse("max_pool1d_impl", input._raw, "biu")
+        refuse("max_pool1d_impl", input._ag_raw, "biu")
     found = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     if return_indices:
         return found
     return (
         found[0]
         if (thread_state.grad and input.requires_grad) or thread_state.levels
-        else inference_result(make(found[0]._raw))
+        else inference_result(make(found[0]._ag_raw))
     )
 
 
@@ -347,7 +347,7 @@ def adaptive_of(name: str) -> Any:
 
 def adaptive_size(input: Tensor, size: Any, dims: int, name: str) -> Sizes:
     """The size of the result for each dimension; RuntimeError for one that does not fit `input`."""
-    return _adaptive_size(input._raw.shape, size, dims, name)
+    return _adaptive_size(input._ag_raw.shape, size, dims, name)
 
 
 @kept
@@ -380,7 +380,7 @@ def _adaptive_size(shape: Sizes, size: Any, dims: int, name: str) -> Sizes:
 def _adaptive_max(dims: int, input: Tensor, size: Sizes) -> Any:
     negative = next((n for n in size if n < 0), None)
     if negative is not None:
-        shape = [*input._raw.shape[:-dims], *size]
+        shape = [*input._ag_raw.shape[:-dims], *size]
         raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {shape}")
     return adaptive_maximal[dims](input, size)
 
@@ -453,21 +453,21 @@ def _check_fractions(dims: int, input: Tensor, kernel: Any, size: Any) -> tuple[
         if len(sizes) != dims:
             raise RuntimeError(f"{name}: {what} must either be a single Int or tuple of {'three ' * (dims == 3)}Ints")
     out = f"{name}{'_out' * (dims == 3)}()"
-    if input._raw.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(f"{out}: Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(input._raw.shape)}")
-    for axis, k, m, n in zip(("time", "height", "width")[-dims:], *found, input._raw.shape[-dims:], strict=True):
+    if input._ag_raw.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(f"{out}: Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(input._ag_raw.shape)}")
+    for axis, k, m, n in zip(("time", "height", "width")[-dims:], *found, input._ag_raw.shape[-dims:], strict=True):
         if m + k - 1 > n - (dims == 3):
             raise RuntimeError(f"{out}: pool {axis} {k} too large relative to input {axis} {n}")
     if min(found[1]) < 0:
         negative = next(n for n in found[1] if n < 0)
-        shape = [*input._raw.shape[:-dims], *found[1]]
+        shape = [*input._ag_raw.shape[:-dims], *found[1]]
         raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {shape}")
     return found[0], found[1]
 
 
 def _fitting_samples(samples: Tensor, batch: int, channels: int, dims: int) -> Any:
     """The numbers for a batch, of which more may be given; RuntimeError where there are too few."""
-    given = samples._raw.shape
+    given = samples._ag_raw.shape
     if given[0] < batch:
         raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
     if given[1] != channels:

@@ -53,7 +53,7 @@ def set_printoptions(
 def text(tensor: Tensor, prefix: str | None = None) -> str:
     """`repr` of a tensor; `prefix` stands before its elements (the class by default). Inside a transform, with its
     wrappers."""
-    return _wrapped(tensor, getattr(tensor, "_born", None), prefix)
+    return _wrapped(tensor, getattr(tensor, "_ag_born", None), prefix)
 
 
 def _wrapped(x: Any, level: Level | None, prefix: str | None, outside: bool = False) -> str:
@@ -69,7 +69,7 @@ def _wrapped(x: Any, level: Level | None, prefix: str | None, outside: bool = Fa
             return _plain(inner, prefix, outside, tangent=f"{x._tangent}")
         bdim = f", bdim={x._bdim}" if isinstance(x, Batched) else ""
         name = "BatchedTensor" if isinstance(x, Batched) else "GradTrackingTensor"
-        around = getattr(inner, "_born", None)
+        around = getattr(inner, "_ag_born", None)
         while around is not None and around.depth >= own.depth:
             around = around.outer
         return _around(name, f"lvl={own.depth}{bdim}", _wrapped(inner, around, prefix, outside))
@@ -87,11 +87,11 @@ def _plain(tensor: Tensor, prefix: str | None, outside: bool, tangent: str | Non
         prefix = "tensor(" if type(tensor) is Tensor else f"{type(tensor).__name__}("
     requires_grad, name = outer_history(tensor) if outside else _history(tensor)
     default_dtype = dtypes.FROM_NUMPY[process_state.default_dtype].name
-    if isinstance(tensor._raw, Sparse):
-        return _sparse(tensor._raw, prefix, default_dtype, requires_grad, name)
+    if isinstance(tensor._ag_raw, Sparse):
+        return _sparse(tensor._ag_raw, prefix, default_dtype, requires_grad, name)
     if tensor.is_meta:
         return formatting.meta_str(
-            tensor._raw.shape,
+            tensor._ag_raw.shape,
             tensor.dtype.name,
             default_dtype=default_dtype,
             requires_grad=requires_grad,
@@ -100,7 +100,7 @@ def _plain(tensor: Tensor, prefix: str | None, outside: bool, tangent: str | Non
             prefix=prefix,
         )
     return formatting.tensor_str(
-        moved(tensor._raw, CPU),
+        moved(tensor._ag_raw, CPU),
         tensor.dtype.name,
         default_dtype=default_dtype,
         device=str(tensor.device),
@@ -130,8 +130,8 @@ def _format(self: Tensor, spec: str) -> str:
     if isinstance(self, Batched) and not self.ndim:
         return format(self.item(), spec)
     whole = core(self) if isinstance(self, Dual) else self
-    if not whole._raw.ndim and type(whole) is Tensor and not whole.is_meta:
-        return formatting.format_scalar(moved(whole._raw, CPU), spec)
+    if not whole._ag_raw.ndim and type(whole) is Tensor and not whole.is_meta:
+        return formatting.format_scalar(moved(whole._ag_raw, CPU), spec)
     return object.__format__(self, spec)
 
 

@@ -94,9 +94,9 @@ def _for_each(f: Any, grad: Any, left: Any, right: Any) -> Any:
 def _check_addmv(input: Tensor, mat: Tensor, vec: Tensor) -> None:
     if mat.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
-    (n, m), k = mat._raw.shape, vec._raw.shape[0]
-    if m != k or input._raw.shape not in ((), (1,), (n,)):
-        given = input._raw.shape[0] if input.ndim else 1
+    (n, m), k = mat._ag_raw.shape, vec._ag_raw.shape[0]
+    if m != k or input._ag_raw.shape not in ((), (1,), (n,)):
+        given = input._ag_raw.shape[0] if input.ndim else 1
         raise RuntimeError(f"size mismatch, got input ({given}), mat ({n}x{m}), vec ({k})")
     same_for_addmv(input, mat, vec)
 
@@ -128,8 +128,8 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
     _check_addr(input, vec1, vec2)
-    shape = vec1._raw.shape[0], vec2._raw.shape[0]
-    if input.ndim > 2 or any(n not in (1, m) for n, m in zip(input._raw.shape[::-1], shape[::-1], strict=False)):
+    shape = vec1._ag_raw.shape[0], vec2._ag_raw.shape[0]
+    if input.ndim > 2 or any(n not in (1, m) for n, m in zip(input._ag_raw.shape[::-1], shape[::-1], strict=False)):
         broadcasting.expand(input, shape)  # which says what is wrong
     return addr_op(input, vec1, vec2, beta=beta, alpha=alpha)
 
@@ -154,7 +154,7 @@ def _batches(a: Tensor, b: Tensor) -> None:
     for position, x in enumerate((a, b), 1):
         if x.ndim != 3:
             raise RuntimeError(f"batch{position} must be a 3D tensor")
-    (n, _, k), (m, j, _) = a._raw.shape, b._raw.shape
+    (n, _, k), (m, j, _) = a._ag_raw.shape, b._ag_raw.shape
     if n != m or k != j:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{n}, {k}] but got: [{m}, {j}]."
@@ -165,9 +165,9 @@ def _check_addr_in_place(input: Tensor, vec1: Tensor, vec2: Tensor) -> None:
     _check_addr(input, vec1, vec2)
     if input.ndim != 2:
         raise RuntimeError(f"2D tensor expected, got {input.ndim}D tensor for input")
-    n, m = vec1._raw.shape[0], vec2._raw.shape[0]
-    if input._raw.shape != (n, m):
-        raise RuntimeError(f"size mismatch, input: {list(input._raw.shape)}, v1: [{n}], v2: [{m}]")
+    n, m = vec1._ag_raw.shape[0], vec2._ag_raw.shape[0]
+    if input._ag_raw.shape != (n, m):
+        raise RuntimeError(f"size mismatch, input: {list(input._ag_raw.shape)}, v1: [{n}], v2: [{m}]")
 
 
 for _name, _op, _check in (
@@ -206,10 +206,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     if input.ndim == 0 or other.ndim == 0:
         return arithmetic.mul(input, other)
     _same_kind(input, other)
-    if input._raw.shape[-1] != other._raw.shape[-1]:
+    if input._ag_raw.shape[-1] != other._ag_raw.shape[-1]:
         raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {list(input._raw.shape)} and "
-            f"{list(other._raw.shape)}"
+            f"inner() the last dimension must match on both input tensors but got shapes {list(input._ag_raw.shape)} and "
+            f"{list(other._ag_raw.shape)}"
         )
     return tensordot(input, other, ([-1], [-1]))
 
@@ -224,7 +224,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
             "in a future release."
         )
-        found = next((d for d, n in enumerate(input._raw.shape) if n == 3), None)
+        found = next((d for d, n in enumerate(input._ag_raw.shape) if n == 3), None)
         if found is None:
             raise RuntimeError("no dimension of size 3 in input")
         dim = found
@@ -241,10 +241,10 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     d = dims.wrap(dim, input.ndim)
-    if input._raw.shape[d] != 3 or other._raw.shape[d] != 3:
+    if input._ag_raw.shape[d] != 3 or other._ag_raw.shape[d] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._raw.shape[d]} and "
-            f"{other._raw.shape[d]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input._ag_raw.shape[d]} and "
+            f"{other._ag_raw.shape[d]}"
         )
     same_scalar(input, other)
     return cross_op(input, other, dim=d)
@@ -253,10 +253,10 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 @autocasts("lower_precision_fp")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products of vectors along `dim`, the first ones conjugated."""
-    if x._raw.dtype != y._raw.dtype:
+    if x._ag_raw.dtype != y._ag_raw.dtype:
         raise RuntimeError(
-            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {cpp_name(x._raw.dtype)} and "
-            f"y of type {cpp_name(y._raw.dtype)} instead"
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {cpp_name(x._ag_raw.dtype)} and "
+            f"y of type {cpp_name(y._ag_raw.dtype)} instead"
         )
     if x.ndim == y.ndim == 1:
         return vdot_op(x, y)
@@ -267,7 +267,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def _same_kind(a: Tensor, b: Tensor) -> None:
-    if a._raw.dtype != b._raw.dtype:
+    if a._ag_raw.dtype != b._ag_raw.dtype:
         raise RuntimeError("both inputs should have same dtype")
 
 
@@ -285,32 +285,32 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     left, right = _contracted(a, b, dims)
     said = (range(-len(left), 0), range(len(right))) if isinstance(dims, int) else (left, right)
     for i, j, in_a, in_b in zip(left, right, *said, strict=True):
-        n, m = a._raw.shape[i], b._raw.shape[j]
+        n, m = a._ag_raw.shape[i], b._ag_raw.shape[j]
         if m == 1:
-            a = sum_dim(a, (i,), True, dtype=a._raw.dtype)
+            a = sum_dim(a, (i,), True, dtype=a._ag_raw.dtype)
         elif n == 1:
-            b = sum_dim(b, (j,), True, dtype=b._raw.dtype)
+            b = sum_dim(b, (j,), True, dtype=b._ag_raw.dtype)
         elif n != m:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {n} in dim {in_a} and second has size {m} "
                 f"in dim {in_b}"
             )
-    shared = math.prod(a._raw.shape[i] for i in left)
+    shared = math.prod(a._ag_raw.shape[i] for i in left)
     free_a = tuple(i for i in range(a.ndim) if i not in left)
     free_b = tuple(j for j in range(b.ndim) if j not in right)
-    size = (*(a._raw.shape[i] for i in free_a), *(b._raw.shape[j] for j in free_b))
+    size = (*(a._ag_raw.shape[i] for i in free_a), *(b._ag_raw.shape[j] for j in free_b))
     x, y = views.permute_op(a, (*free_a, *left)), views.permute_op(b, (*right, *free_b))
     if math.prod(size) == 1:
         return views.reshape(_all_products(x, y), size)
-    rows = math.prod(a._raw.shape[i] for i in free_a)
-    columns = math.prod(b._raw.shape[j] for j in free_b)
+    rows = math.prod(a._ag_raw.shape[i] for i in free_a)
+    columns = math.prod(b._ag_raw.shape[j] for j in free_b)
     product = linear.mm_(views.reshape(x, (rows, shared)), views.reshape(y, (shared, columns)))
     return views.reshape(product, size)
 
 
 def _all_products(x: Tensor, y: Tensor) -> Tensor:
     """The sum of all products, as one inner product where both are in order."""
-    if views.is_contiguous(x._raw) and views.is_contiguous(y._raw):
+    if views.is_contiguous(x._ag_raw) and views.is_contiguous(y._ag_raw):
         return linear.dot_(views.flatten(x), views.flatten(y))
     return sum_all(arithmetic.mul(views.squeeze(x), views.squeeze(y)))
 
@@ -338,8 +338,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     if not isinstance(other, Tensor):
         raise refused(TypeError, f"kron(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
     n = max(input.ndim, other.ndim)
-    a = (1,) * (n - input.ndim) + input._raw.shape
-    b = (1,) * (n - other.ndim) + other._raw.shape
+    a = (1,) * (n - input.ndim) + input._ag_raw.shape
+    b = (1,) * (n - other.ndim) + other._ag_raw.shape
     left = views.unsafe_view(input, tuple(x for size in a for x in (size, 1)))
     right = views.unsafe_view(other, tuple(x for size in b for x in (1, size)))
     return views.unsafe_view(arithmetic.mul(left, right), tuple(x * y for x, y in zip(a, b, strict=True)))
@@ -387,25 +387,25 @@ def _chain(tensors: list[Tensor], name: str) -> Tensor:
     if first.ndim == 1:
         tensors[0] = views.unsqueeze_op(first, 0)
     else:
-        shape.append(first._raw.shape[0])
+        shape.append(first._ag_raw.shape[0])
     if last.ndim == 1:
         tensors[-1] = views.unsqueeze(last, -1)
     else:
-        shape.append(last._raw.shape[1])
+        shape.append(last._ag_raw.shape[1])
     for i, t in enumerate(tensors):
         if t.ndim != 2:
             raise RuntimeError(f"{name}(): tensor {i} must be 2D but got {t.ndim}D")
-        if t._raw.dtype != first._raw.dtype:
+        if t._ag_raw.dtype != first._ag_raw.dtype:
             raise RuntimeError(
-                f"{name}(): all tensors must have be the same dtype but tensor 0 is {c_name(first._raw.dtype)} and "
-                f"tensor {i} {c_name(t._raw.dtype)}"
+                f"{name}(): all tensors must have be the same dtype but tensor 0 is {c_name(first._ag_raw.dtype)} and "
+                f"tensor {i} {c_name(t._ag_raw.dtype)}"
             )
-        if i and tensors[i - 1]._raw.shape[1] != t._raw.shape[0]:
+        if i and tensors[i - 1]._ag_raw.shape[1] != t._ag_raw.shape[0]:
             raise RuntimeError(
-                f"{name}(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._raw.shape)} and "
-                f"{list(t._raw.shape)} cannot be multiplied"
+                f"{name}(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._ag_raw.shape)} and "
+                f"{list(t._ag_raw.shape)} cannot be multiplied"
             )
-    order = _cheapest([t._raw.shape[0] for t in tensors] + [tensors[-1]._raw.shape[1]])
+    order = _cheapest([t._ag_raw.shape[0] for t in tensors] + [tensors[-1]._ag_raw.shape[1]])
     return views.view_op(_multiplied(tensors, order, 0, n - 1), tuple(shape))
 
 
@@ -439,10 +439,10 @@ def _multiplied(tensors: list[Tensor], split: dict[tuple[int, int], int], i: int
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 ... N - 1 of each element, in a new last dimension."""
     if x.dtype in (dtypes.bool_, dtypes.float16, dtypes.bfloat16):
-        kind = dtypes.cpp_name(x._raw.dtype)
+        kind = dtypes.cpp_name(x._ag_raw.dtype)
         raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {kind}")
     x = views.unsqueeze(x, -1) if x.ndim == 0 else x
-    shape = x._raw.shape
+    shape = x._ag_raw.shape
     n = N if N is not None else shape[-1]
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
@@ -456,10 +456,12 @@ def legacy_vander(x: Tensor, N: int | None = None, increasing: bool = False) -> 
     """The powers of each element, falling unless `increasing`."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    n = x._raw.shape[0] if N is None else N
+    n = x._ag_raw.shape[0] if N is None else N
     if n < 0:
         raise RuntimeError("N must be non-negative.")
-    powers = x.new_empty((x._raw.shape[0], n), dtype=dtypes.FROM_NUMPY[dtypes.promote(x._raw.dtype, np.dtype("int64"))])
+    powers = x.new_empty(
+        (x._ag_raw.shape[0], n), dtype=dtypes.FROM_NUMPY[dtypes.promote(x._ag_raw.dtype, np.dtype("int64"))]
+    )
     if n:
         powers.select(1, 0).fill_(1)
     if n > 1:

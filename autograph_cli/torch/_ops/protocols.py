@@ -36,7 +36,7 @@ from .unary import is_conj, is_neg
 @composite(function=False)
 def item(self: Tensor) -> Any:
     """The one element as a Python number; RuntimeError if there are more, or none."""
-    raw = self._raw
+    raw = self._ag_raw
     if raw.size != 1:
         raise RuntimeError(f"a Tensor with {raw.size} elements cannot be converted to Scalar")
     return on_host(raw).item()
@@ -45,15 +45,15 @@ def item(self: Tensor) -> Any:
 @composite(function=False)
 def tolist(self: Tensor) -> Any:
     """The elements as nested lists of Python numbers; of a 0-d tensor, the number."""
-    return on_host(self._raw).tolist()
+    return on_host(self._ag_raw).tolist()
 
 
 def _as_number(self: Tensor) -> Any:
-    if self._raw.size != 1:
+    if self._ag_raw.size != 1:
         raise refused(ValueError, "only one element tensors can be converted to Python scalars")
     if self.requires_grad:
         warn_scalar()
-    return on_host(self._raw).item()
+    return on_host(self._ag_raw).item()
 
 
 def _cast_number(kind: Callable[[Any], Any], name: str) -> Callable[[Tensor], Any]:
@@ -75,7 +75,7 @@ methods["__complex__"] = _cast_number(complex, "complex")
 
 def _bool(self: Tensor) -> bool:
     """Whether the one element of a tensor is not zero. RuntimeError for a tensor of none or of several."""
-    raw = self._raw
+    raw = self._ag_raw
     if raw.size != 1:
         what = "more than one value" if raw.size else "no values"
         raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
@@ -83,9 +83,9 @@ def _bool(self: Tensor) -> bool:
 
 
 def _index(self: Tensor) -> int:
-    if self._raw.size != 1 or dtypes.CATEGORY[self._raw.dtype] > dtypes.INTEGRAL:
+    if self._ag_raw.size != 1 or dtypes.CATEGORY[self._ag_raw.dtype] > dtypes.INTEGRAL:
         raise refused(TypeError, "only integer tensors of a single element can be converted to an index")
-    return int(on_host(self._raw).item())
+    return int(on_host(self._ag_raw).item())
 
 
 methods["__bool__"] = methods["is_nonzero"] = functions["is_nonzero"] = _bool
@@ -95,9 +95,9 @@ methods["__index__"] = _index
 
 
 def _len(self: Tensor) -> int:
-    if not self._raw.ndim:
+    if not self._ag_raw.ndim:
         raise refused(TypeError, "len() of a 0-d tensor")
-    return len(self._raw)
+    return len(self._ag_raw)
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:
@@ -143,7 +143,7 @@ def typename(obj: Any) -> str:
 def _rebuild(cls: Any, array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
     """A leaf from what a pickle holds; `cls` is None for Tensor itself."""
     made: Tensor = instance(cls or Tensor, array)
-    made._edge = LEAF if requires_grad else None
+    made._ag_edge = LEAF if requires_grad else None
     made.__dict__.update(attributes)
     return made
 
@@ -190,13 +190,14 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Any:
         kind = "BatchedTensorImpl" if isinstance(self, Batched) else "TensorWrapper"
         raise NotImplementedError(f"Cannot access storage of {kind}")
     made = instance(
-        type(self), _deep_dispatched(self._raw, memo) if self._raw.__class__ is Dispatched else _deep(self._raw, memo)
+        type(self),
+        _deep_dispatched(self._ag_raw, memo) if self._ag_raw.__class__ is Dispatched else _deep(self._ag_raw, memo),
     )
     memo[id(self)] = made
-    made._edge = LEAF if self.requires_grad else None
-    made._counter = [1] if type(self) is Tensor else None
-    if self._meta is not None and self._meta.grad is not None:
-        made.meta().grad = copy.deepcopy(self._meta.grad, memo)
+    made._ag_edge = LEAF if self.requires_grad else None
+    made._ag_counter = [1] if type(self) is Tensor else None
+    if self._ag_meta is not None and self._ag_meta.grad is not None:
+        made._ag_need_meta().grad = copy.deepcopy(self._ag_meta.grad, memo)
     made.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return made
 
@@ -233,7 +234,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     """
     if thread_state.grad and self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if isinstance(self._raw, Sparse):
+    if isinstance(self._ag_raw, Sparse):
         raise refused(TypeError, "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
     if not (self.is_cpu or (force and self.is_cuda)):
         raise refused(
@@ -241,8 +242,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
             f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
             "memory first.",
         )
-    if self.dtype is dtypes.bfloat16 or self._raw.dtype in dtypes.FLOAT8:
-        raise refused(TypeError, f"Got unsupported ScalarType {dtypes.cpp_name(self._raw.dtype)}")
+    if self.dtype is dtypes.bfloat16 or self._ag_raw.dtype in dtypes.FLOAT8:
+        raise refused(TypeError, f"Got unsupported ScalarType {dtypes.cpp_name(self._ag_raw.dtype)}")
     if thread_state.levels and is_followed(self):
         raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
     if force:

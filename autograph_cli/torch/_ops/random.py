@@ -49,8 +49,8 @@ def _new(
 
 def _new_like(name: str, input: Tensor, draw: Callable[..., Any], requires_grad: bool) -> Tensor:
     if thread_state.levels:
-        return _new(name, input._raw.shape, draw, requires_grad)
-    return finish(f"{name}_like", in_memory_order(draw, input._raw), requires_grad)
+        return _new(name, input._ag_raw.shape, draw, requires_grad)
+    return finish(f"{name}_like", in_memory_order(draw, input._ag_raw), requires_grad)
 
 
 def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
@@ -84,8 +84,8 @@ def _random(name: str, sampler: Callable[..., Any], distribution: str) -> None:
         memory_format: Any = None,
         generator: Any = None,
     ) -> Tensor:
-        wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, input._raw.dtype)
-        draw = functools.partial(sampler, **serially(sampler, samplers.is_permuted(input._raw)))
+        wanted = placed(f"{name}_like", dtype, layout, device, pin_memory, input._ag_raw.dtype)
+        draw = functools.partial(sampler, **serially(sampler, samplers.is_permuted(input._ag_raw)))
         return _new_like(name, input, lambda shape: draw(stream_of(generator), shape, wanted), requires_grad)
 
     functions[name] = documented(run, f"A tensor of a shape with numbers from {distribution}.", name)
@@ -155,7 +155,7 @@ def randint_like(
 ) -> Tensor:
     """`randint` with the shape and the dtype of `input`."""
     first, last = _range("randint_like", list(args), low, high)
-    wanted = placed("randint_like", dtype, layout, device, pin_memory, input._raw.dtype)
+    wanted = placed("randint_like", dtype, layout, device, pin_memory, input._ag_raw.dtype)
     draw = lambda shape: samplers.integers(stream_of(None), shape, wanted, first, last)  # noqa: E731
     return _new_like("randint", input, draw, requires_grad)
 
@@ -185,13 +185,13 @@ def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None, out: Tensor | None = None
 ) -> Tensor:
     """`num_samples` indices for each row of `input`, drawn by weight; RuntimeError for weights that are none."""
-    if input.ndim and input._raw.shape[-1] > 1 << 24:
+    if input.ndim and input._ag_raw.shape[-1] > 1 << 24:
         raise RuntimeError("number of categories cannot exceed 2^24")
     if input.is_meta:
-        return make(Meta((*input._raw.shape[:-1], num_samples), np.int64))
+        return make(Meta((*input._ag_raw.shape[:-1], num_samples), np.int64))
     if out is not None:
-        if out._raw.dtype != np.int64:
-            raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._raw.dtype)}")
+        if out._ag_raw.dtype != np.int64:
+            raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.cpp_name(out._ag_raw.dtype)}")
         dispatch.put(out, make(_drawn_rows(input, num_samples, replacement, generator)))
         return out
     drawn = _multinomial(input, num_samples, replacement, generator)
@@ -203,7 +203,7 @@ def multinomial(
 def _drawn_rows(input: Tensor, count: int, replacement: bool, generator: Any) -> Any:
     """Numbers of categories, drawn on the CPU, on the device of their weights."""
     with drawing_for(input.device):
-        drawn = samplers.multinomial(stream_of(generator), moved(input._raw, CPU), count, replacement)
+        drawn = samplers.multinomial(stream_of(generator), moved(input._ag_raw, CPU), count, replacement)
     return moved(drawn, input.device)
 
 
@@ -219,7 +219,7 @@ def _multinomial(input: Tensor, count: int, replacement: bool, generator: Any) -
                 raise RuntimeError(randomness.NOT_THE_SAME)
             return _multinomial(value, count, replacement, generator)
         value = expanded(value, batched_here, level.size)
-        *lead, classes = value._raw.shape
+        *lead, classes = value._ag_raw.shape
         rows = operations.reshape(value, (math.prod(lead), classes))
         return batched(level, operations.reshape(_multinomial(rows, count, replacement, generator), (*lead, count)), 0)
 
@@ -413,7 +413,7 @@ def normal(
     if isinstance(std, Tensor) and std.is_complex():
         raise RuntimeError("normal expects standard deviation to be non-complex")
     if not isinstance(mean, Tensor):
-        dtypes.check_held(mean, std._raw.dtype)
+        dtypes.check_held(mean, std._ag_raw.dtype)
     made: Tensor = run(mean, std, generator)
     if out is None:
         return made

@@ -47,7 +47,9 @@ def arange(
     tensor([1.0000, 1.5000, 2.0000])
     """
     start, end, step = _bounds("arange", args, start, end, step)
-    wanted = placed("arange", dtype, layout, device, pin_memory) if dtype is not None or out is None else out._raw.dtype
+    wanted = (
+        placed("arange", dtype, layout, device, pin_memory) if dtype is not None or out is None else out._ag_raw.dtype
+    )
     whole = not [x for x in (start, end, step) if not isinstance(x, int)]
     if dtype is None and out is None:
         floats = not whole and any(isinstance(x, float) for x in (start, end, step))

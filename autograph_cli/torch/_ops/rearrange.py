@@ -115,7 +115,7 @@ def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """`input` with its elements in reverse along each of `dims`: a copy. IndexError for a dimension that it does not
     have.
     """
-    return flip_op(input, d.wrap_all(d.sizes(order) if order else dims, input._raw.ndim))
+    return flip_op(input, d.wrap_all(d.sizes(order) if order else dims, input._ag_raw.ndim))
 
 
 @composite()
@@ -133,16 +133,16 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         if len(moves) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:0")
         return roll_op(input, moves, ())
-    if input._raw.ndim == 0:
+    if input._ag_raw.ndim == 0:
         raise refused(IndexError, f"Dimension specified as {d.sizes((dims,))[0]} but tensor has no dimensions")
-    axes = d.wrap_all(dims, input._raw.ndim)
+    axes = d.wrap_all(dims, input._ag_raw.ndim)
     if len(axes) != len(moves):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
     return roll_op(input, moves, axes)
 
 
 def _matrix(input: Tensor, name: str) -> None:
-    if input._raw.ndim < 2:
+    if input._ag_raw.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
@@ -168,11 +168,11 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
     RuntimeError for fewer sizes than dimensions or a negative one.
     """
     times = dims.sizes(repeats)
-    if len(times) < input._raw.ndim:
+    if len(times) < input._ag_raw.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if any(n < 0 for n in times):
-        lead = (1,) * (len(times) - input._raw.ndim)
-        size = [n * k for n, k in zip((*lead, *input._raw.shape), times, strict=True)]
+        lead = (1,) * (len(times) - input._ag_raw.ndim)
+        size = [n * k for n, k in zip((*lead, *input._ag_raw.shape), times, strict=True)]
         first = next(n for n, k in zip(size, times, strict=True) if k < 0)
         raise RuntimeError(f"Trying to create tensor with negative dimension {first}: {size}")
     return repeat_op(input, times)
@@ -184,7 +184,7 @@ def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
     with ones in front.
     """
     times = d.sizes(repeats) if repeats else tuple(dims)
-    return repeat_op(input, (1,) * (input._raw.ndim - len(times)) + times)
+    return repeat_op(input, (1,) * (input._ag_raw.ndim - len(times)) + times)
 
 
 @composite(out=True)
@@ -193,9 +193,9 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
     RuntimeError for a tensor of other dimensions.
     """
-    if input._raw.ndim == 1:
+    if input._ag_raw.ndim == 1:
         return diag_embed_op(input, diagonal)
-    if input._raw.ndim != 2:
+    if input._ag_raw.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
     return diagonal_copy(input, diagonal)
 
@@ -207,14 +207,14 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
     RuntimeError if both dimensions are the same.
     """
-    return diag_embed_op(input, offset, *views.plane(dim1, dim2, input._raw.ndim + 1))
+    return diag_embed_op(input, offset, *views.plane(dim1, dim2, input._ag_raw.ndim + 1))
 
 
 @composite(out="partial")
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
     """Values in order along `dim`, and where each stood; equal elements keep their order in any case."""
     run = sort_op if stable is None else sort_stable
-    return _sort_result(*run(input, dims.wrap(dim, input._raw.ndim), descending))
+    return _sort_result(*run(input, dims.wrap(dim, input._ag_raw.ndim), descending))
 
 
 @composite(out=True)
@@ -227,8 +227,8 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 @composite(out="partial")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) values along `dim`, and where each stood."""
-    d = dims.wrap(dim, input._raw.ndim)
-    if not 0 <= k <= (input._raw.shape[d] if input._raw.ndim else 1):
+    d = dims.wrap(dim, input._ag_raw.ndim)
+    if not 0 <= k <= (input._ag_raw.shape[d] if input._ag_raw.ndim else 1):
         raise RuntimeError("selected index k out of range")
     return _topk_result(*topk_op(input, k, d, largest, sorted))
 

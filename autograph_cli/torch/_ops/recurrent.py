@@ -178,7 +178,7 @@ Step = Callable[[Any, State, Cell], State]
 
 
 def _quarters(gates: Any) -> Any:
-    return unsafe_split(gates, gates._raw.shape[1] // 4, 1)
+    return unsafe_split(gates, gates._ag_raw.shape[1] // 4, 1)
 
 
 def _simple_step(squash: str) -> Step:
@@ -201,7 +201,7 @@ def _lstm_step(x: Any, state: State, cell: Cell) -> State:
 
 def _gru_step(x: Any, state: State, cell: Cell) -> State:
     (h,) = state
-    width = h._raw.shape[1]
+    width = h._ag_raw.shape[1]
     x_reset, x_update, x_new = unsafe_split(cell.inward(x), width, 1)
     h_reset, h_update, h_new = unsafe_split(cell.onward(h), width, 1)
     reset, update = operations.sigmoid(h_reset + x_reset), operations.sigmoid(h_update + x_update)
@@ -235,11 +235,11 @@ def _cell_function(kind: str) -> Callable[..., Any]:
 
 
 def _check_sizes(input: Tensor, state: State, cell: Cell) -> None:
-    (batch, features), wanted = input._raw.shape, cell.w_ih._raw.shape[1]
+    (batch, features), wanted = input._ag_raw.shape, cell.w_ih._ag_raw.shape[1]
     if features != wanted:
         raise RuntimeError(f"input has inconsistent input_size: got {features} expected {wanted}")
-    width = cell.w_hh._raw.shape[1]
-    for number, (rows, columns) in enumerate(s._raw.shape for s in state):
+    width = cell.w_hh._ag_raw.shape[1]
+    for number, (rows, columns) in enumerate(s._ag_raw.shape for s in state):
         if rows != batch:
             raise RuntimeError(f"Input batch size {batch} doesn't match hidden{number} batch size {rows}")
         if columns != width:
@@ -395,8 +395,14 @@ def _recurrent(kind: str) -> Callable[..., Any]:
             input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first = args
         hx = list(hx) if kind == "lstm" else [hx]
         dropout = dropout if train else 0
-        projected = kind == "lstm" and hx[0]._raw.shape[2] != hx[1]._raw.shape[2]
-        if kind == "lstm" and not packed and not projected and input._raw.dtype == np.float32 and readable(input._raw):
+        projected = kind == "lstm" and hx[0]._ag_raw.shape[2] != hx[1]._ag_raw.shape[2]
+        if (
+            kind == "lstm"
+            and not packed
+            and not projected
+            and input._ag_raw.dtype == np.float32
+            and readable(input._ag_raw)
+        ):
             return _lstm_by_layers(
                 input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
             )
@@ -443,7 +449,7 @@ def _lstm_by_layers(
             biases = (
                 (cell.b_ih, cell.b_hh)
                 if has_biases
-                else (operations.zeros_of(cell.w_ih._raw.shape[:1], cell.w_ih),) * 2
+                else (operations.zeros_of(cell.w_ih._ag_raw.shape[:1], cell.w_ih),) * 2
             )
             output, hy, cy, _ = lstm_layer(
                 input,
@@ -455,7 +461,7 @@ def _lstm_by_layers(
                 direction == 1,
                 (),
                 2,
-                hx[0]._raw.shape[2],
+                hx[0]._ag_raw.shape[2],
                 num_layers,
                 has_biases,
                 bidirectional,

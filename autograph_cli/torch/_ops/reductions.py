@@ -120,7 +120,7 @@ logsumexp_op = operation(
 
 def _of_exponentials(f: Any, t: Any, x: Any, dim: Any, keepdim: bool) -> Any:
     """The tangent of `logsumexp`: the mean of the tangents by these weights."""
-    weights = f.exp(f.sub(x, f.amax(x, dim, True)) if x._raw.size else x)
+    weights = f.exp(f.sub(x, f.amax(x, dim, True)) if x._ag_raw.size else x)
     whole = f.sum_dim_IntList(weights, dim, keepdim)
     return f.div(f.sum_dim_IntList(weights * t, dim, keepdim), whole)
 
@@ -247,9 +247,9 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 def wrapped_dims(dim: Any, input: Tensor) -> tuple[int, ...]:
     if dim is None:
-        return dims.given_sizes(range(input._raw.ndim), None)
-    wrapped = dims.wrap_all(dim, input._raw.ndim)
-    return wrapped if wrapped else dims.given_sizes(range(input._raw.ndim), ())
+        return dims.given_sizes(range(input._ag_raw.ndim), None)
+    wrapped = dims.wrap_all(dim, input._ag_raw.ndim)
+    return wrapped if wrapped else dims.given_sizes(range(input._ag_raw.ndim), ())
 
 
 @composite(out=True)
@@ -272,7 +272,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     """The product of all elements, or over `dim`."""
     if dim is None:
         return prod_all(input, dtype=raw_dtype(dtype))
-    return prod_dim(input, dims.wrap(dim, input._raw.ndim), keepdim, dtype=raw_dtype(dtype))
+    return prod_dim(input, dims.wrap(dim, input._ag_raw.ndim), keepdim, dtype=raw_dtype(dtype))
 
 
 def correction_of(unbiased: Any, correction: Any, dim: Any) -> Any:
@@ -304,7 +304,7 @@ def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, 
         if unbiased is not None:
             raise refused(TypeError, "a dimension must be int, not bool")
         dim, unbiased = None, dim
-    if dtypes.CATEGORY[input._raw.dtype] < dtypes.FLOATING:
+    if dtypes.CATEGORY[input._ag_raw.dtype] < dtypes.FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     folded = None if dim is None else wrapped_dims(dim, input)
     wanted = correction_of(unbiased, correction, dim)
@@ -315,7 +315,7 @@ def _spread_of(run: Any, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, 
 
 def warn_of_freedom(name: str, input: Tensor, folded: Any, correction: Any) -> None:
     """Warn where there are too few elements for a variance."""
-    raw = input._raw
+    raw = input._ag_raw
     if raw.size and (raw.size if not folded else count(raw.shape, folded)) <= correction:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
@@ -328,10 +328,10 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     """The p-norm of all elements, or over `dim`."""
     if p == "nuc" or (isinstance(p, str) and p != "fro"):
         raise NotImplementedError(f"norm with p={p!r} is not available in autograph's engine yet")
-    if dtypes.CATEGORY[input._raw.dtype] < dtypes.FLOATING:
+    if dtypes.CATEGORY[input._ag_raw.dtype] < dtypes.FLOATING:
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{dtypes.cpp_name(input._raw.dtype)}"
+            f"{dtypes.cpp_name(input._ag_raw.dtype)}"
         )
     order = 2 if p in ("fro", None) else p
     folded = None if dim is None else wrapped_dims(dim, input)
@@ -369,11 +369,11 @@ def product_of_others(f: Any, grad: Any, x: Any, dim: int) -> Any:
 
 def cast_like(x: Tensor, like: Tensor) -> Tensor:
     """`x` in the dtype of `like`."""
-    return x if x._raw.dtype == like._raw.dtype else operations._to_copy(x, like._raw.dtype)
+    return x if x._ag_raw.dtype == like._ag_raw.dtype else operations._to_copy(x, like._ag_raw.dtype)
 
 
 def zeros_in(x: Tensor) -> int:
-    raw = core(x)._raw
+    raw = core(x)._ag_raw
     return int(kernels(raw).zeros_in(raw))
 
 

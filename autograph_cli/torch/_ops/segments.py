@@ -47,10 +47,10 @@ def segment_reduce(
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     axis = dims.wrap(axis, data.ndim)
-    if lengths is not None and not unsafe and readable(lengths._raw):
-        if (lengths._raw < 0).any():
+    if lengths is not None and not unsafe and readable(lengths._ag_raw):
+        if (lengths._ag_raw < 0).any():
             raise RuntimeError("lengths contains negative value!")
-        if (lengths._raw.sum(axis=-1) != data._raw.shape[axis]).any():
+        if (lengths._ag_raw.sum(axis=-1) != data._ag_raw.shape[axis]).any():
             raise RuntimeError(
                 "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
                 "!unsafe."

@@ -186,10 +186,10 @@ def lstsq_gradients(f: Any, grads: Any, A: Any, B: Any, X: Any, mask: Any) -> An
 
 def exp_block(a: Tensor, grad: Tensor) -> Tensor:
     """The derivative of the matrix exponential at `a` towards `grad`, as a block of a larger exponential."""
-    n = a._raw.shape[-1]
+    n = a._ag_raw.shape[-1]
     if a.is_meta or isinstance(a, Wrapped) or isinstance(grad, Wrapped):
         return _exp_block_of_parts(a, grad, n)
-    meta = operations.zeros_of((*a._raw.shape[:-2], 2 * n, 2 * n), a)
+    meta = operations.zeros_of((*a._ag_raw.shape[:-2], 2 * n, 2 * n), a)
     for i, j, block in ((0, 0, a), (n, n, a), (0, n, grad)):
         rows = views.slice_op(meta, meta.ndim - 2, i, i + n, 1)
         views.slice_op(rows, meta.ndim - 1, j, j + n, 1).copy_(block)
@@ -212,7 +212,7 @@ def solve_recorded(A: Tensor, B: Tensor, left: bool = True) -> Tensor:
 
 
 def pinv_plain(A: Tensor) -> Tensor:
-    return pinv_op(A, 0.0, max(A._raw.shape[-2:]) * _eps(A), False)
+    return pinv_op(A, 0.0, max(A._ag_raw.shape[-2:]) * _eps(A), False)
 
 
 operations.exp_block, operations.solve, operations.pinv_plain = exp_block, solve_recorded, pinv_plain
@@ -229,12 +229,12 @@ lstsq_result = named_result("linalg_lstsq", "solution", "residuals", "rank", "si
 
 def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:
     check_matrix(name, A)
-    if A._raw.dtype != B._raw.dtype:
+    if A._ag_raw.dtype != B._ag_raw.dtype:
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and "
-            f"B of type {dtypes.cpp_name(B._raw.dtype)} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._ag_raw.dtype)} and "
+            f"B of type {dtypes.cpp_name(B._ag_raw.dtype)} instead"
         )
-    if is_vector(A._raw.shape, B._raw.shape):
+    if is_vector(A._ag_raw.shape, B._ag_raw.shape):
         if not left:
             raise RuntimeError(
                 f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case "
@@ -247,7 +247,7 @@ def _check_system(name: str, A: Tensor, B: Tensor, left: bool = True) -> None:
 def _check_sides(name: str, A: Tensor, B: Tensor, left: bool) -> None:
     if B.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor B must have at least 2 dimensions.")
-    (m, n), (k, p) = A._raw.shape[-2:], B._raw.shape[-2:]
+    (m, n), (k, p) = A._ag_raw.shape[-2:], B._ag_raw.shape[-2:]
     if (n if left else m) != (k if left else p):
         raise RuntimeError(
             f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({m}x{n} and "
@@ -257,8 +257,8 @@ def _check_sides(name: str, A: Tensor, B: Tensor, left: bool) -> None:
 
 def _batched(A: Tensor, B: Tensor) -> Tensor:
     """B with the batch dimensions of both."""
-    if is_vector(A._raw.shape, B._raw.shape):
-        return broadcasting.expand(B, A._raw.shape[:-1]) if B._raw.shape != A._raw.shape[:-1] else B
+    if is_vector(A._ag_raw.shape, B._ag_raw.shape):
+        return broadcasting.expand(B, A._ag_raw.shape[:-1]) if B._ag_raw.shape != A._ag_raw.shape[:-1] else B
     return B
 
 
@@ -267,7 +267,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     _check_system("linalg.solve", A, B, left)
     result, info = solve_ex_op(A, B, left)
     if check_errors:
-        check_info("torch.linalg.solve_ex", info._raw, "The solver failed because the input matrix is singular.")
+        check_info("torch.linalg.solve_ex", info._ag_raw, "The solver failed because the input matrix is singular.")
     return solve_ex_result(result, info)
 
 
@@ -281,7 +281,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """
     _check_system("linalg.solve", A, B, left)
     result, info = solve_ex_op(A, B, left)
-    check_info("torch.linalg.solve", info._raw, "The solver failed because the input matrix is singular.")
+    check_info("torch.linalg.solve", info._ag_raw, "The solver failed because the input matrix is singular.")
     return result
 
 
@@ -289,10 +289,10 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     """X with A X = B (X A = B if not `left`) for a triangular A."""
     name = "linalg.solve_triangular"
     check_matrix(name, A)
-    if A._raw.dtype != B._raw.dtype:
+    if A._ag_raw.dtype != B._ag_raw.dtype:
         raise RuntimeError(
-            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._raw.dtype)} and "
-            f"B of type {dtypes.cpp_name(B._raw.dtype)} instead"
+            f"{name}: Expected A and B to have the same dtype, but found A of type {dtypes.cpp_name(A._ag_raw.dtype)} and "
+            f"B of type {dtypes.cpp_name(B._ag_raw.dtype)} instead"
         )
     _check_sides(name, A, B, left)
     return solve_triangular_op(A, B, upper, left, unitriangular)
@@ -316,18 +316,18 @@ def triangular_solve(
                 f"torch.triangular_solve: Expected {shown} to have at least 2 dimensions, but it has {x.ndim} "
                 "dimensions instead"
             )
-    rows, columns = A._raw.shape[-2:]
+    rows, columns = A._ag_raw.shape[-2:]
     if rows != columns:
         raise RuntimeError(f"A must be batches of square matrices, but they are {rows} by {columns} matrices")
-    if b._raw.shape[-2] != rows:
+    if b._ag_raw.shape[-2] != rows:
         raise RuntimeError(
             f"Incompatible matrix sizes for triangular_solve: each A matrix is {rows} by {rows} but each b matrix is "
-            f"{b._raw.shape[-2]} by {b._raw.shape[-1]}"
+            f"{b._ag_raw.shape[-2]} by {b._ag_raw.shape[-1]}"
         )
     same_dtype(b, A)
-    batch = dims.broadcast(b._raw.shape[:-2], A._raw.shape[:-2])
-    b = broadcasting.expand(b, (*batch, *b._raw.shape[-2:])) if b._raw.shape[:-2] != batch else b
-    A = broadcasting.expand(A, (*batch, *A._raw.shape[-2:])) if A._raw.shape[:-2] != batch else A
+    batch = dims.broadcast(b._ag_raw.shape[:-2], A._ag_raw.shape[:-2])
+    b = broadcasting.expand(b, (*batch, *b._ag_raw.shape[-2:])) if b._ag_raw.shape[:-2] != batch else b
+    A = broadcasting.expand(A, (*batch, *A._ag_raw.shape[-2:])) if A._ag_raw.shape[:-2] != batch else A
     return triangular_solve_result(*triangular_solve_op(b, A, upper, transpose, unitriangular))
 
 
@@ -344,7 +344,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
 def _check_inverse(name: str, info: Tensor) -> None:
     check_info(
         name,
-        info._raw,
+        info._ag_raw,
         "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular.",
     )
 
@@ -366,15 +366,15 @@ def inv(A: Tensor) -> Tensor:
 
 
 def _eps(x: Tensor) -> float:
-    return float(np.finfo(x._raw.dtype).eps)
+    return float(np.finfo(x._ag_raw.dtype).eps)
 
 
 def tolerances(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """Both tolerances as raw numbers or arrays, with PyTorch's defaults."""
-    raw_atol = None if atol is None else getattr(atol, "_raw", atol)
-    raw_rtol = None if rtol is None else getattr(rtol, "_raw", rtol)
+    raw_atol = None if atol is None else getattr(atol, "_ag_raw", atol)
+    raw_rtol = None if rtol is None else getattr(rtol, "_ag_raw", rtol)
     if raw_rtol is None:
-        default = _eps(A) * max(A._raw.shape[-2:])
+        default = _eps(A) * max(A._ag_raw.shape[-2:])
         raw_rtol = default if raw_atol is None else _default_without_atol(raw_atol, default)
     return 0.0 if raw_atol is None else raw_atol, raw_rtol
 
@@ -392,7 +392,7 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
     check_floating("linalg.pinv", A)
     if A.ndim < 2:
         raise RuntimeError(
-            f"linalg.pinv({dtypes.cpp_name(A._raw.dtype)}{{{list(A._raw.shape)}}}): expected a tensor with 2 or more "
+            f"linalg.pinv({dtypes.cpp_name(A._ag_raw.dtype)}{{{list(A._ag_raw.shape)}}}): expected a tensor with 2 or more "
             "dimensions of float, double, cfloat or cdouble types"
         )
     if hermitian:
@@ -426,17 +426,17 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         raise RuntimeError(
             f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
         )
-    if A._raw.dtype != B._raw.dtype:
+    if A._ag_raw.dtype != B._ag_raw.dtype:
         raise RuntimeError(
             f"{name}: Expected input and other to have the same dtype, but got input's dtype "
-            f"{dtypes.cpp_name(A._raw.dtype)} and other's dtype {dtypes.cpp_name(B._raw.dtype)}"
+            f"{dtypes.cpp_name(A._ag_raw.dtype)} and other's dtype {dtypes.cpp_name(B._ag_raw.dtype)}"
         )
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    rows = B._raw.shape[-1] if is_vector(A._raw.shape, B._raw.shape) else B._raw.shape[-2]
-    if rows != A._raw.shape[-2]:
+    rows = B._ag_raw.shape[-1] if is_vector(A._ag_raw.shape, B._ag_raw.shape) else B._ag_raw.shape[-2]
+    if rows != A._ag_raw.shape[-2]:
         raise RuntimeError(
-            f"{name}: input.size(-2) should match other.size({'-1' if is_vector(A._raw.shape, B._raw.shape) else '-2'})"
+            f"{name}: input.size(-2) should match other.size({'-1' if is_vector(A._ag_raw.shape, B._ag_raw.shape) else '-2'})"
         )
     return lstsq_result(*lstsq_op(A, B, rcond, driver or "gelsy"))
 
@@ -456,7 +456,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         check_floating("linalg.matrix_power", A, narrow=True)
     matmul = operations.matmul
     if n == 0:
-        one = make(kernels(A._raw).xp.eye(A._raw.shape[-1], dtype=A._raw.dtype))
+        one = make(kernels(A._ag_raw).xp.eye(A._ag_raw.shape[-1], dtype=A._ag_raw.dtype))
         return unary.clone(A).copy_(one)
     if n < 0:
         A, n = inv(A), -n
@@ -480,7 +480,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map from its last dimensions to its first `ind` ones."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    shape = A._raw.shape
+    shape = A._ag_raw.shape
     first, rest = math.prod(shape[:ind]), math.prod(shape[ind:])
     if first != rest:
         raise RuntimeError(
@@ -489,7 +489,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
         )
     flat = views.reshape(A, (rest, first))
     inverse, info = inv_ex_op(flat)
-    if readable(whole(info._raw)) and whole(info._raw).any():
+    if readable(whole(info._ag_raw)) and whole(info._ag_raw).any():
         raise RuntimeError("Failed to invert the input tensor, because it is singular.")
     return views.reshape(inverse, (*shape[ind:], *shape[:ind]))
 
@@ -500,8 +500,8 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     if dims is not None:
         moved = d.wrap_all(dims, A.ndim)
         A = views.movedim(A, moved, tuple(range(A.ndim - len(moved), A.ndim)))
-    result_shape = A._raw.shape[B.ndim :]
-    n, m = math.prod(result_shape), math.prod(B._raw.shape)
+    result_shape = A._ag_raw.shape[B.ndim :]
+    n, m = math.prod(result_shape), math.prod(B._ag_raw.shape)
     if n != m:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "

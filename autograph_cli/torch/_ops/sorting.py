@@ -103,7 +103,7 @@ def _logcumsumexp_gradient(f: Any, grad: Any, x: Any, result: Any, dim: int) -> 
 
 
 def _numpy(x: Any) -> Any:
-    return x._raw.dtype if isinstance(x, Tensor) else x.dtype
+    return x._ag_raw.dtype if isinstance(x, Tensor) else x.dtype
 
 
 def _logcumsumexp_tangent(f: Any, t: Any, x: Any, dim: int) -> Any:
@@ -144,8 +144,8 @@ _RESULTS = {
 @composite(out=True)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the middle elements; over `dim`, with its indices."""
-    if input._raw.dtype.kind == "c":
-        raise NotImplementedError(f"\"median_out\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
+    if input._ag_raw.dtype.kind == "c":
+        raise NotImplementedError(f"\"median_out\" not implemented for '{dtypes.cpp_name(input._ag_raw.dtype)}'")
     return (
         median_all(input)
         if dim is None
@@ -171,7 +171,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest value along `dim` (from 1), and where it stood."""
     d = _along("kthvalue", input, dim)
-    if not 1 <= k <= (input._raw.shape[d] if input.ndim else 1):
+    if not 1 <= k <= (input._ag_raw.shape[d] if input.ndim else 1):
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(d))
     return _RESULTS["kthvalue"](*kthvalue_op(input, k, d, keepdim))
 
@@ -210,7 +210,7 @@ def _quantile(name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, inte
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
-        q = make(beside(x._raw.dtype.type(q), x._raw))
+        q = make(beside(x._ag_raw.dtype.type(q), x._ag_raw))
     _check_quantile(x, q, interpolation)
     d = None if dim is None else dims.wrap(dim, x.ndim)
     shape = _quantile_shape(x, q, d, keepdim)
@@ -220,7 +220,7 @@ def _quantile(name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, inte
         ordered = x.sort()[0]
     else:
         ordered = x.unsqueeze(-1).transpose(d, -1).sort()[0]
-    ordered = views.view(ordered, (*shape[q.ndim :], ordered._raw.shape[-1]))
+    ordered = views.view(ordered, (*shape[q.ndim :], ordered._ag_raw.shape[-1]))
     ranks = _ranks(ordered, q, skip)
     if interpolation in ("lower", "higher", "nearest"):
         ranks = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}[interpolation]()
@@ -234,31 +234,31 @@ def _quantile(name: str, x: Tensor, q: Any, dim: int | None, keepdim: bool, inte
 
 
 def _check_quantile(x: Tensor, q: Tensor, interpolation: str) -> None:
-    if x._raw.size == 0:
+    if x._ag_raw.size == 0:
         raise RuntimeError("quantile() input tensor must be non-empty")
     if q.ndim > 1:
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
-    if x._raw.dtype not in (np.dtype("float32"), np.dtype("float64")):
+    if x._ag_raw.dtype not in (np.dtype("float32"), np.dtype("float64")):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
-    if x._raw.dtype != q._raw.dtype:
+    if x._ag_raw.dtype != q._ag_raw.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _MODES:
         raise RuntimeError(
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
             f"{interpolation}"
         )
-    given = whole(q._raw)
+    given = whole(q._ag_raw)
     if readable(given) and bool(((given < 0) | (given > 1)).any()):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
 
 
 def _quantile_shape(x: Tensor, q: Tensor, dim: int | None, keepdim: bool) -> tuple[int, ...]:
-    sizes = list(x._raw.shape)
+    sizes = list(x._ag_raw.shape)
     if dim is not None and sizes:
         sizes[dim : dim + 1] = [1] if keepdim else []
     else:
         sizes = [1] * len(sizes) if keepdim else []
-    return (*((q._raw.size,) if q.ndim else ()), *sizes)
+    return (*((q._ag_raw.size,) if q.ndim else ()), *sizes)
 
 
 def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
@@ -266,7 +266,7 @@ def _ranks(ordered: Tensor, q: Tensor, skip: bool) -> Tensor:
     if skip:
         ranks: Tensor = q * (missing.logical_not().sum(-1, True) - 1)
         return ranks.masked_fill(ranks < 0, 0)
-    last = ordered._raw.shape[-1] - 1
+    last = ordered._ag_raw.shape[-1] - 1
     full, hidden = broadcasting.broadcast_tensors(arithmetic.mul_scalar(q, last), missing.any(-1, True))
     made: Tensor = full.masked_fill(hidden, last)
     return made
@@ -335,9 +335,9 @@ def searchsorted(
     """Where each element of `input` would have to be inserted to keep `sorted_sequence` in order."""
     name = "torch.searchsorted"
     values = input if isinstance(input, Tensor) else wrap_number(input, sorted_sequence)
-    row, wanted = sorted_sequence._raw, values._raw
+    row, wanted = sorted_sequence._ag_raw, values._ag_raw
     if sorter is not None:
-        _check_sorter(name, row, sorter._raw)
+        _check_sorter(name, row, sorter._ag_raw)
     if not wanted.ndim and row.ndim != 1:
         raise RuntimeError(
             f"{name}(): input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries "
@@ -351,7 +351,9 @@ def searchsorted(
             f"input value tensor must match, but we got boundaries tensor {list(row.shape)} and input value tensor "
             f"{list(wanted.shape)}"
         )
-    return make(_positions(row, wanted, _side(name, right, side), None if sorter is None else sorter._raw, out_int32))
+    return make(
+        _positions(row, wanted, _side(name, right, side), None if sorter is None else sorter._ag_raw, out_int32)
+    )
 
 
 def _check_sorter(name: str, row: Any, sorter: Any) -> None:
@@ -375,4 +377,4 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     values = input if isinstance(input, Tensor) else wrap_number(input, boundaries)
-    return make(_positions(boundaries._raw, values._raw, right, None, out_int32))
+    return make(_positions(boundaries._ag_raw, values._ag_raw, right, None, out_int32))

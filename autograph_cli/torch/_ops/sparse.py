@@ -117,7 +117,7 @@ for _name in ("softmax", "log_softmax"):
 
 
 def _raw(x: Any) -> Any:
-    return getattr(x, "_raw", x)
+    return getattr(x, "_ag_raw", x)
 
 
 def _is_sparse(x: Any) -> bool:
@@ -185,7 +185,7 @@ def sparse_coo_tensor(
     if values is None:
         shape = tuple(indices if size is None else size)
         empty = functions["empty"](0, dtype=dtype)
-        return _finished(make(Coo(np.empty((len(shape), 0), np.int64), empty._raw, shape, False)), requires_grad)
+        return _finished(make(Coo(np.empty((len(shape), 0), np.int64), empty._ag_raw, shape, False)), requires_grad)
     positions, kept = _numbers(indices), _prepared(values, dtype)
     if positions.ndim != 2:
         if positions.ndim == 1 and size is not None:
@@ -196,7 +196,7 @@ def sparse_coo_tensor(
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(positions.shape)}")
     if kept.ndim == 0:
         kept = kept.expand(positions.shape[1])
-    shape = _checked_shape(positions, kept._raw.shape, size)
+    shape = _checked_shape(positions, kept._ag_raw.shape, size)
     return _finished(_run(make_coo, shape, bool(is_coalesced), make(positions), kept), requires_grad)
 
 
@@ -257,9 +257,9 @@ def sparse_csr_tensor(
         raise RuntimeError(f"crow_indices.shape[-1] must be equal to nrows + 1 = {shape[0] + 1}, but got {len(crow)}")
     if crow[0] != 0 or (steps < 0).any() or crow[-1] != len(columns):
         raise RuntimeError("crow_indices must begin with 0, never fall, and end with nnz, the number of col_indices")
-    if len(columns) != kept._raw.shape[0]:
+    if len(columns) != kept._ag_raw.shape[0]:
         raise RuntimeError(
-            f"col_indices and values must have the same nnz, but got {len(columns)} and {kept._raw.shape[0]}"
+            f"col_indices and values must have the same nnz, but got {len(columns)} and {kept._ag_raw.shape[0]}"
         )
     if len(columns) and not 0 <= columns.min() <= columns.max() < shape[1]:
         raise RuntimeError("`0 <= col_indices < ncols` is not satisfied.")
@@ -270,17 +270,17 @@ def sparse_csr_tensor(
 
 
 def _coo(tensor: Tensor, name: str) -> Coo:
-    if not isinstance(tensor._raw, Coo):
-        layout = _LAYOUTS.get(tensor._raw.__class__, "Strided")
+    if not isinstance(tensor._ag_raw, Coo):
+        layout = _LAYOUTS.get(tensor._ag_raw.__class__, "Strided")
         raise RuntimeError(f"{name} expected sparse coordinate tensor layout but got {layout}")
-    return tensor._raw
+    return tensor._ag_raw
 
 
 def _csr(tensor: Tensor, name: str) -> Csr:
-    if not isinstance(tensor._raw, Csr):
-        layout = _LAYOUTS.get(tensor._raw.__class__, "Strided")
+    if not isinstance(tensor._ag_raw, Csr):
+        layout = _LAYOUTS.get(tensor._ag_raw.__class__, "Strided")
         raise RuntimeError(f"{name} expected sparse row compressed tensor layout but got {layout}")
-    return tensor._raw
+    return tensor._ag_raw
 
 
 def _fact(name: str, ask: Callable[[Tensor], Any], doc: str) -> None:
@@ -304,7 +304,7 @@ def _count(tensor: Tensor) -> int:
         raise NotImplementedError(
             "Could not run 'aten::_nnz' with arguments from the 'CPU' backend: the tensor is dense"
         )
-    return len(tensor._raw.values)
+    return len(tensor._ag_raw.values)
 
 
 _fact("_indices", lambda x: make(_coo(x, "_indices").indices), "Where the kept elements are, a column each.")
@@ -321,7 +321,7 @@ _fact("col_indices", lambda x: make(_csr(x, "col_indices").columns), "The column
 @composite(function=False)
 def values(self: Tensor) -> Tensor:
     """The kept elements, each position once."""
-    if not isinstance(self._raw, Csr):
+    if not isinstance(self._ag_raw, Csr):
         _need_coalesced(self, "values")
     return values_op(self)
 
@@ -366,10 +366,10 @@ def to_sparse(self: Tensor, sparse_dim: Any = None, *, layout: Any = None, **opt
             f"Tensor.to_sparse: layout {layout or options} is not available in autograph's engine"
         )
     if layout is sparse_csr:
-        return self if isinstance(self._raw, Csr) else _run(to_sparse_op, self, True)
-    if isinstance(self._raw, Sparse) and sparse_dim is not None:
-        _check_sparse_dim(self._raw, sparse_dim)
-    if isinstance(self._raw, Coo):
+        return self if isinstance(self._ag_raw, Csr) else _run(to_sparse_op, self, True)
+    if isinstance(self._ag_raw, Sparse) and sparse_dim is not None:
+        _check_sparse_dim(self._ag_raw, sparse_dim)
+    if isinstance(self._ag_raw, Coo):
         return self
     if sparse_dim is None:
         return _run(to_sparse_op, self, False)
@@ -389,7 +389,7 @@ def to_sparse_csr(self: Tensor, dense_dim: Any = None) -> Tensor:
     """The elements of a matrix that are not zero, row by row."""
     if dense_dim:
         raise NotImplementedError("Tensor.to_sparse_csr: dense dimensions are not available in autograph's engine")
-    return self if isinstance(self._raw, Csr) else _run(to_csr_op, self)
+    return self if isinstance(self._ag_raw, Csr) else _run(to_csr_op, self)
 
 
 @composite(function=False)
@@ -397,7 +397,7 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     """What the tensor has in the positions that a sparse one keeps."""
     if not _is_sparse(mask):
         raise RuntimeError("sparse_mask: the mask must be a sparse tensor")
-    if self._raw.shape != mask._raw.shape:
+    if self._ag_raw.shape != mask._ag_raw.shape:
         raise RuntimeError(
             f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size "
             f"{list(mask.shape)}"
@@ -419,9 +419,9 @@ def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * mat + alpha * (mat1 @ mat2), where mat1 is sparse."""
-    if mat1._raw.shape[1] != mat2._raw.shape[0]:
+    if mat1._ag_raw.shape[1] != mat2._ag_raw.shape[0]:
         raise RuntimeError(
-            f"addmm: Argument #3 (dense): Expected dim 0 size {mat1._raw.shape[1]}, got {mat2._raw.shape[0]}"
+            f"addmm: Argument #3 (dense): Expected dim 0 size {mat1._ag_raw.shape[1]}, got {mat2._ag_raw.shape[0]}"
         )
     return addmm_op(mat, mat1, mat2, beta=beta, alpha=alpha)
 
@@ -431,7 +431,7 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     if dtype is not None:
         input = input.to(dtype)
     if dim is None:
-        total: Tensor = functions["sum"](values(coalesce(input)) if isinstance(input._raw, Coo) else values(input))
+        total: Tensor = functions["sum"](values(coalesce(input)) if isinstance(input._ag_raw, Coo) else values(input))
         return total
     _coo(input, "sum")
     dims = tuple(d % input.ndim for d in ((dim,) if isinstance(dim, int) else dim))
@@ -458,7 +458,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 def _embedding_sparse_backward(grad: Tensor, indices: Tensor, *options: Any) -> Tensor:
     if thread_state.grad and grad.requires_grad:
         raise NotImplementedError("sparse gradients cannot be recorded (create_graph=True) in autograph's engine yet")
-    return make(cpu.embedding_sparse_backward(grad._raw, indices._raw, *options))
+    return make(cpu.embedding_sparse_backward(grad._ag_raw, indices._ag_raw, *options))
 
 
 operations.embedding_sparse_backward = _embedding_sparse_backward

@@ -336,7 +336,7 @@ def logit_gradient(f: Any, grad: Any, x: Any, eps: float | None) -> Any:
 
 
 def arange_like(start: float, end: float, step: float, like: Tensor) -> Tensor:
-    return make(kernels(like._raw).arange_like(start, end, step, like._raw))
+    return make(kernels(like._ag_raw).arange_like(start, end, step, like._ag_raw))
 
 
 operations.arange_like = arange_like
@@ -382,7 +382,7 @@ def mvlgamma(input: Tensor, p: int) -> Any:
     """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    if input._raw.dtype.kind == "b":
+    if input._ag_raw.dtype.kind == "b":
         raise RuntimeError("The input tensor may not be a boolean tensor.")
     return mvlgamma_op, input, p
 

@@ -67,7 +67,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     d = dims.wrap(dim, input.ndim)
-    n = input._raw.shape[d]
+    n = input._ag_raw.shape[d]
     size = -(-n // chunks)
     if size == 0 and n == 0:
         return unsafe_split_with_sizes_op(input, (0,) * chunks, d)
@@ -89,7 +89,7 @@ def tensor_split(
     if input.ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     d = int(dims.wrap(dim, input.ndim))
-    n = input._raw.shape[d]
+    n = input._ag_raw.shape[d]
     if isinstance(given, Tensor):
         given = _split_indices(given)
     if isinstance(given, int):
@@ -103,21 +103,21 @@ def tensor_split(
 
 
 def _split_indices(given: Tensor) -> Any:
-    if given._raw.dtype != np.int64:
+    if given._ag_raw.dtype != np.int64:
         raise RuntimeError(
             "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-            + cpp_name(given._raw.dtype)
+            + cpp_name(given._ag_raw.dtype)
         )
     if given.ndim > 1:
         raise RuntimeError(
             "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
             f"got a tensor with {given.ndim} dims"
         )
-    return given._raw.tolist()
+    return given._ag_raw.tolist()
 
 
 def _window(input: Tensor, dim: int, start: int, end: int) -> Tensor:
-    lo, hi, _ = slice(start, end).indices(input._raw.shape[dim])
+    lo, hi, _ = slice(start, end).indices(input._ag_raw.shape[dim])
     made: Tensor = views.slice_op(input, dim, lo, max(lo, hi), 1)
     return made
 
@@ -136,7 +136,7 @@ def _fixed_split(name: str, dim: int, ndim: int) -> None:
                 f"{input.ndim} dimensions!"
             )
         d = 0 if name == "hsplit" and input.ndim == 1 else dim
-        n = input._raw.shape[d]
+        n = input._ag_raw.shape[d]
         if isinstance(given, int) and (given < 1 or n % given):
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {n} is not "
@@ -212,7 +212,7 @@ def dstack(tensors: Any) -> Tensor:
 def column_stack(tensors: Any) -> Tensor:
     """Vectors as the columns of a matrix."""
     given = _nonempty("column_stack", tensors)
-    return hstack([views.reshape(x, (x._raw.size, 1)) if x.ndim <= 1 else x for x in given])
+    return hstack([views.reshape(x, (x._ag_raw.size, 1)) if x.ndim <= 1 else x for x in given])
 
 
 @composite(method=False)
@@ -256,18 +256,18 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int, *, out: Any = None) -> Te
     if dim < 0 and len({x.ndim for x in given}) > 1:
         raise RuntimeError("_chunk_cat expects non-negative dim when input tensors have different ndims")
     d = dims.wrap(dim, given[0].ndim)
-    lead = given[0]._raw.shape[:d]
+    lead = given[0]._ag_raw.shape[:d]
     rows = []
     for x in given:
-        if x._raw.dtype != given[0]._raw.dtype:
+        if x._ag_raw.dtype != given[0]._ag_raw.dtype:
             raise RuntimeError("_chunk_cat expects all input tensors with the same dtype")
         if x.ndim <= d:
             raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
-        if x._raw.shape[:d] != lead:
+        if x._ag_raw.shape[:d] != lead:
             raise RuntimeError("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors")
-        if not x._raw.size:
+        if not x._ag_raw.size:
             raise RuntimeError("_chunk_cat expects non-empty tensor")
-        rows.append(_padded_chunks(x._raw, d, num_chunks))
+        rows.append(_padded_chunks(x._ag_raw, d, num_chunks))
     found = make(kernels(*rows).xp.concatenate(rows, axis=d + 1))
     if out is None:
         return found
@@ -305,7 +305,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[0], given[1] = given[1], given[0]
-    shape = [x._raw.size for x in given]
+    shape = [x._ag_raw.size for x in given]
     found = [
         broadcasting.expand(views.view(x, [-1 if i == d else 1 for i in range(len(given))]), shape)
         for d, x in enumerate(given)
@@ -321,7 +321,7 @@ def _check_grid(given: Sequence[Tensor], order: str | None) -> None:
     for x in given:
         if x.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x}")
-        if x._raw.dtype != given[0]._raw.dtype:
+        if x._ag_raw.dtype != given[0]._ag_raw.dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if order not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {order}')
@@ -333,7 +333,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     all_tensors(tensors)
     for x in tensors:
         if x.ndim != 1:
-            raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._raw.shape)}")
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(x._ag_raw.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return joining.stack([views.flatten(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)
@@ -343,12 +343,12 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Every choice of `r` elements of a vector, one row each."""
     if input.ndim != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input._raw.shape)}")
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input._ag_raw.shape)}")
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return make(kernels(input._raw).xp.empty(0, input._raw.dtype))
-    positions = np.indices((input._raw.size,) * r)
+        return make(kernels(input._ag_raw).xp.empty(0, input._ag_raw.dtype))
+    positions = np.indices((input._ag_raw.size,) * r)
     pairs = itertools.pairwise(positions)
     mask = np.ones(positions.shape[1:], bool)
     for a, b in pairs:

@@ -182,14 +182,14 @@ _aminmax_result = named_result("aminmax", "min", "max")
 @composite(out="exact")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element, of all or along `dim`."""
-    d = None if dim is None else dims.wrap(dim, input._raw.ndim)
-    if input._raw.dtype.kind == "c":
-        raise NotImplementedError(f"\"aminmax\" not implemented for '{dtypes.cpp_name(input._raw.dtype)}'")
-    if dim is None and not input._raw.size:
+    d = None if dim is None else dims.wrap(dim, input._ag_raw.ndim)
+    if input._ag_raw.dtype.kind == "c":
+        raise NotImplementedError(f"\"aminmax\" not implemented for '{dtypes.cpp_name(input._ag_raw.dtype)}'")
+    if dim is None and not input._ag_raw.size:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
-    if d is not None and input._raw.ndim and not input._raw.shape[d]:
+    if d is not None and input._ag_raw.ndim and not input._ag_raw.shape[d]:
         raise refused(IndexError, f"aminmax(): Expected reduction dim {d} to have non-zero size.")
     return _aminmax_result(*aminmax_op(input, dim=d, keepdim=keepdim))
 
@@ -197,7 +197,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 @composite(out=True)
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """`sum` of what is not nan."""
-    if input._raw.dtype.kind == "c":
+    if input._ag_raw.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     return nansum_op(input, None if dim is None else wrapped_dims(dim, input), keepdim, dtype=raw_dtype(dtype))
 
@@ -208,7 +208,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     if input.dtype.category < dtypes.FLOATING:
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
-            f"{dtypes.cpp_name(input._raw.dtype)}"
+            f"{dtypes.cpp_name(input._ag_raw.dtype)}"
         )
     known = input.detach().isnan().logical_not()
     made: Tensor = nansum(input, dim, keepdim, dtype=dtype).div(known.sum() if dim is None else known.sum(dim, keepdim))
@@ -218,14 +218,14 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 @composite(out=True)
 def dist(input: Tensor, other: Tensor, p: Any = 2) -> Tensor:
     """The p-norm of input - other."""
-    check_sub(input._raw, other._raw)
+    check_sub(input._ag_raw, other._ag_raw)
     return dist_op(input, other, p)
 
 
 @composite(out=True)
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
-    if input._raw.ndim != 2:
+    if input._ag_raw.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     return trace_op(input)
 
@@ -237,9 +237,9 @@ def renorm(input: Tensor, p: Any, dim: int, maxnorm: Any) -> Any:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
-    if input._raw.ndim < 2:
+    if input._ag_raw.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    return renorm_op, input, p, dims.wrap(dim, input._raw.ndim), maxnorm
+    return renorm_op, input, p, dims.wrap(dim, input._ag_raw.ndim), maxnorm
 
 
 def _weights(name: str, weights: Tensor | None, count: int) -> None:
@@ -249,22 +249,22 @@ def _weights(name: str, weights: Tensor | None, count: int) -> None:
         raise RuntimeError(
             f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions"
         )
-    if name == "fweights" and weights._raw.dtype.kind not in "iu":
+    if name == "fweights" and weights._ag_raw.dtype.kind not in "iu":
         raise RuntimeError(
             "cov(): expected fweights to have integral dtype but got fweights with "
-            f"{dtypes.cpp_name(weights._raw.dtype)} dtype"
+            f"{dtypes.cpp_name(weights._ag_raw.dtype)} dtype"
         )
-    if name == "aweights" and weights._raw.dtype.kind not in "fV":
+    if name == "aweights" and weights._ag_raw.dtype.kind not in "fV":
         raise RuntimeError(
             "cov(): expected aweights to have floating point dtype but got aweights with "
-            f"{dtypes.cpp_name(weights._raw.dtype)} dtype"
+            f"{dtypes.cpp_name(weights._ag_raw.dtype)} dtype"
         )
-    if weights._raw.size != count:
+    if weights._ag_raw.size != count:
         raise RuntimeError(
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-            f"{weights._raw.size} != {count}"
+            f"{weights._ag_raw.size} != {count}"
         )
-    if count and readable(whole(weights._raw)) and whole(weights._raw).min() < 0:
+    if count and readable(whole(weights._ag_raw)) and whole(weights._ag_raw).min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -273,14 +273,14 @@ def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
     """The covariance of the rows, whose columns are observations; `fweights` repeat, `aweights` weigh them."""
-    if input._raw.ndim > 2:
+    if input._ag_raw.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
-    if input._raw.dtype == bool:
+    if input._ag_raw.dtype == bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
-    rows = views.view(input, (1, -1)) if input._raw.ndim < 2 else input
-    n = rows._raw.shape[1]
+    rows = views.view(input, (1, -1)) if input._ag_raw.ndim < 2 else input
+    n = rows._ag_raw.shape[1]
     _weights("fweights", fweights, n)
     _weights("aweights", aweights, n)
     w: Any = fweights
@@ -292,7 +292,7 @@ def cov(
         freedom = total - correction
     else:
         freedom = total - mul_scalar((w * aweights).sum(), correction) / total if correction else total
-    if readable(whole(freedom._raw)) and (whole(freedom._raw) <= 0).all():
+    if readable(whole(freedom._ag_raw)) and (whole(freedom._ag_raw) <= 0).all():
         freedom = freedom.detach().zero_()
     rows = rows - mean.unsqueeze(1)
     product = rows.mm((rows if w is None else rows * w).t().conj())
@@ -306,7 +306,7 @@ def cov(
 @composite()
 def corrcoef(input: Tensor) -> Tensor:
     """The correlation of the rows: their covariance, scaled to be between -1 and 1."""
-    if input._raw.ndim > 2:
+    if input._ag_raw.ndim > 2:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
         )
@@ -331,29 +331,29 @@ def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
     """The differences of neighbours along `dim`, `n` times over."""
-    if input._raw.ndim == 0:
+    if input._ag_raw.ndim == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    d = dims.wrap(dim, input._raw.ndim)
+    d = dims.wrap(dim, input._ag_raw.ndim)
     parts = [x for x in (prepend, input, append) if x is not None]
     for x in parts:
         _check_beside(input, x, d)
     if n == 0:
-        return copy_(zeros_of(input._raw.shape, input), input)
+        return copy_(zeros_of(input._ag_raw.shape, input), input)
     x = cat(parts, d) if len(parts) > 1 else input
-    for _ in range(min(n, x._raw.shape[d])):
-        length = x._raw.shape[d] - 1
+    for _ in range(min(n, x._ag_raw.shape[d])):
+        length = x._ag_raw.shape[d] - 1
         before = views.narrow(x, d, 0, length)
         after = views.narrow(x, d, 1, length)
-        x = operations.logical_xor(after, before) if x._raw.dtype.kind == "b" else after - before
+        x = operations.logical_xor(after, before) if x._ag_raw.dtype.kind == "b" else after - before
     return x
 
 
 def _check_beside(input: Tensor, x: Tensor, dim: int) -> None:
-    if x.ndim != input._raw.ndim:
+    if x.ndim != input._ag_raw.ndim:
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-    for i, (n, m) in enumerate(zip(x._raw.shape, input._raw.shape, strict=True)):
+    for i, (n, m) in enumerate(zip(x._ag_raw.shape, input._ag_raw.shape, strict=True)):
         if i != dim and n != m:
             raise RuntimeError(
                 "diff expects the shape of tensor to prepend or append to match that of input except along the "
@@ -364,18 +364,18 @@ def _check_beside(input: Tensor, x: Tensor, dim: int) -> None:
 def _spacing(y: Tensor, x: Tensor, dim: int, name: str) -> Tensor:
     """The distances of neighbouring `x`, in a shape that fits `y`."""
     if x.ndim == 1:
-        if x._raw.shape[0] != y._raw.shape[dim]:
+        if x._ag_raw.shape[0] != y._ag_raw.shape[dim]:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         x = views.view(x, [-1 if d == dim else 1 for d in range(y.ndim)])
     elif x.ndim < y.ndim:
-        x = views.view(x, (*(1,) * (y.ndim - x.ndim), *x._raw.shape))
+        x = views.view(x, (*(1,) * (y.ndim - x.ndim), *x._ag_raw.shape))
     after, before = _neighbours(x, dim)
     made: Tensor = after - before
     return made
 
 
 def _neighbours(x: Tensor, dim: int) -> tuple[Any, Any]:
-    n = x._raw.shape[dim]
+    n = x._ag_raw.shape[dim]
     before = views.slice_op(x, dim, *views.window(0, -1, 1, n))
     return views.slice_op(x, dim, *views.window(1, None, 1, n)), before
 
@@ -384,9 +384,9 @@ def _area_arguments(y: Tensor, x: Any, dx: Any, dim: int) -> tuple[int, Any]:
     d = int(dims.wrap(dim, y.ndim))
     if x is not None and dx is not None:
         raise refused(TypeError, "trapezoid() received an invalid combination of arguments")
-    if y._raw.dtype == bool:
+    if y._ag_raw.dtype == bool:
         raise RuntimeError("trapezoid: received a bool input for `y`, but bool is not supported")
-    if x is not None and x._raw.dtype == bool:
+    if x is not None and x._ag_raw.dtype == bool:
         raise RuntimeError("trapezoid: received a bool input for `x`, but bool is not supported")
     if isinstance(dx, (bool, complex)):
         raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
@@ -398,8 +398,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     """The area below `y` along `dim`, by the trapezoidal rule."""
     d, by = _area_arguments(y, x, dx, dim)
     values: Any = y
-    if not y._raw.shape[d]:
-        return zeros_of((*y._raw.shape[:d], *y._raw.shape[d + 1 :]), y)
+    if not y._ag_raw.shape[d]:
+        return zeros_of((*y._ag_raw.shape[:d], *y._ag_raw.shape[d + 1 :]), y)
     if isinstance(by, Tensor):
         step = _spacing(y, by, d, "trapezoid")
         after, before = _neighbours(y, d)

@@ -63,10 +63,10 @@ def _window(window: Tensor | None, n_fft: int, win_length: int, input: Tensor) -
 
 
 def _check_window(name: str, window: Tensor | None, win_length: int) -> None:
-    if window is not None and (window.ndim != 1 or window._raw.shape[0] != win_length):
+    if window is not None and (window.ndim != 1 or window._ag_raw.shape[0] != win_length):
         raise RuntimeError(
             f"{name}: expected a 1D window tensor of size equal to win_length={win_length}, but got window with size "
-            f"{list(window._raw.shape)}"
+            f"{list(window._ag_raw.shape)}"
         )
 
 
@@ -118,10 +118,10 @@ def stft(
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     if center:
-        shape, pad = input._raw.shape, n_fft // 2
+        shape, pad = input._ag_raw.shape, n_fft // 2
         extended = views.view_op(input, ((1,) * (3 - input.ndim)) + shape)
         padded = _nn_pad(extended, [pad, pad], pad_mode)
-        input = views.view_op(padded, padded._raw.shape[-input.ndim :])
+        input = views.view_op(padded, padded._ag_raw.shape[-input.ndim :])
     return _stft(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
 
 
@@ -179,9 +179,9 @@ def _nn_pad(input: Tensor, pad: list[int], mode: str) -> Tensor:
 def _described(name: str, input: Tensor, lengths: tuple[Any, ...], window: Tensor | None, **options: Any) -> str:
     """A call as PyTorch's errors have it."""
     sizes = zip(("n_fft", "hop_length", "win_length"), lengths, strict=True)
-    shown = "None" if window is None else f"{dtypes.type_name(window.dtype)}{{{list(window._raw.shape)}}}"
+    shown = "None" if window is None else f"{dtypes.type_name(window.dtype)}{{{list(window._ag_raw.shape)}}}"
     rest = (f"{name}={int(x) if isinstance(x, bool) else x}" for name, x in options.items())
-    tensor = f"{dtypes.type_name(input.dtype)}{list(input._raw.shape)}"
+    tensor = f"{dtypes.type_name(input.dtype)}{list(input._ag_raw.shape)}"
     return f"{name}({', '.join([tensor, *(f'{n}={x}' for n, x in sizes), f'window={shown}', *rest])}) "
 
 
@@ -192,8 +192,8 @@ def _check_signal(
         raise RuntimeError(f"{name}: expected a tensor of floating point or complex values")
     if input.ndim not in (1, 2):
         raise RuntimeError(f"{name}: expected a 1D or 2D tensor")
-    if not 0 < n_fft <= input._raw.shape[-1]:
-        raise RuntimeError(f"{name}: expected 0 < n_fft < {input._raw.shape[-1]}, but got n_fft={length}")
+    if not 0 < n_fft <= input._ag_raw.shape[-1]:
+        raise RuntimeError(f"{name}: expected 0 < n_fft < {input._ag_raw.shape[-1]}, but got n_fft={length}")
     if hop <= 0:
         raise RuntimeError(f"{name}: expected hop_length > 0, but got hop_length={hop}")
     if not 0 < length <= n_fft:
@@ -215,9 +215,9 @@ def _check_signal(
 
 def _framed(signal: Tensor, n_fft: int, hop: int, reach: int) -> Tensor:
     """The frames of every signal, as a strided window on its memory."""
-    batch, n = signal._raw.shape
+    batch, n = signal._ag_raw.shape
     count = 1 + (n - reach) // hop
-    steps = tuple(s // signal._raw.itemsize for s in signal._raw.strides)
+    steps = tuple(s // signal._ag_raw.itemsize for s in signal._ag_raw.strides)
     return as_strided.as_strided_op(signal, (batch, count, n_fft), (steps[0], hop * steps[1], steps[1]))
 
 
@@ -259,7 +259,7 @@ def istft(
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
         )
-    one = (input._raw.shape[-2] != n_fft) if onesided is None else onesided
+    one = (input._ag_raw.shape[-2] != n_fft) if onesided is None else onesided
     name = _described(
         "istft",
         input,
@@ -277,7 +277,7 @@ def istft(
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     weights = _padded_window(window, n_fft, size, input)
     frames = _frames(input, n_fft, one, BY_ROOT if normalized else BY_N, return_complex)
-    batch, count = frames._raw.shape[:2]
+    batch, count = frames._ag_raw.shape[:2]
     total = n_fft + hop * (count - 1)
     signal = overlap_add(arithmetic.mul(frames, views.view_op(weights, (1, 1, n_fft))), (batch, total), hop)
     squares = broadcasting.expand_op(operations.pow_Tensor_Scalar(weights, 2), (1, count, n_fft))
@@ -310,7 +310,7 @@ def _frames(input: Tensor, n_fft: int, one: bool, how: int, return_complex: bool
 
 def _check_envelope(name: str, envelope: Tensor) -> None:
     """RuntimeError where no window covers a part of the signal."""
-    squares = whole(envelope._raw)
+    squares = whole(envelope._ag_raw)
     smallest = abs(squares).min() if readable(squares) else float("inf")
     if smallest < 1e-11:
         raise RuntimeError(f"{name}window overlap add min: {int(smallest > 1e-11)}")
@@ -328,11 +328,11 @@ def _padded_window(window: Tensor | None, n_fft: int, size: int, input: Tensor) 
 
 
 def _check_spectrum(name: str, input: Tensor, n_fft: int, hop: int, size: int, one: bool) -> None:
-    if input._raw.size == 0:
+    if input._ag_raw.size == 0:
         raise RuntimeError(f"{name}: input tensor cannot be empty")
     if input.ndim not in (2, 3):
         raise RuntimeError(f"{name}: expected a tensor with 3 or 4 dimensions, but got {input.ndim + 1}")
-    bins = input._raw.shape[-2]
+    bins = input._ag_raw.shape[-2]
     if one and n_fft // 2 + 1 != bins:
         raise RuntimeError(
             f"{name}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 "

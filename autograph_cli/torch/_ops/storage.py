@@ -163,7 +163,7 @@ def is_storage(obj: Any) -> bool:
 @composite(function=False)
 def dim_order(self: Tensor) -> tuple[int, ...]:
     """The dimensions from the one whose elements are stored farthest apart to the one where they are side by side."""
-    strides = strides_of(self._raw)
+    strides = strides_of(self._ag_raw)
     return tuple(sorted(range(self.ndim), key=lambda d: -strides[d]))
 
 
@@ -195,7 +195,7 @@ def share_memory_(self: Tensor) -> Tensor:
 @composite(function=False)
 def is_shared(self: Tensor) -> bool:
     """Whether other processes can see the memory."""
-    return shared_memory_of(self._raw) is not None
+    return shared_memory_of(self._ag_raw) is not None
 
 
 @composite(function=False)
@@ -231,15 +231,15 @@ _moved = operation(
 @composite(function=False, name="set_")
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Look at other memory from now on: that of a tensor or storage, or none."""
-    if isinstance(source, Tensor) and source._raw.dtype != self._raw.dtype:
-        kinds = [dtypes.c_name(x._raw.dtype) for x in (source, self)]
+    if isinstance(source, Tensor) and source._ag_raw.dtype != self._ag_raw.dtype:
+        kinds = [dtypes.c_name(x._ag_raw.dtype) for x in (source, self)]
         raise RuntimeError(f"Could not set tensor of type {kinds[0]} to a tensor of type {kinds[1]}")
     if thread_state.levels:
         refuse_captured(self, "set_")
     check_inplace(self, source)
-    dtype = self._raw.dtype
+    dtype = self._ag_raw.dtype
     raw = (
-        backend_of(self._raw).empty(0, dtype)
+        backend_of(self._ag_raw).empty(0, dtype)
         if source is None
         else source._root.reshape(-1).view(dtype)
         if isinstance(source, UntypedStorage)
@@ -253,11 +253,11 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     origin = source if isinstance(source, Tensor) else None
     edges = tuple(map(edge_of, (self,) if origin is None else (self, origin)))
     made = _emptied(self) if origin is None else _moved(self, origin)
-    self._raw = flip(memory_of(raw), *bits_of(self._raw))
+    self._ag_raw = flip(memory_of(raw), *bits_of(self._ag_raw))
     bump(self)
-    if made._edge is not None:
-        node = made._edge[0]
-        node._edges, node._output_meta = edges, output_meta(raw)
+    if made._ag_edge is not None:
+        node = made._ag_edge[0]
+        node._ag_edges, node._ag_output_meta = edges, output_meta(raw)
         rebase(self, node)
     return self
 
@@ -277,8 +277,8 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     for n in shape:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
-    if shape != self._raw.shape:
-        self._raw = resized(materialize(self), shape)
+    if shape != self._ag_raw.shape:
+        self._ag_raw = resized(materialize(self), shape)
         bump(self)
     return self
 
@@ -286,7 +286,7 @@ def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
 @composite(function=True, name="resize_as_")
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of another tensor."""
-    made: Tensor = resize_(self, the_template._raw.shape)
+    made: Tensor = resize_(self, the_template._ag_raw.shape)
     return made
 
 
@@ -302,7 +302,7 @@ def _each(name: str, self: Tensor, function: Callable[..., Any], *others: Tensor
             raise refused(
                 TypeError, f"{name}_: expected torch.{self.dtype.legacy} for '{label}' (got torch.{other.dtype.legacy})"
             )
-    columns = [raw, *(expand(o, raw.shape)._raw for o in others)]
+    columns = [raw, *(expand(o, raw.shape)._ag_raw for o in others)]
     for at in np.ndindex(raw.shape):
         raw[at] = function(*(x[at].item() for x in columns))
     return self
@@ -335,12 +335,12 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
     RuntimeError for fewer than two dimensions, or for more that differ in length.
     """
-    shape = self._raw.shape
+    shape = self._ag_raw.shape
     if len(shape) < 2:
         raise RuntimeError("dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    strides, start = strides_of(materialize(self)), offset_in(self._raw)
+    strides, start = strides_of(materialize(self)), offset_in(self._ag_raw)
     count, step = min(shape), (sum(strides),)
     fill_(as_strided(self, (count,), step, start), fill_value)
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:

@@ -394,17 +394,17 @@ def _atan2_tangent(f: Any, self_t: Any, other_t: Any, self: Any, other: Any, abs
 @composite(formula=True)
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate: a view that conjugates what is read. A real tensor is returned as it is."""
-    return _conj(input) if input._raw.dtype.kind == "c" else input
+    return _conj(input) if input._ag_raw.dtype.kind == "c" else input
 
 
 def is_conj(input: Tensor) -> bool:
     """Whether the elements are conjugated when they are read."""
-    return bits_of(whole(input._raw))[0]
+    return bits_of(whole(input._ag_raw))[0]
 
 
 def is_neg(input: Tensor) -> bool:
     """Whether the elements are negated when they are read."""
-    return bits_of(whole(input._raw))[1]
+    return bits_of(whole(input._ag_raw))[1]
 
 
 @composite(formula=True)
@@ -423,7 +423,7 @@ def resolve_neg(input: Tensor) -> Tensor:
 def clone_(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy; its elements keep their order in memory unless a format is named."""
     if memory_format in (None, preserve_format) or (
-        memory_format is contiguous_format and input._raw.flags.c_contiguous
+        memory_format is contiguous_format and input._ag_raw.flags.c_contiguous
     ):
         return clone(input)
     made: Tensor = operations.clone_format(input, memory_format)
@@ -433,7 +433,7 @@ def clone_(input: Tensor, *, memory_format: Any = None) -> Tensor:
 @composite()
 def positive(input: Tensor) -> Tensor:
     """The tensor itself. RuntimeError for booleans."""
-    if input._raw.dtype.kind == "b":
+    if input._ag_raw.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
@@ -445,11 +445,11 @@ def round(input: Tensor, *, decimals: int | None = None) -> Any:
 
     The dtype stays. The gradient is zero.
     """
-    if input._raw.dtype.kind == "c":
+    if input._ag_raw.dtype.kind == "c":
         raise NotImplementedError("round is not supported for complex inputs")
-    if input._raw.dtype.kind == "b":
+    if input._ag_raw.dtype.kind == "b":
         raise NotImplementedError("\"round_vml_cpu\" not implemented for 'Bool'")
-    if decimals is None and input._raw.dtype.kind in "iu":
+    if decimals is None and input._ag_raw.dtype.kind in "iu":
         return clone, input
     return (round_op, input) if decimals is None else (round_with, input, decimals)
 
@@ -463,7 +463,7 @@ vars(round_with)["op"] = round_decimals.op
 
 def zero_beside(grad: Tensor) -> Tensor:
     """A 0-d zero of the dtype of `grad`."""
-    return make(grad._raw.dtype.type(0))
+    return make(grad._ag_raw.dtype.type(0))
 
 
 def conj_number(number: Any) -> Any:
@@ -472,20 +472,20 @@ def conj_number(number: Any) -> Any:
 
 def log_of_number(number: Any, beside: Tensor) -> Any:
     """The logarithm of a Python number as a Python number, complex beside a complex tensor; 0 has -inf."""
-    if number and (isinstance(number, complex) or beside._raw.dtype.kind == "c"):
+    if number and (isinstance(number, complex) or beside._ag_raw.dtype.kind == "c"):
         return cmath.log(number)
     return math.log(number) if number > 0 else (-math.inf if number == 0 else math.nan)
 
 
 def zero_raised(base: Any, exponent: Tensor) -> Tensor:
     """Where 0 is raised to what is no less than 0: there x**y * log x has the limit 0."""
-    given = base._raw if isinstance(base, Tensor) else base
-    return make(kernels(exponent._raw).zero_raised(given, exponent._raw))
+    given = base._ag_raw if isinstance(base, Tensor) else base
+    return make(kernels(exponent._ag_raw).zero_raised(given, exponent._ag_raw))
 
 
 def full_like_number(x: Tensor, number: Any) -> Tensor:
     """A number as a 0-d tensor of the dtype of `x`."""
-    return make(x._raw.dtype.type(number))
+    return make(x._ag_raw.dtype.type(number))
 
 
 for _helper in (

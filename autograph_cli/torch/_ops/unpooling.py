@@ -67,22 +67,24 @@ def _unpool(
 
 
 def _put_back(dims: int, input: Tensor, indices: Tensor, size: Sizes) -> Tensor:
-    if indices._raw.dtype != "int64":
-        got = f" but got: {cpp_name(indices._raw.dtype)}" if dims == 2 else ""
+    if indices._ag_raw.dtype != "int64":
+        got = f" but got: {cpp_name(indices._ag_raw.dtype)}" if dims == 2 else ""
         raise RuntimeError(f"elements in indices should be type int64{got}")
     if input.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "
             f"{input.ndim} dimensions."
         )
-    if indices._raw.shape != input._raw.shape:
+    if indices._ag_raw.shape != input._ag_raw.shape:
         raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(input._raw.shape)}) but got "
-            f"indices tensor with shape: {list(indices._raw.shape)}"
+            f"Expected shape of indices to be same as that of the input tensor ({list(input._ag_raw.shape)}) but got "
+            f"indices tensor with shape: {list(indices._ag_raw.shape)}"
         )
-    if readable(indices._raw) and not (int(indices._raw.min()) >= 0 and int(indices._raw.max()) < math.prod(size)):
+    if readable(indices._ag_raw) and not (
+        int(indices._ag_raw.min()) >= 0 and int(indices._ag_raw.max()) < math.prod(size)
+    ):
         raise RuntimeError(
-            f"Found an invalid max index: {int(indices._raw.max())} (output volumes are of size "
+            f"Found an invalid max index: {int(indices._ag_raw.max())} (output volumes are of size "
             f"{'x'.join(map(str, size))}"
         )
     found: Tensor = unpooled[dims](input, indices, size)

@@ -46,7 +46,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
 def _sliding(input: Tensor, dimension: int, size: int, step: int) -> tuple[int, int, int]:
     d = dims.wrap(dimension, input.ndim)
-    longest = input._raw.shape[d] if input.ndim else 1
+    longest = input._ag_raw.shape[d] if input.ndim else 1
     if size > longest:
         raise RuntimeError(f"maximum size for tensor at dimension {d} is {longest} but size is {size}")
     if size < 0:
@@ -101,12 +101,12 @@ def _squeeze(x: Tensor, dim: Any = None) -> Chosen:
 
 def _slice(x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Chosen:
     d = dims.wrap(dim, x.ndim)
-    return views.slice_op, x, d, *views.window(start, end, step, x._raw.shape[d])
+    return views.slice_op, x, d, *views.window(start, end, step, x._ag_raw.shape[d])
 
 
 def _select(x: Tensor, dim: int, index: int) -> Chosen:
     d = dims.wrap(dim, x.ndim)
-    return views.select_op, x, d, dims.wrap(index, x._raw.shape[d])
+    return views.select_op, x, d, dims.wrap(index, x._ag_raw.shape[d])
 
 
 def _split_copy(x: Tensor, split_size: int, dim: int = 0) -> Chosen:
@@ -121,7 +121,7 @@ def _split_copies(x: Tensor, sizes: Any, dim: int = 0) -> Chosen:
 
 _CHOICES: dict[str, Callable[..., Chosen]] = {
     "alias": lambda x: (views.alias, x),
-    "view": lambda x, *size: (views.view_op, x, dims.infer(dims.sizes(size), x._raw.size)),
+    "view": lambda x, *size: (views.view_op, x, dims.infer(dims.sizes(size), x._ag_raw.size)),
     "expand": lambda x, *size, implicit=False: (broadcasting.expand_op, x, broadcasting.expanded(x, dims.sizes(size))),
     "permute": lambda x, dims: (views.permute_op, x, wrap_all(dims, x.ndim)),
     "t": lambda x: (views.t_op, views.at_most_matrix("t", x)),
@@ -200,7 +200,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
         raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.")
     d = dims.wrap(dim, input.ndim)
     if length < 0:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input._raw.shape[d]}).")
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input._ag_raw.shape[d]}).")
     first = views.check_narrow(input, d, start, length)
     return narrow_copy_op(input, d, first, length)
 
@@ -340,13 +340,13 @@ def turn(tensor: Tensor, choose: Callable[[], Chosen]) -> Tensor:
     check_inplace(tensor)
     run, *arguments = choose()
     made = run(tensor, *arguments)
-    tensor._raw = made._raw
+    tensor._ag_raw = made._ag_raw
     bump(tensor)
-    view = tensor._edge
-    if made._edge is not None and view.__class__ is View:
-        view.edge, view.version = made._edge, counter(tensor)[0]
-    elif made._edge is not None:
-        tensor._edge = made._edge
+    view = tensor._ag_edge
+    if made._ag_edge is not None and view.__class__ is View:
+        view.edge, view.version = made._ag_edge, counter(tensor)[0]
+    elif made._ag_edge is not None:
+        tensor._ag_edge = made._ag_edge
     return tensor
 
 

@@ -183,10 +183,10 @@ def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
         len(size) == 1
         and not isinstance(size[0], (int, tuple, list))
         and hasattr(size[0], "itemsize")
-        and not hasattr(size[0], "_raw")
+        and not hasattr(size[0], "_ag_raw")
     ):
         return _view_dtype(input, size[0])
-    return view_op(input, dims.infer(dims.sizes(size), input._raw.size))
+    return view_op(input, dims.infer(dims.sizes(size), input._ag_raw.size))
 
 
 def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
@@ -203,7 +203,7 @@ def _view_dtype(input: Tensor, dtype: Any) -> Tensor:
     raw = materialize(input)
     if raw.itemsize != dtype.itemsize:
         _check_other_size(raw, dtype)
-    made._raw = raw.view(dtype.numpy)
+    made._ag_raw = raw.view(dtype.numpy)
     return made
 
 
@@ -241,12 +241,12 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
 
     RuntimeError if the number of elements does not fit.
     """
-    return reshaped(input, dims.infer(dims.sizes(shape), input._raw.size))
+    return reshaped(input, dims.infer(dims.sizes(shape), input._ag_raw.size))
 
 
 def reshaped(input: Tensor, size: tuple[int, ...]) -> Tensor:
     """`reshape` to a size that is known to fit."""
-    raw = input._raw
+    raw = input._ag_raw
     if is_contiguous(raw):
         return view_op(input, size)
     stride = _alias_strides(raw, size)
@@ -279,7 +279,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
     RuntimeError if the start comes after the end.
     """
-    ndim = input._raw.ndim
+    ndim = input._ag_raw.ndim
     start, end = dims.wrap(start_dim, ndim), dims.wrap(end_dim, ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -287,7 +287,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         return reshape(input, (1,))
     if start == end:
         return input
-    shape = input._raw.shape
+    shape = input._ag_raw.shape
     return reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
@@ -297,22 +297,22 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
     RuntimeError if they do not multiply to its size.
     """
-    d = dims.wrap(dim, input._raw.ndim)
-    shape = input._raw.shape
+    d = dims.wrap(dim, input._ag_raw.ndim)
+    shape = input._ag_raw.shape
     return view(input, (*shape[:d], *dims.infer(sizes, shape[d]), *shape[d + 1 :]))
 
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension: a view of a contiguous tensor, else a copy."""
-    return view_op(operations.contiguous(input), (input._raw.size,))
+    return view_op(operations.contiguous(input), (input._ag_raw.size,))
 
 
 @composite()
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """A view with the dimensions in the order `dims`. RuntimeError unless each stands there once."""
-    wanted = dims_.wrap_all(dims_.sizes(order) if order else tuple(dims), input._raw.ndim)
-    if len(wanted) != input._raw.ndim:
+    wanted = dims_.wrap_all(dims_.sizes(order) if order else tuple(dims), input._ag_raw.ndim)
+    if len(wanted) != input._ag_raw.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}".replace(
@@ -325,7 +325,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 @composite(aliases=("swapaxes", "swapdims"))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dimensions exchanged. IndexError for one that the tensor does not have."""
-    return transpose_op(input, dims.wrap(dim0, input._raw.ndim), dims.wrap(dim1, input._raw.ndim))
+    return transpose_op(input, dims.wrap(dim0, input._ag_raw.ndim), dims.wrap(dim1, input._ag_raw.ndim))
 
 
 @composite(aliases=("moveaxis",))
@@ -334,7 +334,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
     RuntimeError for different numbers of them or one that is named twice.
     """
-    n = input._raw.ndim
+    n = input._ag_raw.ndim
     if not n:
         return alias(input)
     sides = [[x] if isinstance(x, int) else list(x) for x in (source, destination)]
@@ -356,12 +356,12 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 @composite()
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix, a view; of a tensor with fewer dimensions itself. RuntimeError for one with more."""
-    return t_op(input if input._raw.ndim < 3 else at_most_matrix("t", input))
+    return t_op(input if input._ag_raw.ndim < 3 else at_most_matrix("t", input))
 
 
 def at_most_matrix(name: str, input: Tensor) -> Tensor:
     """The tensor, which must not have more than two dimensions."""
-    if input._raw.ndim > 2:
+    if input._ag_raw.ndim > 2:
         raise RuntimeError(f"{name}() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return input
 
@@ -369,7 +369,7 @@ def at_most_matrix(name: str, input: Tensor) -> Tensor:
 @composite()
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A view with a dimension of size 1 before `dim`. IndexError unless `dim` is in [-ndim - 1, ndim]."""
-    n = input._raw.ndim + 1
+    n = input._ag_raw.ndim + 1
     return unsqueeze_op(input, dims.wrap(dim, n))
 
 
@@ -379,22 +379,23 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     if dim is None:
         return squeeze_all(input)
     if isinstance(dim, int):
-        return squeeze_dim(input, dims.wrap(dim, input._raw.ndim))
-    return squeeze_dims(input, dims.wrap_all(dim, input._raw.ndim))
+        return squeeze_dim(input, dims.wrap(dim, input._ag_raw.ndim))
+    return squeeze_dims(input, dims.wrap_all(dim, input._ag_raw.ndim))
 
 
 @composite()
 def select(input: Tensor, dim: int, index: Any) -> Tensor:
     """A view of what is at `index` of dimension `dim`, without that dimension. IndexError for an index out of range."""
-    if input._raw.ndim == 0:
+    if input._ag_raw.ndim == 0:
         raise refused(IndexError, "select() cannot be applied to a 0-dim tensor.")
     if index.__class__ is bool:
         raise refused(TypeError, "an index must be int, not bool")
-    d, i = dims.wrap(dim, input._raw.ndim), index.__index__()
-    n = input._raw.shape[d]
+    d, i = dims.wrap(dim, input._ag_raw.ndim), index.__index__()
+    n = input._ag_raw.shape[d]
     if not -n <= i < n:
         raise refused(
-            IndexError, f"select(): index {i} out of range for tensor of size {list(input._raw.shape)} at dimension {d}"
+            IndexError,
+            f"select(): index {i} out of range for tensor of size {list(input._ag_raw.shape)} at dimension {d}",
         )
     return select_op(input, d, dims.wrap(i, n))
 
@@ -412,18 +413,18 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A view of `length` elements of dimension `dim`, from `start` on. RuntimeError or IndexError where it would
     leave the tensor.
     """
-    if input._raw.ndim == 0:
+    if input._ag_raw.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    if isinstance(start, Tensor) and (start.ndim or start._raw.dtype.kind not in "iu"):
+    if isinstance(start, Tensor) and (start.ndim or start._ag_raw.dtype.kind not in "iu"):
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    d = dims.wrap(dim, input._raw.ndim)
+    d = dims.wrap(dim, input._ag_raw.ndim)
     start = check_narrow(input, d, int(start), length)
     return slice_op(input, d, start, start + length, 1)
 
 
 def check_narrow(input: Tensor, dim: int, start: int, length: int) -> int:
     """`start` counted from the front; an error where the part does not be inside."""
-    n = input._raw.shape[dim]
+    n = input._ag_raw.shape[dim]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -n <= start <= n:
@@ -440,7 +441,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
     `offset` counts upwards. RuntimeError if both dimensions are the same.
     """
-    return diagonal_op(input, offset, *plane(dim1, dim2, input._raw.ndim))
+    return diagonal_op(input, offset, *plane(dim1, dim2, input._ag_raw.ndim))
 
 
 def plane(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:

@@ -30,9 +30,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of `input` where `condition` holds, of `other` elsewhere; with `condition` alone, its indices."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
-    if condition._raw.dtype.kind != "b":
-        if condition._raw.dtype != dtypes.uint8.numpy:
-            kind = dtypes.cpp_name(condition._raw.dtype)
+    if condition._ag_raw.dtype.kind != "b":
+        if condition._ag_raw.dtype != dtypes.uint8.numpy:
+            kind = dtypes.cpp_name(condition._ag_raw.dtype)
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
         warn_once(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
@@ -54,7 +54,7 @@ def _alike(a: Any, b: Any) -> tuple[Tensor, Tensor]:
         a = wrap_number(a, OF_BOOLS)
     for number, beside in ((a, b), (b, a)):
         if not isinstance(number, Tensor):
-            kind = dtypes.number_dtype(plain_number(number), beside._raw.dtype)
+            kind = dtypes.number_dtype(plain_number(number), beside._ag_raw.dtype)
             if dtypes.CATEGORY[kind] == dtypes.INTEGRAL:
                 dtypes.check_held(number, kind)
     return a if isinstance(a, Tensor) else wrap_number(a, b), b if isinstance(b, Tensor) else wrap_number(b, a)
@@ -93,8 +93,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
 
     `mask` is broadcast. RuntimeError if it is not boolean, or if `value` has dimensions.
     """
-    if mask._raw.dtype.kind != "b":
-        kind = dtypes.c_name(mask._raw.dtype)
+    if mask._ag_raw.dtype.kind != "b":
+        kind = dtypes.c_name(mask._ag_raw.dtype)
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {kind}")
     if isinstance(value, Tensor):
         if value.ndim:
@@ -102,7 +102,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
                 f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
                 "dimension(s)."
             )
-        if readable(value._raw):
-            dtypes.check_held(value._raw.item(), input._raw.dtype)
+        if readable(value._ag_raw):
+            dtypes.check_held(value._ag_raw.item(), input._ag_raw.dtype)
         return masked_fill_tensor, input, mask, value
     return masked_fill_scalar, input, mask, value

@@ -128,8 +128,8 @@ def _with_attributes(function: Any, kind: Any, args: Any, state: Any) -> Any:
     plain = function(*args)
     if type(plain) is kind:
         return _attributes(plain, state)
-    made = instance(kind, plain._raw)
-    made._edge = plain._edge
+    made = instance(kind, plain._ag_raw)
+    made._ag_edge = plain._ag_edge
     return _attributes(made, state)
 
 

@@ -132,7 +132,7 @@ class StorageTable:
 
         RuntimeError where tensors of different dtypes share memory.
         """
-        raw = memory_of(tensor._raw)
+        raw = memory_of(tensor._ag_raw)
         root = None if isinstance(raw, np.generic) else owner(raw)
         if root is None or not _is_within(raw, root):
             raw = root = np.array(raw, order="C", copy=True) if raw.__class__ not in ELSEWHERE else raw.copy()
@@ -165,4 +165,4 @@ def flat_bytes(root: Any) -> Any:
 
 def plain_size(tensor: Tensor) -> tuple[int, ...]:
     """The lengths as a plain tuple."""
-    return tuple(tensor._raw.shape)
+    return tuple(tensor._ag_raw.shape)

@@ -46,7 +46,7 @@ UNTYPED = Global("torch.storage", "UntypedStorage")
 
 
 def _as_plain(tensor: Tensor) -> Tensor:
-    return tensor if type(tensor) is Tensor else instance(Tensor, tensor._raw)
+    return tensor if type(tensor) is Tensor else instance(Tensor, tensor._ag_raw)
 
 
 class _InStorage:
@@ -100,7 +100,7 @@ class Pickler(pickle._Pickler):
         attributes = dict(tensor.__dict__)
         kind = type(tensor)
         if kind is not parameters().Parameter:
-            holds = tensor._raw.__class__ is not Dispatched or tensor._raw.memory is not None
+            holds = tensor._ag_raw.__class__ is not Dispatched or tensor._ag_raw.memory is not None
             found = self._plain(_as_plain(tensor), tensor.requires_grad) if holds else self._wrapper(tensor)
             named = TENSOR if kind is Tensor else kind
             return (
@@ -118,7 +118,7 @@ class Pickler(pickle._Pickler):
             type(tensor),
             tensor.dtype,
             plain_size(tensor),
-            tuple(s // tensor._raw.itemsize for s in tensor._raw.strides),
+            tuple(s // tensor._ag_raw.itemsize for s in tensor._ag_raw.strides),
             0,
             strided,
             tensor.device,
@@ -128,9 +128,9 @@ class Pickler(pickle._Pickler):
     def _plain(self, tensor: Tensor, requires_grad: bool) -> Any:
         if tensor.is_meta:
             return REBUILD_META, (tensor.dtype, plain_size(tensor), tensor.stride(), requires_grad)
-        if isinstance(tensor._raw, Sparse):
+        if isinstance(tensor._ag_raw, Sparse):
             size = Size(tensor.shape)
-            return REBUILD_SPARSE, (tensor.layout, (*map(make, tensor._raw.parts()), size, *tensor._raw.facts()))
+            return REBUILD_SPARSE, (tensor.layout, (*map(make, tensor._ag_raw.parts()), size, *tensor._ag_raw.facts()))
         storage, length, offset, stride = self._storages.position(tensor)
         name, place = STORAGE_NAMES.get(tensor.dtype), str(tensor.device)
         self.lengths[str(storage)] = length if name else length * tensor.dtype.itemsize
@@ -142,7 +142,7 @@ class Pickler(pickle._Pickler):
             return REBUILD_UNTYPED, (position, offset, plain_size(tensor), stride, *rest)
         position = _InStorage(("storage", self._name("torch", name), str(storage), place, length, *self._rest))
         parts: tuple[Any, ...] = (position, offset, plain_size(tensor), stride, requires_grad, OrderedDict())
-        bits = {name: True for name, bit in zip(BITS, bits_of(tensor._raw), strict=True) if bit}
+        bits = {name: True for name, bit in zip(BITS, bits_of(tensor._ag_raw), strict=True) if bit}
         return REBUILD_TENSOR, (*parts, bits) if bits else parts
 
     def _save_name(self, obj: Global) -> None:

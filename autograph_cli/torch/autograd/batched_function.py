@@ -23,7 +23,7 @@ class VmapInfo(NamedTuple):
 def apply(level: BatchLevel, cls: type[Function], args: tuple[Any, ...]) -> Any:
     """What `cls.apply(*args)` gives for each sample; RuntimeError for a Function that cannot be batched."""
     name, own = cls.__name__, cls.vmap is not Function.vmap
-    if not cls._is_apart():
+    if not cls._ag_is_apart():
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
             f"override the setup_context staticmethod. {NOTES}"
@@ -138,7 +138,7 @@ def _generated(cls: type[Function], size: int, randomness: str, marks: tuple[boo
 
         def run(level: BatchLevel) -> Any:
             ctx.inner.saved_tensors = _wrapped(level, saved, ctx.saved_marks)
-            found = cls._user_backward()(ctx.inner, *_wrapped(level, grads, made.out_marks))
+            found = cls._ag_user_backward()(ctx.inner, *_wrapped(level, grads, made.out_marks))
             found = found if isinstance(found, tuple) else (found,)
             shapes = [None if s is None else s[1:] if m else s for s, m in zip(ctx.shapes, marks, strict=True)]
             return tuple(_fitting(level, g, s, m) for g, s, m in zip(found, shapes, marks, strict=True))

@@ -29,18 +29,18 @@ def run(check: _Check, batched: bool) -> None:
         moves = [(index, move) for index, several in steps for move in several]
         numerical = [check._difference(x, index, move, lambda: values(check)) for index, move in moves]
         tangents = [tangent(x, index, move) for index, move in moves]
-        analytical = [[on_host(pushed._raw).reshape(-1) for pushed in push(check, j, t)] for t in tangents]
+        analytical = [[on_host(pushed._ag_raw).reshape(-1) for pushed in push(check, j, t)] for t in tangents]
         for i in range(len(numerical[0]) if numerical else 0):
             a, n = (np.array([row[i] for row in rows]) for rows in (analytical, numerical))
             if not np.allclose(a, n, rtol=check.rtol, atol=check.atol):
                 raise GradcheckError(mismatch(i, j, a, n, False))
         if batched and tangents:
             together = vmap(lambda t, j=j: push(check, j, t))(
-                make(moved(np.stack([on_host(t._raw) for t in tangents]), x.device))
+                make(moved(np.stack([on_host(t._ag_raw) for t in tangents]), x.device))
             )
             for i, pushed in enumerate(together):
                 if not np.allclose(
-                    on_host(pushed._raw).reshape(len(tangents), -1),
+                    on_host(pushed._ag_raw).reshape(len(tangents), -1),
                     [row[i] for row in analytical],
                     check.rtol,
                     check.atol,
@@ -56,12 +56,12 @@ def floating(outputs: Any) -> tuple[Tensor, ...]:
 
 def values(check: _Check) -> list[Any]:
     """The raw values of these outputs now."""
-    return [np.array(on_host(o._raw)) for o in floating(check.func(*check.inputs))]
+    return [np.array(on_host(o._ag_raw)) for o in floating(check.func(*check.inputs))]
 
 
 def tangent(x: Tensor, index: Any, move: Any) -> Tensor:
     """A tangent that is `move` at one element, and 0 elsewhere."""
-    raw = np.zeros(x._raw.shape, x._raw.dtype)
+    raw = np.zeros(x._ag_raw.shape, x._ag_raw.dtype)
     raw[index] = move
     return make(moved(raw[()], x.device))
 
@@ -72,4 +72,6 @@ def push(check: _Check, j: int, t: Tensor) -> tuple[Tensor, ...]:
         chosen = check.wanted[j]
         outputs = floating(check.func(*(dual(level, *paired(x, t)) if x is chosen else x for x in check.inputs)))
         pairs = [split(level, y) for y in joined(level, outputs)]
-    return tuple(make(moved(np.zeros(p._raw.shape, p._raw.dtype)[()], p.device)) if s is None else s for p, s in pairs)
+    return tuple(
+        make(moved(np.zeros(p._ag_raw.shape, p._ag_raw.dtype)[()], p.device)) if s is None else s for p, s in pairs
+    )

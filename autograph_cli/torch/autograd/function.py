@@ -64,12 +64,12 @@ class BackwardCFunction(FunctionCtx, Node):
     """The node of a custom Function. Each Function has a subclass of its own, named `<Function>Backward`."""
 
     __slots__ = (
-        "_constant",
-        "_differentiable",
-        "_in_jvp",
-        "_item_edges",
-        "_item_results",
-        "_takes_grad",
+        "_ag_constant",
+        "_ag_differentiable",
+        "_ag_in_jvp",
+        "_ag_item_edges",
+        "_ag_item_results",
+        "_ag_takes_grad",
         "dirty_tensors",
         "materialize_grads",
         "needs_input_grad",
@@ -78,71 +78,71 @@ class BackwardCFunction(FunctionCtx, Node):
         "to_save",
     )
 
-    _multiple = True
-    _takes_none = True
+    _ag_multiple = True
+    _ag_takes_none = True
     _forward_cls: type[Function]
-    _constant: tuple[Any, ...]
+    _ag_constant: tuple[Any, ...]
     """The outputs that were marked as not differentiable."""
-    _in_jvp: bool
+    _ag_in_jvp: bool
     needs_input_grad: tuple[bool, ...]
-    _takes_grad: tuple[bool, ...]
+    _ag_takes_grad: tuple[bool, ...]
     """For each argument, whether it is a tensor, and so has an edge."""
 
-    def _all_unpacked(self) -> tuple[Any, ...]:
+    def _ag_all_unpacked(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept, with its history; RuntimeError when it was freed or changed in place."""
-        if self._in_jvp:
+        if self._ag_in_jvp:
             return self.saved_for_forward or ()
-        saved = self._saved
+        saved = self._ag_saved
         if saved is None:
             raise freed()
         return tuple(unpack(self, i) for i in range(len(saved)))
 
-    saved_tensors = property(_fast.saved_tensors if _fast else _all_unpacked, doc=_all_unpacked.__doc__)
+    saved_tensors = property(_fast.saved_tensors if _fast else _ag_all_unpacked, doc=_ag_all_unpacked.__doc__)
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The former name of `saved_tensors`; it warns."""
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
-        return self._all_unpacked()
+        return self._ag_all_unpacked()
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        if self._saved is None:
+        if self._ag_saved is None:
             raise freed()
-        return tuple(SavedTensor(self, i) for i in range(len(self._saved)))
+        return tuple(SavedTensor(self, i) for i in range(len(self._ag_saved)))
 
-    def _has_gradient(self, i: int, output: Tensor) -> bool:
-        return not among(output, self._constant) and dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING
+    def _ag_has_gradient(self, i: int, output: Tensor) -> bool:
+        return not among(output, self._ag_constant) and dtypes.CATEGORY[output._ag_raw.dtype] >= dtypes.FLOATING
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's `backward` on the gradients of the outputs."""
-        return self._forward_cls._user_backward()(self, *grads)
+        return self._forward_cls._ag_user_backward()(self, *grads)
 
-    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        return self._raws(self._run([g if g is None else make(g) for g in self._incoming(grad)]))
+    def _ag_run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        return self._ag_raws(self._ag_run([g if g is None else make(g) for g in self._ag_incoming(grad)]))
 
     @staticmethod
-    def _raws(grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(g if g is None else resolved(g._raw) for g in grads)
+    def _ag_raws(grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(g if g is None else resolved(g._ag_raw) for g in grads)
 
-    def _run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
-        return self._run(self._incoming(grad))
+    def _ag_run_recorded(self, f: Any, grad: Any) -> tuple[Any, ...]:
+        return self._ag_run(self._ag_incoming(grad))
 
-    def _incoming(self, grad: Any) -> list[Any]:
+    def _ag_incoming(self, grad: Any) -> list[Any]:
         if grad is None:
-            return [None] * len(self._output_meta)
+            return [None] * len(self._ag_output_meta)
         return grad if isinstance(grad, list) else [grad]
 
-    def _run(self, grads: list[Any]) -> tuple[Any, ...]:
+    def _ag_run(self, grads: list[Any]) -> tuple[Any, ...]:
         if self.materialize_grads:
-            pairs = zip(grads, self._output_meta, strict=True)
+            pairs = zip(grads, self._ag_output_meta, strict=True)
             grads = [_zeros(like) if g is None and like is not None else g for g, like in pairs]
-        return self._checked(self.apply(*grads))
+        return self._ag_checked(self.apply(*grads))
 
-    def _checked(self, result: Any) -> tuple[Any, ...]:
+    def _ag_checked(self, result: Any) -> tuple[Any, ...]:
         """The gradients of the tensor arguments, out of what the user's `backward` returned."""
         given = result if isinstance(result, tuple) else (result,)
-        takes_grad, name = self._takes_grad, type(self).__name__
+        takes_grad, name = self._ag_takes_grad, type(self).__name__
         if (wanted := len(takes_grad)) > len(given) or any(g is not None for g in given[wanted:]):
             raise RuntimeError(
                 f"function {name} returned an incorrect number of gradients (expected {wanted}, got {len(given)})"
@@ -155,13 +155,13 @@ class BackwardCFunction(FunctionCtx, Node):
                 )
             if g is not None and not isinstance(g, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
-        self._check_complex(given)
+        self._ag_check_complex(given)
         return tuple(g for g, is_tensor in zip(given, takes_grad, strict=False) if is_tensor)
 
-    def _check_complex(self, given: tuple[Any, ...]) -> None:
+    def _ag_check_complex(self, given: tuple[Any, ...]) -> None:
         """Raise PyTorch's error for a complex gradient of a real argument."""
-        tensors = (g for g, is_tensor in zip(given, self._takes_grad, strict=False) if is_tensor)
-        for g, edge in zip(tensors, self._edges, strict=False):
+        tensors = (g for g, is_tensor in zip(given, self._ag_takes_grad, strict=False) if is_tensor)
+        for g, edge in zip(tensors, self._ag_edges, strict=False):
             if (
                 g is not None
                 and edge is not None
@@ -253,7 +253,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     vjp = backward
 
     @classmethod
-    def _user_backward(cls) -> Callable[..., Any]:
+    def _ag_user_backward(cls) -> Callable[..., Any]:
         own_backward, own_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
         if own_backward and own_vjp:
             raise RuntimeError(
@@ -265,10 +265,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` outside the graph and put the Function's node on its outputs."""
-        if (apart := cls._is_apart()) or kwargs:
+        if (apart := cls._ag_is_apart()) or kwargs:
             args = _positional(cls.forward, args, kwargs, apart)
         if not thread_state.levels:
-            return _fast.applied(cls, args) if _fast else cls._applied(args)[1]
+            return _fast.applied(cls, args) if _fast else cls._ag_applied(args)[1]
         if in_function() and not apart:
             raise RuntimeError(
                 "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
@@ -277,14 +277,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             )
         level = top_level(args)
         if level is None:
-            cls._check_batched()
-            return cls._applied(args)[1]
+            cls._ag_check_batched()
+            return cls._ag_applied(args)[1]
         with below(level):
             found = level.function(cls, args)
         return belongs_here(found)
 
     @classmethod
-    def _check_batched(cls) -> None:
+    def _ag_check_batched(cls) -> None:
         """As in PyTorch, a Function under vmap must have a rule for it also where nothing that it is given is
         batched."""
 
@@ -292,26 +292,26 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             raise without_rule(cls)
 
     @classmethod
-    def _is_apart(cls) -> bool:
+    def _ag_is_apart(cls) -> bool:
         """Whether `forward` takes no `ctx`, and `setup_context` does."""
         return cls.setup_context is not Function.setup_context
 
     @classmethod
-    def _context(cls, args: tuple[Any, ...]) -> BackwardCFunction:
+    def _ag_context(cls, args: tuple[Any, ...]) -> BackwardCFunction:
         node: BackwardCFunction = object.__new__(cls._backward_cls)  # type: ignore[arg-type]
         node.to_save = node.dirty_tensors = node.non_differentiable = node.saved_for_forward = None
-        node._edges = node._extra = node._output_meta = node._saved = node._seq = _UNSET
-        node.materialize_grads, node._in_jvp, node._constant = True, False, ()
-        node._takes_grad = tuple([isinstance(x, Tensor) for x in args])
+        node._ag_edges = node._ag_extra = node._ag_output_meta = node._ag_saved = node._ag_seq = _UNSET
+        node.materialize_grads, node._ag_in_jvp, node._ag_constant = True, False, ()
+        node._ag_takes_grad = tuple([isinstance(x, Tensor) for x in args])
         node.needs_input_grad = tuple([isinstance(x, Tensor) and wants_grad(x) for x in args])
         return node
 
     @classmethod
-    def _applied(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _ag_applied(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """The node, which is the `ctx`, and what `forward` gave."""
         if thread_state.levels and top_level(args) is not None:
-            return cls._applied_above(args)
-        node = cls._context(args)
+            return cls._ag_applied_above(args)
+        node = cls._ag_context(args)
         record = thread_state.records and True in node.needs_input_grad
         edges = tuple([edge_of(x) for x in args if isinstance(x, Tensor)]) if record else ()
         observer = process_state.observer
@@ -319,7 +319,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         number = next_sequence_nr()
         mode, thread_state.grad = thread_state.grad, False
         try:
-            if cls._is_apart():
+            if cls._ag_is_apart():
                 result = cls.forward(*args)
                 cls.setup_context(node, args, result)
             else:
@@ -327,20 +327,20 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         finally:
             thread_state.grad = mode
         _check_ctx(node)
-        node._edges, node._seq = edges, number
+        node._ag_edges, node._ag_seq = edges, number
         return node, finish(node, args, result, record, applied)
 
     @classmethod
-    def _applied_above(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    def _ag_applied_above(cls, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """The same under a transform further out: what it gives, and a `ctx` that holds tensors of its level."""
         result = cls.apply(*args)
-        node = cls._context(args)
+        node = cls._ag_context(args)
         mode, thread_state.grad = thread_state.grad, False
         try:
             cls.setup_context(node, args, result)
         finally:
             thread_state.grad = mode
-        node._constant = tensors_of(node.non_differentiable, "")
+        node._ag_constant = tensors_of(node.non_differentiable, "")
         return node, result
 
     @staticmethod
@@ -359,13 +359,13 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     @classmethod
-    def _tangents(cls, node: Any, primals: Any, result: Any, tangents: list[Any]) -> tuple[Any, ...]:
+    def _ag_tangents(cls, node: Any, primals: Any, result: Any, tangents: list[Any]) -> tuple[Any, ...]:
         """What the user's `jvp` gives, one for each output."""
-        node._in_jvp = True
+        node._ag_in_jvp = True
         try:
             found = cls.jvp(node, *tangents)
         finally:
-            node._in_jvp = False
+            node._ag_in_jvp = False
         found = found if isinstance(found, tuple) else (found,)
         expected = len(result) if isinstance(result, tuple) else 1
         if len(found) != expected:
@@ -409,24 +409,24 @@ class _Unset(tuple[Any, ...]):
 
 
 _UNSET: Any = _Unset()
-_ENGINE_SLOTS = ("_edges", "_extra", "_output_meta", "_saved", "_seq")
+_ENGINE_SLOTS = ("_ag_edges", "_ag_extra", "_ag_output_meta", "_ag_saved", "_ag_seq")
 _ENGINE_NAMES = frozenset(
     (
-        "_operation",
-        "_multiple",
-        "_takes_none",
-        "_frees",
-        "_item_names",
-        "_run_raw",
-        "_run_recorded",
-        "_name",
+        "_ag_operation",
+        "_ag_multiple",
+        "_ag_takes_none",
+        "_ag_frees",
+        "_ag_item_names",
+        "_ag_run_raw",
+        "_ag_run_recorded",
+        "_ag_name",
     )
 )
 
 
 def _check_ctx(node: Any) -> None:
     taken = _ENGINE_NAMES.intersection(own) if (own := node.__dict__) else ()
-    unset = node._edges is node._extra is node._output_meta is node._saved is node._seq is _UNSET
+    unset = node._ag_edges is node._ag_extra is node._ag_output_meta is node._ag_saved is node._ag_seq is _UNSET
     if taken or not unset:
         name = min(taken) if taken else next(n for n in _ENGINE_SLOTS if getattr(node, n) is not _UNSET)
         raise AttributeError(f"ctx.{name}: autograph's engine uses this name on its nodes; please give it another name")

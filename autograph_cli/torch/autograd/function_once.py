@@ -18,15 +18,15 @@ class Error(Node):
     __slots__ = ("message",)
 
     message: str
-    _multiple = True
+    _ag_multiple = True
 
-    def _name(self) -> str:
+    def _ag_name(self) -> str:
         return "torch::autograd::Error"
 
-    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _ag_run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         raise RuntimeError(self.message)
 
-    _run_recorded = _run_raw
+    _ag_run_recorded = _ag_run_raw
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,14 +57,14 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 def _stop(message: str, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     """The tensors behind one `Error` node, which hangs on leaves of its own."""
-    leaves = [None if t is None else make(t._raw, LEAF) for t in tensors]
+    leaves = [None if t is None else make(t._ag_raw, LEAF) for t in tensors]
     node: Error = object.__new__(Error)
     node.message = message
-    node._edges = tuple(None if leaf is None else edge_of(leaf) for leaf in leaves)
-    node._saved, node._extra, node._seq = (), None, next_sequence_nr()
-    node._output_meta = [None if t is None else output_meta(t._raw) for t in tensors]
+    node._ag_edges = tuple(None if leaf is None else edge_of(leaf) for leaf in leaves)
+    node._ag_saved, node._ag_extra, node._ag_seq = (), None, next_sequence_nr()
+    node._ag_output_meta = [None if t is None else output_meta(t._ag_raw) for t in tensors]
     annotate(node)
-    outputs = tuple(None if t is None else make(t._raw, (node, i)) for i, t in enumerate(tensors))
+    outputs = tuple(None if t is None else make(t._ag_raw, (node, i)) for i, t in enumerate(tensors))
     if process_state.observer is not None:
         process_state.observer.created(node, tuple(leaves), tuple(t for t in outputs if t is not None))
     return outputs

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def wants_grad(x: Tensor) -> bool:
     """`x.requires_grad`, for which a subclass is not asked."""
-    edge = x._edge
+    edge = x._ag_edge
     return edge is not None if edge.__class__ is not View else edge.edge is not None or wants_grad(edge.base)
 
 
@@ -35,27 +35,27 @@ def finish(node: BackwardCFunction, args: tuple[Any, ...], result: Any, record: 
         bump(x)
     if dirty:
         _check_dirty(args, outputs, dirty, record)
-    node._extra = None
-    node._output_meta = likes = []
+    node._ag_extra = None
+    node._ag_output_meta = likes = []
     differentiable = []
     for i, x in enumerate(outputs):
         is_tensor = isinstance(x, Tensor)
-        likes.append(output_meta(x._raw) if is_tensor else None)
-        varies = record and is_tensor and dtypes.CATEGORY[x._raw.dtype] >= dtypes.FLOATING
+        likes.append(output_meta(x._ag_raw) if is_tensor else None)
+        varies = record and is_tensor and dtypes.CATEGORY[x._ag_raw.dtype] >= dtypes.FLOATING
         if varies and not (constant and among(x, constant)):
             differentiable.append(i)
-    node._differentiable = frozenset(differentiable)
+    node._ag_differentiable = frozenset(differentiable)
     if record and process_state.anomaly:
         annotate(node)
     for i, x in enumerate(outputs):
         if isinstance(x, Tensor):
             outputs[i] = _attach(node, i, x, args, dirty)
     _save(node, args, outputs, record)
-    node._constant = constant
+    node._ag_constant = constant
     node.to_save = node.dirty_tensors = node.non_differentiable = None
     if record and process_state.observer is not None:
         process_state.observer.created(node, args, tuple(x for x in outputs if isinstance(x, Tensor)), applied)
-    if record and dirty and outputs[0]._edge.__class__ is View and among(outputs[0], dirty):
+    if record and dirty and outputs[0]._ag_edge.__class__ is View and among(outputs[0], dirty):
         rebase(outputs[0], node)
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
@@ -93,46 +93,46 @@ def _check_dirty(args: tuple[Any, ...], outputs: list[Any], dirty: tuple[Any, ..
             )
         if record and wants_grad(x) and has_no_history(x):
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-        if record and x._edge.__class__ is View and sum(isinstance(y, Tensor) for y in outputs) > 1:
+        if record and x._ag_edge.__class__ is View and sum(isinstance(y, Tensor) for y in outputs) > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
                 "return more than one Tensor. This is not supported by the current autograd engine."
             )
-        if record and x._edge.__class__ is View:
+        if record and x._ag_edge.__class__ is View:
             check_inplace(x)
 
 
 def _attach(node: BackwardCFunction, number: int, x: Tensor, args: tuple[Any, ...], dirty: tuple[Any, ...]) -> Tensor:
     """Output `number` on its node: changed in place, an input returned as it is, a view, or new."""
-    edge: Edge | None = (node, number) if number in node._differentiable else None
+    edge: Edge | None = (node, number) if number in node._ag_differentiable else None
     if edge is None:
-        return x if among(x, dirty) and not wants_grad(x) else _outside(x, args, bool(node._edges))
+        return x if among(x, dirty) and not wants_grad(x) else _outside(x, args, bool(node._ag_edges))
     if dirty and among(x, dirty):
-        if x._meta is not None:
-            x._meta.grad = None
-        if x._edge.__class__ is not View:
-            before, x._edge = x._edge, edge
+        if x._ag_meta is not None:
+            x._ag_meta.grad = None
+        if x._ag_edge.__class__ is not View:
+            before, x._ag_edge = x._ag_edge, edge
             move_retained(x, before)
         return x
     if among(x, args):
         alias = make(materialize(x)) if x.__class__ is Tensor else _viewed(x)
         make_view(alias, x, edge)
-        if alias._edge.__class__ is View:
-            alias._edge.creation = _creation(node)
+        if alias._ag_edge.__class__ is View:
+            alias._ag_edge.creation = _creation(node)
         return alias
-    if not node._edges:
+    if not node._ag_edges:
         return x
-    view = x._edge
+    view = x._ag_edge
     if view.__class__ is View:
-        x._edge = View(view.base, edge, counter(view.base)[0], _creation(node), view.path)
+        x._ag_edge = View(view.base, edge, counter(view.base)[0], _creation(node), view.path)
     else:
-        x._edge = edge
+        x._ag_edge = edge
     return x
 
 
 def _creation(node: BackwardCFunction) -> str:
     """Why a view that a Function gives refuses changes in place."""
-    return MULTIPLE if len(node._differentiable) > 1 else CUSTOM
+    return MULTIPLE if len(node._ag_differentiable) > 1 else CUSTOM
 
 
 def _viewed(x: Tensor) -> Tensor:
@@ -152,13 +152,13 @@ def _outside(x: Tensor, args: tuple[Any, ...], recorded: bool) -> Tensor:
         if not given or recorded:
             return x
         alias: Tensor = x.view_as(x)
-        if alias._edge.__class__ is View:
-            alias._edge.creation = alias._edge.creation or NO_GRAD
+        if alias._ag_edge.__class__ is View:
+            alias._ag_edge.creation = alias._ag_edge.creation or NO_GRAD
         return alias
     if given:
         return x.detach()
-    if x._edge.__class__ is not View:
-        x._edge = None
+    if x._ag_edge.__class__ is not View:
+        x._ag_edge = None
     return x
 
 
@@ -168,18 +168,18 @@ def _save(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], re
         node.to_save, "save_for_backward can only save variables, but argument {i} is of type {kind}", TypeError
     )
     if not wanted or not record:
-        node._item_results = node._item_edges = node._saved = ()
+        node._ag_item_results = node._ag_item_edges = node._ag_saved = ()
         return
-    made, given = [*map(id, outputs)], [*map(id, itertools.compress(args, node._takes_grad))]
+    made, given = [*map(id, outputs)], [*map(id, itertools.compress(args, node._ag_takes_grad))]
     items: list[Any] = []
     results: list[int | None] = []
     positions: list[int | None] = []
     for x in wanted:
         name = id(x)
         number = made.index(name) if name in made else None
-        number = number if number in node._differentiable else None
-        items.append(x if number is None else SavedResult(x._raw, counter(x)))
+        number = number if number in node._ag_differentiable else None
+        items.append(x if number is None else SavedResult(x._ag_raw, counter(x)))
         results.append(number)
         positions.append(given.index(name) if number is None and name in given else None)
-    node._item_results, node._item_edges = tuple(results), tuple(positions)
-    node._saved = save(node, items)
+    node._ag_item_results, node._ag_item_edges = tuple(results), tuple(positions)
+    node._ag_saved = save(node, items)

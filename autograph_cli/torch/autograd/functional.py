@@ -156,10 +156,10 @@ def _vectorized(call: _Call, create_graph: bool) -> tuple[Tensors, ...]:
         found = _grad(call.outputs, call.inputs, basis, create_graph, retain_graph=True)
         return tuple(_zeros(x) if g is None else g for g, x in zip(found, call.inputs, strict=True))
 
-    sizes = [o._raw.size for o in call.outputs]
+    sizes = [o._ag_raw.size for o in call.outputs]
     stacks = [stacked.split(sizes) for stacked in vmap(pull)(*standard_basis(list(call.outputs)))]
     return tuple(
-        tuple(stack[i].view((*o._raw.shape, *x._raw.shape)) for stack, x in zip(stacks, call.inputs, strict=True))
+        tuple(stack[i].view((*o._ag_raw.shape, *x._ag_raw.shape)) for stack, x in zip(stacks, call.inputs, strict=True))
         for i, o in enumerate(call.outputs)
     )
 
@@ -178,10 +178,10 @@ def _forward_jacobian(func: Function, inputs: Any) -> Any:
         return tuple(_zeros(y) if t is None else t for t, y in zip(tangents, outputs, strict=True))
 
     columns = [stacked.detach().movedim(0, -1) for stacked in vmap(push)(*standard_basis(list(given)))]
-    sizes = [x._raw.size for x in given]
+    sizes = [x._ag_raw.size for x in given]
     rows = [
         [
-            part.reshape((*column._raw.shape[:-1], *x._raw.shape))
+            part.reshape((*column._ag_raw.shape[:-1], *x._ag_raw.shape))
             for part, x in zip(column.split(sizes, -1), given, strict=True)
         ]
         for column in columns
@@ -194,7 +194,7 @@ def _rows(call: _Call, i: int, create_graph: bool, strict: bool) -> Tensors:
     """The blocks of output `i`: one for each input, stacked from one backward pass an element."""
     output = call.outputs[i]
     stacks: list[list[Any]] = [[] for _ in call.inputs]
-    for k in range(output._raw.size):
+    for k in range(output._ag_raw.size):
         found = _grad((output.reshape(-1)[k],), call.inputs, None, create_graph, retain_graph=True)
         for j, (stack, g, x) in enumerate(zip(stacks, found, call.inputs, strict=True)):
             if g is not None and strict and create_graph and not g.requires_grad:
@@ -208,9 +208,9 @@ def _rows(call: _Call, i: int, create_graph: bool, strict: bool) -> Tensors:
                     "strict mode."
                 )
             stack.append(_zeros(x) if g is None else g)
-    shapes = [(*output._raw.shape, *x._raw.shape) for x in call.inputs]
+    shapes = [(*output._ag_raw.shape, *x._ag_raw.shape) for x in call.inputs]
     return tuple(
-        operations.stack(stack, 0).view(shape) if stack else make(np.zeros(shape, x._raw.dtype))
+        operations.stack(stack, 0).view(shape) if stack else make(np.zeros(shape, x._ag_raw.dtype))
         for stack, shape, x in zip(stacks, shapes, call.inputs, strict=True)
     )
 
@@ -370,9 +370,9 @@ ONE_INPUT = (
 def _vector(call: _Call, v: Any, like: Tensors, as_tuple: bool, missing: str) -> Tensors | None:
     """`v` as tensors shaped like those of `like`; None stands for 1 where there is one element."""
     if v is None:
-        if len(like) != 1 or like[0]._raw.size != 1:
+        if len(like) != 1 or like[0]._ag_raw.size != 1:
             raise RuntimeError(missing)
-        return (make(np.ones(like[0]._raw.shape, like[0]._raw.dtype)[()]),)
+        return (make(np.ones(like[0]._ag_raw.shape, like[0]._ag_raw.dtype)[()]),)
     _, given = _tensors(v, "v", call.name)
     given = tuple(_kept(x, call.create_graph) for x in given)
     if len(given) != len(like):
@@ -380,10 +380,10 @@ def _vector(call: _Call, v: Any, like: Tensors, as_tuple: bool, missing: str) ->
             raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.")
         raise RuntimeError("The given v should contain a single Tensor.")
     for i, (a, b) in enumerate(zip(given, like, strict=True)):
-        if a._raw.shape != b._raw.shape:
+        if a._ag_raw.shape != b._ag_raw.shape:
             prefix = f"Entry {i} in " if as_tuple else ""
             raise RuntimeError(
-                f"{prefix}v has invalid size: should be {Size(b._raw.shape)} but got {Size(a._raw.shape)}."
+                f"{prefix}v has invalid size: should be {Size(b._ag_raw.shape)} but got {Size(a._ag_raw.shape)}."
             )
     return given
 
@@ -391,7 +391,7 @@ def _vector(call: _Call, v: Any, like: Tensors, as_tuple: bool, missing: str) ->
 def _require_scalar(tuple_out: bool, outputs: Tensors, name: str) -> None:
     if tuple_out:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
-    if outputs[0]._raw.size != 1:
+    if outputs[0]._ag_raw.size != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
 
 

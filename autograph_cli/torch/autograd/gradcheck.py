@@ -158,13 +158,13 @@ def _differentiable(outputs: Any) -> tuple[Tensor, ...]:
 
 def _random_gradient(output: Tensor) -> Tensor:
     """Values in [-1, 1) from the default generator, as PyTorch draws them."""
-    kind = output._raw.dtype if dtypes.CATEGORY[output._raw.dtype] >= dtypes.FLOATING else np.dtype(np.float64)
+    kind = output._ag_raw.dtype if dtypes.CATEGORY[output._ag_raw.dtype] >= dtypes.FLOATING else np.dtype(np.float64)
     if dtypes.CATEGORY[kind] == dtypes.COMPLEX:
-        parts = _beside(np.empty((*output._raw.shape, 2), np.empty(0, kind).real.dtype), output)
+        parts = _beside(np.empty((*output._ag_raw.shape, 2), np.empty(0, kind).real.dtype), output)
         parts.uniform_(-1, 1)
-        drawn = make(parts._raw.view(kind)[..., 0])
+        drawn = make(parts._ag_raw.view(kind)[..., 0])
     else:
-        drawn = _beside(np.empty(output._raw.shape, kind), output)
+        drawn = _beside(np.empty(output._ag_raw.shape, kind), output)
         drawn.uniform_(-1, 1)
     drawn.requires_grad = True
     return drawn
@@ -207,7 +207,7 @@ class _Check:
             self._compare("imaginary", is_complex)
         self._compare("real", is_complex)
         if batched:
-            self._check_batched(outputs)
+            self._ag_check_batched(outputs)
         self._check_scales_with_gradient(outputs)
         if check_undefined:
             self._check_undefined()
@@ -221,12 +221,12 @@ class _Check:
         for i, x in enumerate(self.inputs):
             if not isinstance(x, Tensor) or not x.requires_grad:
                 continue
-            if x._raw.dtype not in (np.float64, np.complex128):
+            if x._ag_raw.dtype not in (np.float64, np.complex128):
                 warn(
                     f"Input #{i} requires gradient and is not a double precision floating point or complex. This "
                     "check will likely fail if all the inputs are not of double precision floating point or complex. "
                 )
-            if any(n > 1 and stride == 0 for n, stride in zip(x._raw.shape, x._raw.strides, strict=True)):
+            if any(n > 1 and stride == 0 for n, stride in zip(x._ag_raw.shape, x._ag_raw.strides, strict=True)):
                 raise RuntimeError(
                     f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                     "non-overlapping to be able to compute the numerical gradients correctly. You should call "
@@ -246,7 +246,7 @@ class _Check:
         """A function that runs `func` and gives copies of the raw parts of its outputs."""
 
         def evaluate() -> list[Any]:
-            found = [on_host(o._raw) for o in select(self.func(*self.inputs))]
+            found = [on_host(o._ag_raw) for o in select(self.func(*self.inputs))]
             return [np.array(raw.imag if part == "imaginary" else raw.real) for raw in found]
 
         return evaluate
@@ -285,10 +285,10 @@ class _Check:
     def _rows(self, output: Tensor, unit: complex) -> list[Any]:
         """The Jacobians of one output (its imaginary part: `unit` 1j) by every input, from one backward pass an "
         "element."""
-        shape, size = output._raw.shape, output._raw.size
-        columns = [np.zeros((x._raw.size, size), x._raw.dtype) for x in self.wanted]
+        shape, size = output._ag_raw.shape, output._ag_raw.size
+        columns = [np.zeros((x._ag_raw.size, size), x._ag_raw.dtype) for x in self.wanted]
         for k in range(size):
-            seed = np.zeros(size, output._raw.dtype)
+            seed = np.zeros(size, output._ag_raw.dtype)
             seed[k] = unit
             found = grad(
                 output, self.wanted, _beside(seed.reshape(shape)[()], output), retain_graph=True, allow_unused=True
@@ -296,11 +296,11 @@ class _Check:
             for x, g, column in zip(self.wanted, found, columns, strict=True):
                 if g is None:
                     continue
-                if self.same_dtypes and g._raw.dtype != x._raw.dtype:
+                if self.same_dtypes and g._ag_raw.dtype != x._ag_raw.dtype:
                     raise GradcheckError("Gradient has dtype mismatch")
-                if g._raw.shape != x._raw.shape:
+                if g._ag_raw.shape != x._ag_raw.shape:
                     raise GradcheckError("Analytical gradient has incorrect size")
-                column[:, k] = on_host(g._raw).reshape(-1)
+                column[:, k] = on_host(g._ag_raw).reshape(-1)
         return columns
 
     def _numerical(
@@ -316,7 +316,7 @@ class _Check:
         return [np.array(row) if row else np.zeros((0, 0)) for row in rows]
 
     def _difference(self, x: Tensor, index: Any, move: Any, evaluate: Callable[[], list[Any]]) -> list[Any]:
-        kept = x._raw
+        kept = x._ag_raw
         if not isinstance(kept, np.generic):
             kept = kept.copy()
         results = []
@@ -333,29 +333,29 @@ class _Check:
 
     # -- what else a backward must do
 
-    def _check_batched(self, outputs: tuple[Tensor, ...]) -> None:
+    def _ag_check_batched(self, outputs: tuple[Tensor, ...]) -> None:
         """A batch of gradients gives what they give one by one."""
         for i, output in enumerate(outputs):
             seeds = [_random_gradient(output).detach() for _ in range(10)]
             single = [grad(output, self.wanted, seed, retain_graph=True, allow_unused=True) for seed in seeds]
-            stacked = _beside(np.stack([on_host(seed._raw) for seed in seeds]), output)
+            stacked = _beside(np.stack([on_host(seed._ag_raw) for seed in seeds]), output)
             together = grad(output, self.wanted, stacked, retain_graph=True, allow_unused=True, is_grads_batched=True)
             for j, g in enumerate(together):
                 if g is not None and not np.allclose(
-                    on_host(g._raw), np.stack([on_host(row[j]._raw) for row in single]), self.rtol, self.atol
+                    on_host(g._ag_raw), np.stack([on_host(row[j]._ag_raw) for row in single]), self.rtol, self.atol
                 ):
                     raise GradcheckError(f"For output {i} and input {j}: {BATCHED}")
 
     def _check_scales_with_gradient(self, outputs: tuple[Tensor, ...]) -> None:
-        zeros = [_beside(np.zeros(o._raw.shape, o._raw.dtype)[()], o) for o in outputs]
+        zeros = [_beside(np.zeros(o._ag_raw.shape, o._ag_raw.dtype)[()], o) for o in outputs]
         for x, g in zip(self.wanted, grad(outputs, self.wanted, zeros, allow_unused=True), strict=True):
             if g is None:
                 continue
-            if np.any(on_host(g._raw) != 0):
+            if np.any(on_host(g._ag_raw) != 0):
                 raise GradcheckError("backward not multiplied by grad_output")
-            if g._raw.dtype != x._raw.dtype:
+            if g._ag_raw.dtype != x._ag_raw.dtype:
                 raise GradcheckError("grad is incorrect type")
-            if g._raw.shape != x._raw.shape:
+            if g._ag_raw.shape != x._ag_raw.shape:
                 raise GradcheckError("grad is incorrect size")
 
     def _check_undefined(self) -> None:
@@ -363,7 +363,7 @@ class _Check:
         count = len(_differentiable(self.func(*self.inputs)))
         for cut in [set(range(count)), *({i} for i in range(count) if count > 1)]:
             outputs = [_cut(o) if i in cut else o for i, o in enumerate(_differentiable(self.func(*self.inputs)))]
-            zeros = [_beside(np.zeros(o._raw.shape, o._raw.dtype)[()], o) for o in outputs]
+            zeros = [_beside(np.zeros(o._ag_raw.shape, o._ag_raw.dtype)[()], o) for o in outputs]
             try:
                 found = grad(outputs, self.wanted, zeros, allow_unused=True)
             except RuntimeError as error:
@@ -371,7 +371,7 @@ class _Check:
                     'Expected backward function to handle undefined output grads. Please look at "Notes about '
                     'undefined output gradients" in "tools/autograd/derivatives.yaml"'
                 ) from error
-            if any(g is not None and np.any(on_host(g._raw) != 0) for g in found):
+            if any(g is not None and np.any(on_host(g._ag_raw) != 0) for g in found):
                 raise GradcheckError(
                     "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
                     "Please look "
@@ -392,18 +392,18 @@ class UndefinedGradBackward(Node):
 
     __slots__ = ()
 
-    def _run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
+    def _ag_run_raw(self, f: Any, grad: Any) -> tuple[Any, ...]:
         return (None,)
 
-    _run_recorded = _run_raw
+    _ag_run_recorded = _ag_run_raw
 
 
 def _cut(output: Tensor) -> Tensor:
     """The same values behind a node that passes no gradient on."""
     node: UndefinedGradBackward = object.__new__(UndefinedGradBackward)
-    node._edges, node._saved, node._extra = (edge_of(output),), (), None
-    node._output_meta, node._seq = output_meta(output._raw), next_sequence_nr()
-    return make(output._raw, (node, 0))
+    node._ag_edges, node._ag_saved, node._ag_extra = (edge_of(output),), (), None
+    node._ag_output_meta, node._ag_seq = output_meta(output._ag_raw), next_sequence_nr()
+    return make(output._ag_raw, (node, 0))
 
 
 def _same(low: Any, high: Any, index: Any, eps: float) -> None:

@@ -133,7 +133,7 @@ class _AllowMutationOnSavedContext:
         if isinstance(kept, Wrapped):
             self.original[handle := _Handle()] = kept
             return handle
-        raw = kept._raw
+        raw = kept._ag_raw
         key = (address(raw), raw.shape, raw.strides, raw.dtype, kept._version)
         handle = self._known.get(key) or _Handle()
         if handle not in self.original:
@@ -151,10 +151,10 @@ class _AllowMutationOnSavedContext:
 
     def before_change(self, tensor: Tensor) -> None:
         """Clone what was saved of the memory of a tensor that is about to be changed."""
-        if isinstance(tensor, Wrapped) or isinstance(tensor._raw, np.generic):
+        if isinstance(tensor, Wrapped) or isinstance(tensor._ag_raw, np.generic):
             return
         with no_grad():
-            for handle in self._positions.pop(id(owner(tensor._raw)), ()):
+            for handle in self._positions.pop(id(owner(tensor._ag_raw)), ()):
                 self.cloned[handle] = self.original.pop(handle).clone()
 
 

@@ -137,13 +137,13 @@ class Collector:
         if thread_state.queued is not None:
             nanoseconds = thread_state.queued()
         in_place = bool(outputs) and outputs[0] is args[0]
-        shapes = [list(a._raw.shape) if isinstance(a, Tensor) else [] for a in args] if self.shapes else ()
+        shapes = [list(a._ag_raw.shape) if isinstance(a, Tensor) else [] for a in args] if self.shapes else ()
         event = self.open(f"aten::{op.name}{'_' if in_place else ''}", shapes)
         event.begun -= nanoseconds
         self.close(event)
         event.ended = event.begun + nanoseconds
         if self.memory and not in_place and not op.view:
-            event.made = sum(int(np.dtype(t._raw.dtype).itemsize * t._raw.size) for t in outputs)
+            event.made = sum(int(np.dtype(t._ag_raw.dtype).itemsize * t._ag_raw.size) for t in outputs)
 
     def found(self) -> EventList:
         """All events, in the order in which they began."""

@@ -30,29 +30,29 @@ def as_tuple(x: Any) -> tuple[Any, ...]:
 
 
 def holds_complex(x: Tensor) -> bool:
-    return bool(dtypes.CATEGORY[x._raw.dtype] == dtypes.COMPLEX)
+    return bool(dtypes.CATEGORY[x._ag_raw.dtype] == dtypes.COMPLEX)
 
 
 def unit_steps(x: Tensor) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """Every element's index and the unit steps from it: one, and one along the imaginary axis."""
     moves = (1, 1j) if holds_complex(x) else (1,)
-    for index in itertools.product(*map(range, x._raw.shape)):
+    for index in itertools.product(*map(range, x._ag_raw.shape)):
         yield index, moves
 
 
 def moved(x: Tensor, kept: Any, index: Any, by: Any) -> None:
     """Move an element of `x` (all, where the index is `...`) away from its kept value, in its own memory."""
     if isinstance(kept, np.generic):
-        x._raw = kept.dtype.type(kept + by)
+        x._ag_raw = kept.dtype.type(kept + by)
     else:
-        x._raw[index] = kept[index] + (on_device(by, x.device) if isinstance(by, np.ndarray) else by)
+        x._ag_raw[index] = kept[index] + (on_device(by, x.device) if isinstance(by, np.ndarray) else by)
 
 
 def put_back(x: Tensor, kept: Any) -> None:
     if isinstance(kept, np.generic):
-        x._raw = kept
+        x._ag_raw = kept
     else:
-        x._raw[...] = kept
+        x._ag_raw[...] = kept
 
 
 def mismatch(output: int, position: int, analytical: Any, numerical: Any, fast: bool) -> str:
@@ -76,7 +76,7 @@ class Directions:
         return drawn / np.linalg.norm(drawn) if size else drawn
 
     def steps(self, x: Tensor) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-        direction = self._of_input.setdefault(id(x), self._unit(x._raw.size)).reshape(x._raw.shape)
+        direction = self._of_input.setdefault(id(x), self._unit(x._ag_raw.size)).reshape(x._ag_raw.shape)
         yield ..., ((direction, 1j * direction) if holds_complex(x) else (direction,))
 
     def project(self, x: Tensor, analytical: Any, numerical: Any) -> tuple[Any, Any, float]:

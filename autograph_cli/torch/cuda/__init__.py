@@ -132,7 +132,7 @@ def get_rng_state(device: Any = "cuda") -> Tensor:
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
     """Let the random stream of a GPU go on from a state."""
-    _stream(device).set_state(new_state._raw)
+    _stream(device).set_state(new_state._ag_raw)
 
 
 def get_rng_state_all() -> list[Tensor]:

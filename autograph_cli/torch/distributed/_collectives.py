@@ -85,7 +85,7 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
     if outside(group, "all_reduce"):
         return None
     members = chosen(group)
-    how = Reduction(op, tensor._raw.dtype, "all_reduce")
+    how = Reduction(op, tensor._ag_raw.dtype, "all_reduce")
     landing = None if is_meta(tensor) else Landing(tensor)
 
     def post() -> list[Request]:
@@ -117,7 +117,7 @@ def all_reduce_coalesced(
     if outside(group, "all_reduce_coalesced"):
         return None
     members = chosen(group)
-    how = Reduction(op, tensors[0]._raw.dtype, "all_reduce_coalesced")
+    how = Reduction(op, tensors[0]._ag_raw.dtype, "all_reduce_coalesced")
     landings = [Landing(tensor) for tensor in tensors]
 
     def post() -> list[Request]:
@@ -150,7 +150,7 @@ def reduce(
         return None
     members = chosen(group)
     root = _checked_root(members, root_of(members, dst, group_dst), "reduce")
-    how = Reduction(op, tensor._raw.dtype, "reduce")
+    how = Reduction(op, tensor._ag_raw.dtype, "reduce")
     is_root = members.rank() == root
     array = Landing(tensor).array if is_root else np.array(read(tensor))
     landing = Landing(tensor) if is_root else None
@@ -288,7 +288,7 @@ def reduce_scatter(
 def _reduce_scatter(
     name: str, given: list[Any], counts: list[int], output: Any, op: Any, members: ProcessGroup, async_op: bool
 ) -> Work | None:
-    how = Reduction(op, output._raw.dtype, name)
+    how = Reduction(op, output._ag_raw.dtype, name)
     sent = read(given[0]) if len(given) == 1 and how.name != "PREMUL_SUM" else Pieces(given, given=True).array
     landing = Landing(output)
 

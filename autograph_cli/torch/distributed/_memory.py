@@ -46,7 +46,7 @@ def check_same_dtype(*tensors: Tensor) -> None:
 
 def is_meta(tensor: Tensor) -> bool:
     """Whether there are no bytes to carry."""
-    return isinstance(tensor._raw, Meta)
+    return isinstance(tensor._ag_raw, Meta)
 
 
 def _is_direct(raw: Any) -> bool:
@@ -57,7 +57,7 @@ def _array(tensor: Tensor) -> Any:
     """The numbers of a tensor on the CPU. RuntimeError for one that has no memory of its own, such as sparse ones."""
     if tensor.layout.__repr__() != "torch.strided":
         raise RuntimeError(f"torch.distributed carries dense tensors only, not those of layout {tensor.layout}")
-    raw = tensor._raw if isinstance(tensor._raw, np.ndarray) else moved(materialize(tensor), CPU)
+    raw = tensor._ag_raw if isinstance(tensor._ag_raw, np.ndarray) else moved(materialize(tensor), CPU)
     return np.asarray(raw)
 
 
@@ -74,9 +74,9 @@ def copied(tensor: Tensor) -> Any:
 def store(tensor: Tensor, flat: Any) -> None:
     """Put numbers into a tensor's memory; like in PyTorch this is not counted as a change of its version."""
     changes(tensor)
-    raw = tensor._raw
+    raw = tensor._ag_raw
     if isinstance(raw, np.generic):
-        tensor._raw = flat.reshape(())[()]
+        tensor._ag_raw = flat.reshape(())[()]
     else:
         raw[...] = moved(flat.reshape(raw.shape), tensor.device)
 
@@ -86,10 +86,10 @@ class Landing:
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
-        self.direct = _is_direct(tensor._raw)
+        self.direct = _is_direct(tensor._ag_raw)
         if self.direct:
             changes(tensor)
-        self.array = tensor._raw.reshape(-1) if self.direct else copied(tensor)
+        self.array = tensor._ag_raw.reshape(-1) if self.direct else copied(tensor)
 
     def land(self) -> None:
         """The numbers are there."""
@@ -104,7 +104,7 @@ class Pieces:
         self.tensors = tensors
         self.counts = [tensor.numel() for tensor in tensors]
         arrays = [read(tensor) for tensor in tensors] if given else []
-        dtype = tensors[0]._raw.dtype
+        dtype = tensors[0]._ag_raw.dtype
         self.array = np.concatenate(arrays) if given else np.empty(sum(self.counts), dtype)
 
     def land(self) -> None:

@@ -76,7 +76,7 @@ class Reduction:
         self.name = op.op.name
         if self.name == "PREMUL_SUM" and op.factor is None:
             raise TypeError(f"{function}(): PREMUL_SUM needs a factor: torch.distributed._make_nccl_premul_sum(factor)")
-        self.factor = getattr(op.factor, "_raw", op.factor)
+        self.factor = getattr(op.factor, "_ag_raw", op.factor)
         known = dtypes.FROM_NUMPY[dtype]
         if dtype.kind == "c" and not supports_complex(op):
             raise ValueError(f"{function} does not support {op.op} on complex tensors")

@@ -46,7 +46,7 @@ __all__ = [
 
 def holds(valid: Any) -> bool:
     """Whether a condition holds everywhere; under vmap, for every sample."""
-    return bool(whole(valid._raw).all())
+    return bool(whole(valid._ag_raw).all())
 
 
 class Constraint:

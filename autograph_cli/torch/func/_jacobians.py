@@ -115,7 +115,7 @@ def hessian(func: Function, argnums: int | tuple[int, ...] = 0) -> Function:
 
 
 def _count(t: Tensor) -> int:
-    return math.prod(t._raw.shape)
+    return math.prod(t._ag_raw.shape)
 
 
 def _check_real(name: str, what: str, tree: Any) -> None:

@@ -17,16 +17,16 @@ from .._ops.printing import text
 class _FlagMeta(Named):
     """A tensor subclass may count as an instance by a flag of its own."""
 
-    _flag: str
+    _ag_flag: str
 
     def __instancecheck__(cls, x: Any) -> bool:
-        return type.__instancecheck__(cls, x) or (isinstance(x, Tensor) and getattr(x, cls._flag, False))
+        return type.__instancecheck__(cls, x) or (isinstance(x, Tensor) and getattr(x, cls._ag_flag, False))
 
 
 def _leaf(cls: Any, data: Any, requires_grad: bool) -> Any:
     source = torch.empty(0) if data is None else share(data, counts=True)
-    made = instance(cls, source._raw)
-    made._counter = source._counter
+    made = instance(cls, source._ag_raw)
+    made._ag_counter = source._ag_counter
     if requires_grad:
         check_differentiable(made)
     made.requires_grad = requires_grad
@@ -43,7 +43,7 @@ class Parameter(Tensor, metaclass=_FlagMeta):
     """
 
     __slots__ = ()
-    _flag = "_is_param"
+    _ag_flag = "_is_param"
     __torch_function__: Any = disabled
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
@@ -60,7 +60,7 @@ class Parameter(Tensor, metaclass=_FlagMeta):
             return _leaf(cls, data, requires_grad)
         made = data.detach().requires_grad_(requires_grad)
         if type(made) is not type(data):
-            made = instance(type(data), made._raw)
+            made = instance(type(data), made._ag_raw)
             made.requires_grad = requires_grad
         made._is_param = True
         return made
@@ -78,7 +78,7 @@ class Buffer(Tensor, metaclass=_FlagMeta):
     """A tensor that a module lists among its buffers; `persistent` ones go into its state dict."""
 
     __slots__ = ()
-    _flag = "_is_buffer"
+    _ag_flag = "_is_buffer"
     __torch_function__: Any = disabled
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:

@@ -11,7 +11,7 @@ _LABELS = {"lr": "learning rate", "eps": "epsilon value"}
 
 def check_lr(lr: Any) -> None:
     """ValueError for a tensor of several elements and for a negative rate."""
-    if isinstance(lr, Tensor) and lr._raw.size != 1:
+    if isinstance(lr, Tensor) and lr._ag_raw.size != 1:
         raise ValueError("Tensor lr must be 1-element")
     check_nonnegative(lr=lr)
 
@@ -43,5 +43,5 @@ def refuse_tensor(name: str, value: Any, foreach: Any, capturable: bool) -> None
     if isinstance(value, Tensor):
         if foreach and not capturable:
             raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
-        if value._raw.size != 1:
+        if value._ag_raw.size != 1:
             raise ValueError(f"Tensor {name} must be 1-element")

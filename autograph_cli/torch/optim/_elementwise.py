@@ -84,10 +84,10 @@ class Elementwise(Optimizer):
         numbers = self.numbers(group, {}, 0.0) if stateless else ()
         arrays: list[Tensor] = []
         for p in group["params"]:
-            meta = p._meta
+            meta = p._ag_meta
             if meta is None or meta.grad is None:
                 continue
-            if meta.grad._raw.__class__ is Coo and self.sparse_text is not None:
+            if meta.grad._ag_raw.__class__ is Coo and self.sparse_text is not None:
                 raise RuntimeError(self.sparse_text.format(type(self).__name__))
             if not stateless:
                 state = self._state_of(p, group, names)
@@ -142,23 +142,23 @@ class Elementwise(Optimizer):
 
     def _on_arrays(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
         changes(p)
-        f = updates(p._raw)
-        arrays = (p._raw, grad._raw, *[t._raw for t in state])
+        f = updates(p._ag_raw)
+        arrays = (p._ag_raw, grad._ag_raw, *[t._ag_raw for t in state])
         fused = None if f.rules is None else getattr(f.rules, self.kernel, None)
         plain = arrays[0].__class__ is np.ndarray and not group["maximize"]
         if fused is not None and plain and f.rules.fits(arrays):
             fused(f, arrays[0], arrays[1], arrays[2:], numbers)
         else:
             self._by_rule(f, fused, group, p, grad, state, numbers)
-        (p._counter or counter(p))[0] += self.writes(group)
+        (p._ag_counter or counter(p))[0] += self.writes(group)
         for t in state:
-            if t._counter is not None:
+            if t._ag_counter is not None:
                 bump(t)
 
     def _by_rule(
         self, f: Any, fused: Any, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any
     ) -> None:
-        raw, g = p._raw, grad._raw
+        raw, g = p._ag_raw, grad._ag_raw
         in_order = raw.__class__ is np.ndarray and raw.flags.c_contiguous
         if g.__class__ is not np.ndarray:
             g = resolved(g)
@@ -177,10 +177,10 @@ class Elementwise(Optimizer):
             for part in _blocks(arrays) if in_parts else (arrays,):
                 self.rule(f, part[0], part[1], part[2:], numbers)
         else:
-            opened = [f.opened(t._raw) for t in (p, *state)]
+            opened = [f.opened(t._ag_raw) for t in (p, *state)]
             self.rule(f, opened[0], f.opened(g), tuple(opened[1:]), numbers)
             for t, changed in zip((p, *state), opened, strict=True):
-                t._raw = f.closed(t._raw, changed)
+                t._ag_raw = f.closed(t._ag_raw, changed)
 
     def _on_tensors(self, group: dict[str, Any], p: Tensor, grad: Tensor, state: list[Tensor], numbers: Any) -> None:
         tensors: list[Any] = [p, -grad if group["maximize"] else grad, *state]
@@ -223,8 +223,8 @@ def start_counting(state: dict[str, Any], group: dict[str, Any] | None = None) -
 def count(state: dict[str, Any]) -> float:
     """Count one step in the state; the number reached."""
     steps = state["step"]
-    steps._raw = raw = steps._raw.dtype.type(steps._raw + 1)
-    if steps._counter is not None:
+    steps._ag_raw = raw = steps._ag_raw.dtype.type(steps._ag_raw + 1)
+    if steps._ag_counter is not None:
         bump(steps)
     return float(raw)
 
@@ -234,5 +234,5 @@ def number(x: Any, group: dict[str, Any]) -> Any:
     differentiated."""
     if isinstance(x, Tensor):
         x = x if x.ndim == 0 else x.squeeze()
-        return x if group.get("differentiable") else x._raw[()]
+        return x if group.get("differentiable") else x._ag_raw[()]
     return x

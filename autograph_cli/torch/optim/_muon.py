@@ -85,7 +85,7 @@ class Muon(Optimizer):
         buffer = state["momentum_buffer"]
         buffer.lerp_(grad, 1 - group["momentum"])
         change = grad.lerp(buffer, group["momentum"]) if group["nesterov"] else buffer
-        change = make(orthogonalize(change._raw, group["ns_coefficients"], group["ns_steps"], group["eps"]))
+        change = make(orthogonalize(change._ag_raw, group["ns_coefficients"], group["ns_steps"], group["eps"]))
         p.mul_(1 - lr * group["weight_decay"])
         p.add_(change, alpha=-float(lr * _factor(group["adjust_lr_fn"], *p.shape)))
 

@@ -58,7 +58,7 @@ class ASGD(Elementwise):
         _keep(state["eta"], float(group["lr"]))
 
     def numbers(self, group: dict[str, Any], state: dict[str, Any], step: float) -> tuple[Any, ...]:
-        eta, mu = float(state["eta"]._raw), float(state["mu"]._raw)
+        eta, mu = float(state["eta"]._ag_raw), float(state["mu"]._ag_raw)
         lr, lambd = number(group["lr"], group), group["lambd"]
         _keep(state["eta"], float(lr / ((1 + lambd * lr * step) ** group["alpha"])))
         _keep(state["mu"], 1 / max(1, step - group["t0"]))
@@ -78,4 +78,4 @@ class ASGD(Elementwise):
 
 
 def _keep(scalar: Any, value: float) -> None:
-    scalar._raw = scalar._raw.dtype.type(value)
+    scalar._ag_raw = scalar._ag_raw.dtype.type(value)

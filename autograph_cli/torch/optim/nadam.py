@@ -62,8 +62,8 @@ class NAdam(Elementwise):
         lr, (beta1, beta2), decay = number(group["lr"], group), group["betas"], group["momentum_decay"]
         mu, mu_next = (beta1 * (1 - 0.5 * 0.96 ** (at * decay)) for at in (step, step + 1))
         product = state["mu_product"]
-        product._raw = product._raw.dtype.type(product._raw * mu)
-        so_far = float(product._raw)
+        product._ag_raw = product._ag_raw.dtype.type(product._ag_raw * mu)
+        so_far = float(product._ag_raw)
         shrink = 1 - lr * group["weight_decay"] if group["decoupled_weight_decay"] else None
         return (
             group["weight_decay"],

@@ -119,7 +119,7 @@ class Optimizer:
         """Forget the gradients of all parameters, or set them to zero."""
         for group in self.param_groups:
             for p in group["params"]:
-                meta = p._meta
+                meta = p._ag_meta
                 if meta is None or meta.grad is None:
                     continue
                 if set_to_none:
@@ -130,7 +130,7 @@ class Optimizer:
                 else:
                     meta.grad.requires_grad_(False)
                 if meta.grad.is_sparse:
-                    meta.grad._raw = no_rows(p.dtype.numpy, tuple(p.shape))
+                    meta.grad._ag_raw = no_rows(p.dtype.numpy, tuple(p.shape))
                 else:
                     meta.grad.zero_()
 

@@ -53,22 +53,22 @@ class SparseAdam(Optimizer):
                     state["exp_avg"] = functions["zeros_like"](p.detach())
                     state["exp_avg_sq"] = functions["zeros_like"](p.detach())
                 state["step"] += 1
-                _update(p, p.grad._raw.coalesce(), state, group)
+                _update(p, p.grad._ag_raw.coalesce(), state, group)
         return loss
 
 
 def _update(p: Tensor, rows: Coo, state: dict[str, Any], group: dict[str, Any]) -> None:
-    at, f = rows.indices[0], updates(p._raw)
+    at, f = rows.indices[0], updates(p._ag_raw)
     if not len(at):
         return
     beta1, beta2 = group["betas"]
     step = state["step"]
     grad = -rows.values if group["maximize"] else rows.values
-    mean, square = state["exp_avg"]._raw, state["exp_avg_sq"]._raw
+    mean, square = state["exp_avg"]._ag_raw, state["exp_avg_sq"]._ag_raw
     new_mean = f.add(mean[at], f.scale(grad - mean[at], 1 - beta1))
     new_square = f.add(square[at], f.scale(grad * grad - square[at], 1 - beta2))
     mean[at], square[at] = new_mean, new_square
     size = number(group["lr"], group) * math.sqrt(1 - beta2**step) / (1 - beta1**step)
     changes(p)
-    p._raw[at] += f.scale(f.div_(new_mean, f.shift_(f.sqrt(new_square), group["eps"])), -size)
+    p._ag_raw[at] += f.scale(f.div_(new_mean, f.shift_(f.sqrt(new_square), group["eps"])), -size)
     bump(p)

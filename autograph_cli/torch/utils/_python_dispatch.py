@@ -76,7 +76,7 @@ def _asking(given: Any) -> list[Tensor]:
     """One argument of each class that is to be asked, subclasses before their bases."""
     found: list[Tensor] = []
     for x in _tensors(given):
-        if x._raw.__class__ is Dispatched and all(type(x) is not type(other) for other in found):
+        if x._ag_raw.__class__ is Dispatched and all(type(x) is not type(other) for other in found):
             position = next((i for i, other in enumerate(found) if issubclass(type(x), type(other))), len(found))
             found.insert(position, x)
     return found
@@ -125,7 +125,7 @@ def default(func: Any, args: Any, kwargs: Any) -> Any:
     """`Tensor.__torch_dispatch__`: what `func` gives on the memory of the arguments."""
 
     def lower(x: Any) -> Any:
-        return instance(Tensor, x._raw) if isinstance(x, Tensor) and x._raw.__class__ is Dispatched else x
+        return instance(Tensor, x._ag_raw) if isinstance(x, Tensor) and x._ag_raw.__class__ is Dispatched else x
 
     return func(*tree_map(lower, args or ()), **tree_map(lower, kwargs or {}))
 
@@ -211,7 +211,7 @@ def _raws(op: Operation, func: Any, found: Any, kind: type) -> list[Any]:
             f"{kind.__name__}.__torch_dispatch__ has to return what {func} gives, a tensor or several; it returned "
             f"{type(wrong).__name__}"
         )
-    return [x._raw for x in results]
+    return [x._ag_raw for x in results]
 
 
 def _shown(op: Operation, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -248,10 +248,10 @@ def _plain(x: Any) -> Any:
 
 
 def _without_history(x: Tensor) -> Tensor:
-    if x._edge is None:
+    if x._ag_edge is None:
         return x
-    made: Tensor = instance(type(x), x._raw)
-    made._counter = x._counter
+    made: Tensor = instance(type(x), x._ag_raw)
+    made._ag_counter = x._ag_counter
     return made
 
 

@@ -93,7 +93,7 @@ class _Keeping(Watcher):
         super().made(op, args, outputs)
         chosen = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=outputs), overload_of(op), *args)
         if chosen is True or chosen in _KEPT:
-            self.kept[op.identifier].append([(t._raw, counter(t), counter(t)[0]) for t in outputs])
+            self.kept[op.identifier].append([(t._ag_raw, counter(t), counter(t)[0]) for t in outputs])
         else:
             self.kept[op.identifier].append(None)
 

@@ -9,7 +9,7 @@ from .._core.node import AccumulateGrad, View
 from .._core.state import process_state
 from .._core.tensor import Tensor
 
-_SLOTS = ("_raw", "_edge", "_counter", "_meta")
+_SLOTS = ("_ag_raw", "_ag_edge", "_ag_counter", "_ag_meta")
 
 
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
@@ -40,17 +40,17 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 def _is_ours(ref: Any, t: Tensor) -> bool:
     """Whether a weak reference may be that of a recorder that follows the engine, or of a node that keeps the gradient
     of `t`."""
-    retained = t._meta is not None and t._meta.retains
+    retained = t._ag_meta is not None and t._ag_meta.retains
     return type(ref) is weakref.ref and ref.__callback__ is None and (process_state.observer is not None or retained)
 
 
 def _poison(leaf: Tensor) -> None:
     """The living AccumulateGrad of a leaf raises from now on; the leaf will have another one."""
-    meta = leaf._meta
+    meta = leaf._ag_meta
     if meta is None:
         return
     node: AccumulateGrad | None = None if meta.accumulator is None else meta.accumulator()
-    if node is None or leaf._edge.__class__ is View:
+    if node is None or leaf._ag_edge.__class__ is View:
         return
     node.register_prehook(_refuse)
     meta.accumulator = None

@@ -331,7 +331,7 @@ def _kept(args: tuple[Any, ...]) -> Callable[[], tuple[Any, ...]]:
     def unchanged() -> tuple[Any, ...]:
         for x, expected in versions:
             if x._version != expected:
-                raise version_error(x._raw, origin(x), x._version, expected)
+                raise version_error(x._ag_raw, origin(x), x._version, expected)
         return args
 
     return unchanged

@@ -216,7 +216,7 @@ class SummaryWriter:
 
 
 def _array(x: Any) -> Any:
-    return np.asarray(x.detach()._raw if isinstance(x, Tensor) else x)
+    return np.asarray(x.detach()._ag_raw if isinstance(x, Tensor) else x)
 
 
 def _number(x: Any) -> float:

@@ -22,13 +22,13 @@ AT_MOST = 4
 
 
 def is_float(x):
-    return isinstance(x, Tensor) and x._raw.dtype.name in ("float32", "float64", "complex64", "complex128")
+    return isinstance(x, Tensor) and x._ag_raw.dtype.name in ("float32", "float64", "complex64", "complex128")
 
 
 def copied(x):
     """An argument as it is now, outside the graph."""
     if isinstance(x, Tensor):
-        return make(x._raw if x._raw.ndim == 0 else laid_out(x._raw))
+        return make(x._ag_raw if x._ag_raw.ndim == 0 else laid_out(x._ag_raw))
     return type(x)(map(copied, x)) if type(x) in (list, tuple) else x
 
 
@@ -41,7 +41,7 @@ def laid_out(raw):
 
 def described(x):
     if isinstance(x, Tensor):
-        return x._raw.dtype.name, x._raw.shape
+        return x._ag_raw.dtype.name, x._ag_raw.shape
     return tuple(map(described, x)) if isinstance(x, (list, tuple)) else repr(x)
 
 

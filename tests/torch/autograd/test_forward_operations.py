@@ -51,9 +51,9 @@ def both_ways(op, args):
     torch.manual_seed(0)
     outputs = dispatch.run(op, replaced(op, args, leaf))
     outputs = list(outputs) if op.multiple else [outputs]
-    tangents += [drawn(generator, x._raw) for x in leaves]
-    chosen = [(i, y) for i, y in enumerate(outputs) if y.requires_grad and y._raw.size]
-    cotangents = [drawn(generator, y._raw) for _, y in chosen]
+    tangents += [drawn(generator, x._ag_raw) for x in leaves]
+    chosen = [(i, y) for i, y in enumerate(outputs) if y.requires_grad and y._ag_raw.size]
+    cotangents = [drawn(generator, y._ag_raw) for _, y in chosen]
     if not chosen:
         return None
     gradients = torch.autograd.grad([y for _, y in chosen], leaves, cotangents, allow_unused=True)
@@ -68,15 +68,15 @@ def both_ways(op, args):
         followed = dispatch.run(op, replaced(op, args, wrap))
     followed = list(followed) if op.multiple else [followed]
     forward = [
-        product(followed[i]._tangent._raw, u._raw)
+        product(followed[i]._tangent._ag_raw, u._ag_raw)
         for (i, _), u in zip(chosen, cotangents, strict=True)
         if isinstance(followed[i], Dual)
     ]
-    backward = [product(t._raw, g._raw) for t, g in zip(tangents, gradients, strict=True) if g is not None]
+    backward = [product(t._ag_raw, g._ag_raw) for t, g in zip(tangents, gradients, strict=True) if g is not None]
     for i, y in chosen:
         if isinstance(followed[i], Dual):
-            assert followed[i]._tangent._raw.shape == y._raw.shape
-            assert followed[i]._tangent._raw.dtype == y._raw.dtype
+            assert followed[i]._tangent._ag_raw.shape == y._ag_raw.shape
+            assert followed[i]._tangent._ag_raw.dtype == y._ag_raw.dtype
             assert not followed[i]._tangent.requires_grad
     size = sum(s for _, s in forward + backward)
     return sum(v for v, _ in forward), sum(v for v, _ in backward), size
@@ -103,7 +103,7 @@ kind."""
 
 def tolerance(args):
     flat = [t for x in args for t in (x if isinstance(x, (list, tuple)) else [x])]
-    kinds = [x._raw.dtype.name if isinstance(x, Tensor) else str(x) for x in flat]
+    kinds = [x._ag_raw.dtype.name if isinstance(x, Tensor) else str(x) for x in flat]
     return max([TOLERANCE.get(kind, 1e-9) for kind in kinds], default=1e-9)
 
 
@@ -188,20 +188,22 @@ def gradients_along(op, args):
     func, generator = torch.func, np.random.default_rng(1)
     inputs: list = []
     replaced(op, args, lambda x: inputs.append(x) or x)
-    tangents = tuple(drawn(generator, x._raw) for x in inputs)
+    tangents = tuple(drawn(generator, x._ag_raw) for x in inputs)
 
     def f(*xs):
         torch.manual_seed(0)
         given = iter(xs)
         found = dispatch.run(op, replaced(op, args, lambda x: next(given)))
         found = list(found) if op.multiple else [found]
-        return [y for i, y in enumerate(found) if dispatch.differentiable(op, i, y) and y._raw.size]
+        return [y for i, y in enumerate(found) if dispatch.differentiable(op, i, y) and y._ag_raw.size]
 
-    cotangents = [drawn(generator, y._raw) for y in f(*inputs)]
+    cotangents = [drawn(generator, y._ag_raw) for y in f(*inputs)]
     back = lambda *xs: func.vjp(f, *xs)[1](cotangents)  # noqa: E731
-    moved = [[make(x._raw + sign * STEP * t._raw) for x, t in zip(inputs, tangents, strict=True)] for sign in (1, -1)]
+    moved = [
+        [make(x._ag_raw + sign * STEP * t._ag_raw) for x, t in zip(inputs, tangents, strict=True)] for sign in (1, -1)
+    ]
     for g in (f, back):
-        differences = [(a._raw - b._raw) / (2 * STEP) for a, b in zip(g(*moved[0]), g(*moved[1]), strict=True)]
+        differences = [(a._ag_raw - b._ag_raw) / (2 * STEP) for a, b in zip(g(*moved[0]), g(*moved[1]), strict=True)]
         yield func.jvp(g, tuple(inputs), tangents)[1], differences
     yield func.vjp(lambda *xs: func.jvp(f, xs, tangents)[1], *inputs)[1](cotangents), differences
 
@@ -211,12 +213,12 @@ def gradients_along(op, args):
 def test_tangents_of_two_orders_are_central_differences(name):
     for args in CALLS[name][:2]:
         flat = [t for x in args for t in (x if isinstance(x, (list, tuple)) else [x])]
-        if any(is_float(t) and t._raw.dtype.name not in ("float64", "complex128") for t in flat):
+        if any(is_float(t) and t._ag_raw.dtype.name not in ("float64", "complex128") for t in flat):
             continue
         for got, want in gradients_along(table[name], args):
             for a, b in zip(got, want, strict=True):
                 if np.isfinite(b).all():
-                    np.testing.assert_allclose(a._raw, b, 1e-4, 1e-5 * (1 + np.abs(b).max(initial=0)))
+                    np.testing.assert_allclose(a._ag_raw, b, 1e-4, 1e-5 * (1 + np.abs(b).max(initial=0)))
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_every_formula_has_a_text():
 
 def test_every_formula_saves_what_it_names_under_pytorchs_name():
     node = table["sum_dim_IntList"].node
-    assert node._item_names == ("self_sizes", "dim", "keepdim")
+    assert node._ag_item_names == ("self_sizes", "dim", "keepdim")
     assert all(hasattr(node, name) for name in ("_saved_self_sym_sizes", "_saved_dim", "_saved_keepdim"))
 
 

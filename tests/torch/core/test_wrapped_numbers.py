@@ -52,7 +52,7 @@ def test_what_shares_memory_with_a_number_does_not_change_it():
     for taken in (lambda x: x.detach(), lambda x: x.reshape(1), lambda x: x.data):
         taken(wrap_number(2, beside)).add_(1)
     kept = wrap_number(2, beside)
-    assert isinstance(kept._raw, np.generic) and (beside * 2).tolist() == [2.0, 2.0]
+    assert isinstance(kept._ag_raw, np.generic) and (beside * 2).tolist() == [2.0, 2.0]
     assert kept._version == 0
 
 

@@ -37,7 +37,7 @@ def default_dtype():
 def test_dtype_and_shape_are_inferred(data, dtype, shape):
     made = torch.tensor(data)
     assert (made.dtype, tuple(made.shape)) == (getattr(torch, dtype), shape)
-    assert isinstance(made._raw, np.generic) == (shape == ())
+    assert isinstance(made._ag_raw, np.generic) == (shape == ())
 
 
 def test_tensors_within_lists_are_read_as_numbers():

@@ -106,7 +106,7 @@ PICKLES = {
     + text("__defaults__")
     + b")sb"
     + STOP,
-    "slots of a tensor": PROTO + tensor(storage()) + b"N}" + text("_raw") + b"Ns\x86b" + STOP,
+    "slots of a tensor": PROTO + tensor(storage()) + b"N}" + text("_ag_raw") + b"Ns\x86b" + STOP,
     "the state of a class": PROTO + name("torch", "Size") + b"}b" + STOP,
     "text opcodes": b"cos\nsystem\n(S'true'\ntR.",
     "extension codes": PROTO + b"\x82\x01" + STOP,

@@ -36,7 +36,7 @@ def choices(op, args):
 def batches(op, args, chosen, lead):
     """A tensor of samples for each chosen one."""
     given = tensors_of(op, args)
-    rows = [[varied(np.asarray(given[i]._raw), s) for s in range(int(np.prod(lead)))] for i in chosen]
+    rows = [[varied(np.asarray(given[i]._ag_raw), s) for s in range(int(np.prod(lead)))] for i in chosen]
     return [make(np.stack(r).reshape(*lead, *r[0].shape)) for r in rows]
 
 
@@ -60,8 +60,8 @@ def looped(function, values):
 
 
 def cotangent(tensor, seed):
-    numbers = np.random.default_rng(seed).standard_normal(tensor._raw.shape)
-    return make(np.asarray(numbers).astype(tensor._raw.dtype)[()])
+    numbers = np.random.default_rng(seed).standard_normal(tensor._ag_raw.shape)
+    return make(np.asarray(numbers).astype(tensor._ag_raw.dtype)[()])
 
 
 def gradients(found, values, recorded):
@@ -75,7 +75,7 @@ def gradients(found, values, recorded):
 
 def derivatives(run, values):
     """The results of `run`, their gradients and the gradients of those, as far as the operation has them."""
-    leaves = [v.clone().requires_grad_(v._raw.dtype.kind in "fc") for v in values]
+    leaves = [v.clone().requires_grad_(v._ag_raw.dtype.kind in "fc") for v in values]
     results = run(leaves)
     found = [[t.detach() for t in results]]
     try:
@@ -90,13 +90,13 @@ def derivatives(run, values):
 def assert_alike(got, want, what):
     for a, b in itertools.zip_longest(got, want):
         if a is None or b is None:
-            assert all(t is None or not t._raw.any() for t in (a, b)), what
+            assert all(t is None or not t._ag_raw.any() for t in (a, b)), what
             continue
         assert (a.dtype, a.shape) == (b.dtype, b.shape), what
-        wide = a._raw.dtype.name in ("float64", "complex128")
-        tolerance = 1e-8 if wide else 2e-2 if a._raw.dtype.itemsize == 2 else 2e-4
+        wide = a._ag_raw.dtype.name in ("float64", "complex128")
+        tolerance = 1e-8 if wide else 2e-2 if a._ag_raw.dtype.itemsize == 2 else 2e-4
         np.testing.assert_allclose(
-            a._raw.astype(complex), b._raw.astype(complex), tolerance, tolerance, err_msg=str(what)
+            a._ag_raw.astype(complex), b._ag_raw.astype(complex), tolerance, tolerance, err_msg=str(what)
         )
 
 
